@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forger of sessions: changes that somebody makes on purpose, and who then makes all hashes
-again.
+"""A forger of sessions: changes that somebody makes on purpose, and who then makes all
+hashes again.
 
-The hashes and the chain are made by docs/RESULTS.md, without the rig's own code; derived files by
-the rig, as a forger would.
+The hashes and the chain are made by docs/RESULTS.md, without the rig's own code;
+derived files by the rig, as a forger would.
 """
 
 from __future__ import annotations
@@ -39,16 +39,20 @@ def chained(events: list[dict[str, Any]]) -> str:
     before = ""
     for event in events:
         content = {
-            name: value for name, value in event.items() if name not in ("before", "sha256")
+            name: value
+            for name, value in event.items()
+            if name not in ("before", "sha256")
         } | {"before": before}
         before = sha256(json.dumps(content).encode()).hexdigest()
         lines.append(json.dumps(content | {"sha256": before}) + "\n")
     return "".join(lines)
 
 
-def rehash(folder: Path, edit: Callable[[list[dict[str, Any]]], Any] | None = None) -> None:
-    """Make every hash and the whole chain again, so that all of them fit what lies in the folder
-    now.
+def rehash(
+    folder: Path, edit: Callable[[list[dict[str, Any]]], Any] | None = None
+) -> None:
+    """Make every hash and the whole chain again, so that all of them fit what lies in
+    the folder now.
     """
     with suppress(
         ValueError, TypeError, AttributeError, RecursionError
@@ -63,7 +67,9 @@ def rehash(folder: Path, edit: Callable[[list[dict[str, Any]]], Any] | None = No
         place = folder / f"trial-{event['trial']}" if "trial" in event else folder
         if "files" in event:
             event["files"] = {
-                name: digest(place / name) for name in event["files"] if (place / name).is_file()
+                name: digest(place / name)
+                for name in event["files"]
+                if (place / name).is_file()
             }
     if edit is not None:
         edit(events)
@@ -87,8 +93,8 @@ def edit_json(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """A change that somebody made on purpose, the kinds of sessions that it can be made to, and the
-    file that is to be blamed.
+    """A change that somebody made on purpose, the kinds of sessions that it can be made
+    to, and the file that is to be blamed.
     """
 
     name: str
@@ -98,8 +104,8 @@ class Forgery:
 
 
 def remake(folder: Path) -> None:
-    """Make all derived files again from what lies in the folder, by the rig itself, and then all
-    hashes.
+    """Make all derived files again from what lies in the folder, by the rig itself, and
+    then all hashes.
     """
     rehash(folder)
     context = results.Context.of(SessionFolder(folder))
@@ -111,10 +117,15 @@ def remake(folder: Path) -> None:
         trial = results.reduce_trial(context, recorded, number, seed)
         (path / "samples.jsonl").write_text(sample_lines.text(trial))
         if trial.lines:
-            (path / "results.txt").write_text("".join(line + "\n" for line in trial.lines))
+            (path / "results.txt").write_text(
+                "".join(line + "\n" for line in trial.lines)
+            )
         trials.append(trial)
     (folder / "results.json").write_text(document.text(results.derive(context, trials)))
-    said = {t.number: [{"code": p.code, "detail": p.detail} for p in t.problems] for t in trials}
+    said = {
+        t.number: [{"code": p.code, "detail": p.detail} for p in t.problems]
+        for t in trials
+    }
 
     def problems(events: list[dict[str, Any]]) -> None:
         for event in events:
@@ -148,18 +159,22 @@ def _better_costs(folder: Path) -> None:
 
 
 def _other_output(folder: Path) -> None:
-    """Take the labels' word: the output of a wrong answer becomes that of a right one, but its
-    score stays.
+    """Take the labels' word: the output of a wrong answer becomes that of a right one,
+    but its score stays.
     """
 
     def wrong(number: int, line: dict[str, Any]) -> None:
         if line.get("output") and "label" in line:
-            line["output"] = ("00" if line["output"][:2] != "00" else "7f") + line["output"][2:]
+            line["output"] = ("00" if line["output"][:2] != "00" else "7f") + line[
+                "output"
+            ][2:]
 
     edit_lines(folder / "trial-1" / "completions.jsonl", wrong)
 
 
-def _then(first: Callable[[Path], Any], *more: Callable[[Path], Any]) -> Callable[[Path], None]:
+def _then(
+    first: Callable[[Path], Any], *more: Callable[[Path], Any]
+) -> Callable[[Path], None]:
     def apply(folder: Path) -> None:
         for step in (first, *more):
             step(folder)
@@ -178,8 +193,8 @@ def _copy_trace(folder: Path) -> None:
 
 
 def _shifted_trace(folder: Path) -> None:
-    """Write trial 2's trace again from trial 1's: other container, other beginning, the same
-    samples.
+    """Write trial 2's trace again from trial 1's: other container, other beginning, the
+    same samples.
     """
     source = folder / "trial-1" / "trace.jls"
     place = folder / "trial-2"
@@ -191,12 +206,16 @@ def _shifted_trace(folder: Path) -> None:
             for signal in reader.signals.values()
             if signal.signal_id in (CURRENT, VOLTAGE)
         )
-        current, voltage = (reader.fsr(signal, 0, length) for signal in (CURRENT, VOLTAGE))
-        levels = np.unpackbits(reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little")[
-            :length
-        ]
+        current, voltage = (
+            reader.fsr(signal, 0, length) for signal in (CURRENT, VOLTAGE)
+        )
+        levels = np.unpackbits(
+            reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little"
+        )[:length]
     told = {
-        key: value for key, value in about.items() if key not in ("sample_hz", "edge_hz", "sync")
+        key: value
+        for key, value in about.items()
+        if key not in ("sample_hz", "edge_hz", "sync")
     }
     rates = {key: about[key] for key in ("sample_hz", "edge_hz")}
     writer = TraceWriter(place, source="another", serial="1", about=told, **rates)
@@ -207,7 +226,9 @@ def _shifted_trace(folder: Path) -> None:
     )
     writer.sync(np.concatenate([np.ones(shift, np.uint8), levels]))
     writer.close()
-    shutil.copyfile(folder / "trial-1" / "completions.jsonl", place / "completions.jsonl")
+    shutil.copyfile(
+        folder / "trial-1" / "completions.jsonl", place / "completions.jsonl"
+    )
 
 
 def _not_simulated(folder: Path) -> None:
@@ -215,7 +236,12 @@ def _not_simulated(folder: Path) -> None:
 
 
 def _official_data(folder: Path) -> None:
-    facts = {"source": "folder", "official": True, "subset": "all", "statement": "official split"}
+    facts = {
+        "source": "folder",
+        "official": True,
+        "subset": "all",
+        "statement": "official split",
+    }
     edit_json(folder / "provenance.json", lambda about: about["task"].update(facts))
 
 
@@ -229,7 +255,8 @@ def _nothing_simulated(folder: Path) -> None:
 
 
 def _real_kinds(folder: Path) -> None:
-    """Name a real device in the bench file, too: then the trace still says what recorded it."""
+    """Name a real device in the bench file, too: then the trace still says what
+    recorded it."""
     _nothing_simulated(folder)
 
     def real(about: dict[str, Any]) -> None:
@@ -260,7 +287,8 @@ def _old_bench_hash(folder: Path) -> None:
     _sed("bench.toml", "limit_s = 20.0", "limit_s = 20.5")(folder)
     rehash(folder)
     edit_json(
-        folder / "provenance.json", lambda now: now.update(bench_sha256=about["bench_sha256"])
+        folder / "provenance.json",
+        lambda now: now.update(bench_sha256=about["bench_sha256"]),
     )
     path = folder / "events.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
@@ -300,7 +328,9 @@ def _order_changed(folder: Path) -> None:
     """Ask for one sample twice instead of for another one."""
     path = folder / "trial-1" / "completions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    one, other = [line for line in lines if line["kind"] == "query" and not line["warmup"]][:2]
+    one, other = [
+        line for line in lines if line["kind"] == "query" and not line["warmup"]
+    ][:2]
     other |= {key: one[key] for key in ("indices", "output", "label", "answer")}
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
@@ -333,10 +363,12 @@ def _quiet_link(folder: Path) -> None:
 
 
 ALL = ("single_stream", "offline", "tiny", "optimization", "real_time")
-#: Everything that issue and experience name; "again" means with all derived files and hashes made
-#: again.
+#: Everything that issue and experience name; "again" means with all derived files and
+#: hashes made again.
 FORGERIES: tuple[Forgery, ...] = (
-    Forgery("answer set to label", _then(_other_output, _right_answers), "completions.jsonl"),
+    Forgery(
+        "answer set to label", _then(_other_output, _right_answers), "completions.jsonl"
+    ),
     Forgery(
         "answer set to label, again",
         _then(_other_output, _right_answers, remake),
@@ -355,7 +387,10 @@ FORGERIES: tuple[Forgery, ...] = (
         ("tiny", "single_stream"),
     ),
     Forgery(
-        "costs lowered, again", _then(_better_costs, remake), "completions.jsonl", ("optimization",)
+        "costs lowered, again",
+        _then(_better_costs, remake),
+        "completions.jsonl",
+        ("optimization",),
     ),
     Forgery(
         "official target raised, again",
@@ -375,21 +410,43 @@ FORGERIES: tuple[Forgery, ...] = (
         "provenance.json",
         ("optimization",),
     ),
-    Forgery("trial 1 copied over trial 2, again", _then(_copy_trial, remake), "trial-2/", ALL),
     Forgery(
-        "trace 1 copied over trace 2, again", _then(_copy_trace, remake), "trial-2/trace.jls", ALL
+        "trial 1 copied over trial 2, again",
+        _then(_copy_trial, remake),
+        "trial-2/",
+        ALL,
+    ),
+    Forgery(
+        "trace 1 copied over trace 2, again",
+        _then(_copy_trace, remake),
+        "trial-2/trace.jls",
+        ALL,
     ),
     Forgery(
         "trace 1 shifted and written anew as 2, again",
         _then(_shifted_trace, remake),
         "trial-2/trace.jls",
     ),
-    Forgery("simulated set to false, again", _then(_not_simulated, remake), "provenance.json", ALL),
-    Forgery("data called official, again", _then(_official_data, remake), "provenance.json", ALL),
-    Forgery("nothing simulated, again", _then(_nothing_simulated, remake), "provenance.json"),
+    Forgery(
+        "simulated set to false, again",
+        _then(_not_simulated, remake),
+        "provenance.json",
+        ALL,
+    ),
+    Forgery(
+        "data called official, again",
+        _then(_official_data, remake),
+        "provenance.json",
+        ALL,
+    ),
+    Forgery(
+        "nothing simulated, again", _then(_nothing_simulated, remake), "provenance.json"
+    ),
     Forgery("a real bench named, again", _then(_real_kinds, remake), "trace.jls"),
     Forgery(
-        "bench file changed, its hash in the provenance kept", _old_bench_hash, "provenance.json"
+        "bench file changed, its hash in the provenance kept",
+        _old_bench_hash,
+        "provenance.json",
     ),
     Forgery(
         "bench seed changed, again",
@@ -410,14 +467,20 @@ FORGERIES: tuple[Forgery, ...] = (
         "completions.jsonl",
         ("single_stream", "tiny"),
     ),
-    Forgery("one sample asked twice, again", _then(_order_changed, remake), "completions.jsonl"),
+    Forgery(
+        "one sample asked twice, again",
+        _then(_order_changed, remake),
+        "completions.jsonl",
+    ),
     Forgery(
         "a right answer of the catalogue changed, again",
         _then(_sed("catalogue.csv", "2,", "2,0"), rehash),
         "catalogue.csv",
     ),
     Forgery("a file added", _file("notes.txt"), "notes.txt"),
-    Forgery("a file added to a trial", _file("trial-1/trace-2.jls"), "trial-1/trace-2.jls"),
+    Forgery(
+        "a file added to a trial", _file("trial-1/trace-2.jls"), "trial-1/trace-2.jls"
+    ),
     Forgery("a folder added", lambda folder: (folder / "trial-3").mkdir(), "trial-3"),
     Forgery("a folder trial-²", lambda folder: (folder / "trial-²").mkdir(), "trial-²"),
     Forgery(
@@ -432,7 +495,10 @@ FORGERIES: tuple[Forgery, ...] = (
     ),
     Forgery("uart.log changed", _quiet_link, "trial-1/uart.log"),
     Forgery(
-        "report.html changed", _sed("report.html", "SIMULATED", "measured"), "report.html", ALL
+        "report.html changed",
+        _sed("report.html", "SIMULATED", "measured"),
+        "report.html",
+        ALL,
     ),
     Forgery(
         "report.html changed, again",

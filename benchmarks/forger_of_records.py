@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edits that contradict the primary records of a session: its bench file, the log of the line, data
-that settings determine, and its traces. After each edit everything that follows is made again.
+"""Edits that contradict the primary records of a session: its bench file, the log of
+the line, data that settings determine, and its traces. After each edit everything that
+follows is made again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ FASTER = 1.25
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """An edit, the kind of session that it is made to, and the file that is to be blamed."""
+    """An edit, the kind of session that it is made to, and the file that is to be
+    blamed."""
 
     name: str
     session: str
@@ -44,7 +46,8 @@ class Contradiction:
 
 
 def told(**changes: Any) -> Edit:
-    """Change the provenance; a name with dots leads into it, "rail" is the only monitor."""
+    """Change the provenance; a name with dots leads into it, "rail" is the only
+    monitor."""
 
     def change(about: dict[str, Any]) -> None:
         for name, value in changes.items():
@@ -97,11 +100,14 @@ def score(folder: Path) -> None:
 def faster(line: dict[str, Any]) -> None:
     """Bring the marks of a step closer together."""
     first = line["marks"][0][1]
-    line["marks"] = [[phase, first + round((tick - first) * 0.8)] for phase, tick in line["marks"]]
+    line["marks"] = [
+        [phase, first + round((tick - first) * 0.8)] for phase, tick in line["marks"]
+    ]
 
 
 def frames(change: Callable[[str, Frame], Frame | None]) -> Edit:
-    """Change the frames in the log of the first trial, with new check sums; None leaves one out."""
+    """Change the frames in the log of the first trial, with new check sums; None leaves
+    one out."""
 
     def apply(folder: Path) -> None:
         blocks = wire_lines.read(folder / LOG)
@@ -111,7 +117,9 @@ def frames(change: Callable[[str, Frame], Frame | None]) -> Edit:
     return apply
 
 
-def _changed(block: WireBlock, change: Callable[[str, Frame], Frame | None]) -> WireBlock:
+def _changed(
+    block: WireBlock, change: Callable[[str, Frame], Frame | None]
+) -> WireBlock:
     pieces = []
     for piece in block.content.split(DELIMITER):
         try:
@@ -163,7 +171,9 @@ def _spoilt(folder: Path) -> None:
 
 def _without_opening(folder: Path) -> None:
     lines = (folder / LOG).read_text().splitlines(keepends=True)
-    (folder / LOG).write_text("".join(line for line in lines if not line.startswith("-")))
+    (folder / LOG).write_text(
+        "".join(line for line in lines if not line.startswith("-"))
+    )
 
 
 def _swapped_logs(folder: Path) -> None:
@@ -175,12 +185,16 @@ def _swapped_records(folder: Path) -> None:
 
     def apply(lines: list[dict[str, Any]]) -> None:
         one, other = [line for line in lines if line["kind"] == "query"][-2:]
-        spans = [[tick - line["marks"][0][1] for _, tick in line["marks"]] for line in (one, other)]
+        spans = [
+            [tick - line["marks"][0][1] for _, tick in line["marks"]]
+            for line in (one, other)
+        ]
         for line, span in zip((one, other), reversed(spans), strict=True):
             first = line["marks"][0][1]
             phases = [phase for phase, _ in line["marks"]]
             line["marks"] = [
-                [phase, first + ticks + 1] for phase, ticks in zip(phases, span, strict=True)
+                [phase, first + ticks + 1]
+                for phase, ticks in zip(phases, span, strict=True)
             ]
 
     path = folder / RECORDS
@@ -190,7 +204,8 @@ def _swapped_records(folder: Path) -> None:
 
 
 def _label(folder: Path) -> None:
-    """Give a sample another class, its recording as well, and score everything again."""
+    """Give a sample another class, its recording as well, and score everything
+    again."""
     path = folder / "catalogue.csv"
     lines = path.read_text().splitlines(keepends=True)
     parts = lines[1].split(",")
@@ -224,7 +239,9 @@ def _later(name: str, change: Edit, event: str = "derived") -> Edit:
             if event == "derived":
                 events.append({"event": "derived", "files": after})
             else:
-                next(each for each in events if each["event"] == event)["files"] |= after
+                next(each for each in events if each["event"] == event)["files"] |= (
+                    after
+                )
 
         rehash(folder, rename)
 
@@ -244,12 +261,20 @@ def _stretch_twice(folder: Path) -> None:
     place = folder / "trial-1"
     with reading(place / "trace.jls") as reader:
         about = about_of(reader)
-        lengths = [int(signal.length) for signal in reader.signals.values() if signal.signal_id]
+        lengths = [
+            int(signal.length) for signal in reader.signals.values() if signal.signal_id
+        ]
         length = min(lengths)
-        current, voltage = (reader.fsr(signal, 0, length) for signal in (CURRENT, VOLTAGE))
-        levels = np.unpackbits(reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little")
+        current, voltage = (
+            reader.fsr(signal, 0, length) for signal in (CURRENT, VOLTAGE)
+        )
+        levels = np.unpackbits(
+            reader.fsr(SYNC, 0, length).view(np.uint8), bitorder="little"
+        )
     (place / "trace.jls").unlink()
-    kept = {key: about[key] for key in about if key not in ("sample_hz", "edge_hz", "sync")}
+    kept = {
+        key: about[key] for key in about if key not in ("sample_hz", "edge_hz", "sync")
+    }
     rates = {key: about[key] for key in ("sample_hz", "edge_hz")}
     writer = TraceWriter(place, source="another", serial="1", about=kept, **rates)
     part = length // 10
@@ -307,7 +332,10 @@ SETTINGS: tuple[tuple[str, Edit], ...] = (
     ("name of the monitor", told(rail__name="a better monitor")),
     ("noise of the monitor", told(rail__details__noise_a=0.0)),
     ("metadata", told(metadata={"board": "another"})),
-    ("device clock beside a monitor", told(device_clock={"limit_ppm": 1.0, "source": "x"})),
+    (
+        "device clock beside a monitor",
+        told(device_clock={"limit_ppm": 1.0, "source": "x"}),
+    ),
 )
 
 LATER: tuple[tuple[str, Edit], ...] = (
@@ -320,7 +348,9 @@ LATER: tuple[tuple[str, Edit], ...] = (
     ("records", _later(RECORDS, queries(faster))),
     (
         "bench.toml by the end",
-        _later("bench.toml", bench("limit_s = 20.0", "limit_s = 20.5"), "session_finished"),
+        _later(
+            "bench.toml", bench("limit_s = 20.0", "limit_s = 20.5"), "session_finished"
+        ),
     ),
 )
 
@@ -333,15 +363,25 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
     Contradiction(
         "clock scaled in bench file and provenance",
         _VIRTUAL,
-        then(bench("tick_hz = 1000000", "tick_hz = 1250000"), told(sut__tick_hz=1_250_000)),
+        then(
+            bench("tick_hz = 1000000", "tick_hz = 1250000"),
+            told(sut__tick_hz=1_250_000),
+        ),
         RECORDS,
     ),
-    Contradiction("output of a virtual device", _VIRTUAL, then(queries(_wrong_class)), RECORDS),
     Contradiction(
-        "stretch of samples twice in a trial", _VIRTUAL, then(_stretch_twice), "trial-1/trace.jls"
+        "output of a virtual device", _VIRTUAL, then(queries(_wrong_class)), RECORDS
+    ),
+    Contradiction(
+        "stretch of samples twice in a trial",
+        _VIRTUAL,
+        then(_stretch_twice),
+        "trial-1/trace.jls",
     ),
     Contradiction("times shorter than logged", _POSIX, then(queries(faster)), LOG),
-    Contradiction("idle times shorter than logged", _POSIX, then(queries(faster, "idle")), LOG),
+    Contradiction(
+        "idle times shorter than logged", _POSIX, then(queries(faster, "idle")), LOG
+    ),
     Contradiction("answer other than logged", _POSIX, then(queries(_wrong_class)), LOG),
     Contradiction(
         "iterations other than logged",
@@ -352,7 +392,10 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
     Contradiction(
         "repeat other than logged",
         _POSIX,
-        then(bench("repeat = 100", "repeat = 50"), queries(lambda line: line.update(repeat=50))),
+        then(
+            bench("repeat = 100", "repeat = 50"),
+            queries(lambda line: line.update(repeat=50)),
+        ),
         LOG,
     ),
     Contradiction(
@@ -368,29 +411,49 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
     Contradiction(
         "clock other than CAPS",
         _POSIX,
-        then(bench("tick_hz = 1000000", "tick_hz = 1050000"), told(sut__tick_hz=1_050_000)),
+        then(
+            bench("tick_hz = 1000000", "tick_hz = 1050000"),
+            told(sut__tick_hz=1_050_000),
+        ),
         LOG,
     ),
-    Contradiction("name other than CAPS", _POSIX, then(told(sut__name="a fast chip")), LOG),
-    Contradiction("firmware other than CAPS", _POSIX, then(told(sut__firmware="9.9")), LOG),
+    Contradiction(
+        "name other than CAPS", _POSIX, then(told(sut__name="a fast chip")), LOG
+    ),
+    Contradiction(
+        "firmware other than CAPS", _POSIX, then(told(sut__firmware="9.9")), LOG
+    ),
     Contradiction("model other than CAPS", _POSIX, then(told(sut__model="large")), LOG),
     Contradiction("slots other than CAPS", _POSIX, then(told(sut__slots=4)), LOG),
-    Contradiction("log emptied", _POSIX, then(lambda folder: (folder / LOG).write_text("")), LOG),
+    Contradiction(
+        "log emptied", _POSIX, then(lambda folder: (folder / LOG).write_text("")), LOG
+    ),
     Contradiction("log without its opening", _POSIX, then(_without_opening), LOG),
     Contradiction("log without CAPS", _POSIX, then(frames(_no_caps)), LOG),
     Contradiction("log without answers", _POSIX, then(frames(_no_answers)), LOG),
     Contradiction("log of another trial", _POSIX, then(_swapped_logs), LOG),
     Contradiction("answer in the log spoilt", _POSIX, then(_spoilt), LOG),
-    Contradiction("repeat in the log lowered", _POSIX, then(frames(_other_repeat)), LOG),
+    Contradiction(
+        "repeat in the log lowered", _POSIX, then(frames(_other_repeat)), LOG
+    ),
     Contradiction("one sample loaded for all", _POSIX, then(frames(_one_content)), LOG),
     Contradiction("label of generated data", _ASC, then(_label), "catalogue.csv"),
-    Contradiction("hash of the model", _ASC, then(told(task__model_sha256="0" * 64)), _ABOUT),
+    Contradiction(
+        "hash of the model", _ASC, then(told(task__model_sha256="0" * 64)), _ABOUT
+    ),
     Contradiction("name of the model", _ASC, then(told(task__model="larger")), _ABOUT),
     Contradiction(
-        "complexity", _ASC, then(told(task__complexity=lambda one: _smaller(one))), _ABOUT
+        "complexity",
+        _ASC,
+        then(told(task__complexity=lambda one: _smaller(one))),
+        _ABOUT,
     ),
-    Contradiction("size of the data", _ASC, then(told(task__train_samples=41_360)), _ABOUT),
-    Contradiction("hash of the data", _ASC, then(told(task__file_list_sha256="0" * 64)), _ABOUT),
+    Contradiction(
+        "size of the data", _ASC, then(told(task__train_samples=41_360)), _ABOUT
+    ),
+    Contradiction(
+        "hash of the data", _ASC, then(told(task__file_list_sha256="0" * 64)), _ABOUT
+    ),
     Contradiction(
         "what is said of the data",
         _ASC,
@@ -398,20 +461,37 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         _ABOUT,
     ),
     Contradiction("output of a batch", _ASC, then(queries(_wrong_class)), RECORDS),
-    Contradiction("hash of tensors", _TINY, then(told(task__data_sha256="0" * 64)), _ABOUT),
-    Contradiction("version of targets", _QUBO, then(told(task__targets_version=1)), _ABOUT),
     Contradiction(
-        "source of targets", _QUBO, then(told(task__official_targets_source="ours")), _ABOUT
+        "hash of tensors", _TINY, then(told(task__data_sha256="0" * 64)), _ABOUT
     ),
-    Contradiction("cost in rescored.json", _QUBO, _rescored(_changed_cost), "rescored.json"),
-    Contradiction("gap in rescored.json", _QUBO, _rescored(_changed_gap), "rescored.json"),
-    Contradiction("target in rescored.json", _QUBO, _rescored(_changed_target), "rescored.json"),
+    Contradiction(
+        "version of targets", _QUBO, then(told(task__targets_version=1)), _ABOUT
+    ),
+    Contradiction(
+        "source of targets",
+        _QUBO,
+        then(told(task__official_targets_source="ours")),
+        _ABOUT,
+    ),
+    Contradiction(
+        "cost in rescored.json", _QUBO, _rescored(_changed_cost), "rescored.json"
+    ),
+    Contradiction(
+        "gap in rescored.json", _QUBO, _rescored(_changed_gap), "rescored.json"
+    ),
+    Contradiction(
+        "target in rescored.json", _QUBO, _rescored(_changed_target), "rescored.json"
+    ),
 )
 
 
 def _smaller(complexity: dict[str, Any]) -> dict[str, Any]:
     """Halve every number of a network's complexity."""
     return {
-        key: value / 2 if isinstance(value, float) else value // 2 if type(value) is int else value
+        key: value / 2
+        if isinstance(value, float)
+        else value // 2
+        if type(value) is int
+        else value
         for key, value in complexity.items()
     }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rig check` must refuse: random mutations of every kind of session file, and forgeries whose
-hashes were all made again.
+"""What `rig check` must refuse: random mutations of every kind of session file, and
+forgeries whose hashes were all made again.
 
-Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of each kind of
-file by default.
+Run it: `.venv/bin/python benchmarks/forgeries.py [MUTATIONS [SEED]]`; 300 mutations of
+each kind of file by default.
 
-It runs small simulated sessions, changes one thing at a time, checks, and puts everything back. It
-prints a table of what was refused, with the right file named, and exits with 1 where anything was
-accepted, or the wrong file blamed.
+It runs small simulated sessions, changes one thing at a time, checks, and puts
+everything back. It prints a table of what was refused, with the right file named, and
+exits with 1 where anything was accepted, or the wrong file blamed.
 """
 
 from __future__ import annotations
@@ -73,15 +73,18 @@ SESSIONS: Mapping[str, tuple[str, Sequence[str]]] = {
             "monitor.st_lpm01a.events=true",
         ),
     ),
-    "rails": ("virtual-null.toml", ("task.null.samples=4", "scenario.single_stream.idle_s=0.1")),
+    "rails": (
+        "virtual-null.toml",
+        ("task.null.samples=4", "scenario.single_stream.idle_s=0.1"),
+    ),
 }
 _RAILS = "[rail.core.virtual]\nshare = 0.6\n[rail.io.virtual]\nshare = 0.4\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """So many attempts on one kind of file, how many were refused, and how many of these with the
-    right file named.
+    """So many attempts on one kind of file, how many were refused, and how many of
+    these with the right file named.
     """
 
     what: str
@@ -96,8 +99,8 @@ class Row:
 
 
 class Memory:
-    """Fingerprints of traces by their bytes and those of the files beside them: a process for each
-    of thousands of checks would take hours.
+    """Fingerprints of traces by their bytes and those of the files beside them: a
+    process for each of thousands of checks would take hours.
     """
 
     def __init__(self, read: Read = fingerprint.read) -> None:
@@ -114,7 +117,8 @@ class Memory:
 
 
 def _digest(trace: Path) -> str:
-    # Gaps, edges and spans of means are read with a trace, and may be what cannot be read.
+    # Gaps, edges and spans of means are read with a trace, and may be what cannot be
+    # read.
     beside = [trace.with_name(name) for name in (GAPS, EDGES, REDUCED)]
     read = [path.read_bytes() if path.exists() else b"" for path in (trace, *beside)]
     return sha256(b"".join(sha256(content).digest() for content in read)).hexdigest()
@@ -138,7 +142,8 @@ def session(kind: str, root: Path, report: bool = True, trials: int = 2) -> Path
 
 
 def cut_off_and_resumed(root: Path) -> Path:
-    """Measure a session that was stopped in its second trial and went on: it has segments."""
+    """Measure a session that was stopped in its second trial and went on: it has
+    segments."""
     left = [10]
 
     def stop(event: object) -> None:
@@ -177,7 +182,9 @@ def _delete(content: bytearray, draw: random.Random) -> bytearray:
 
 def _insert(content: bytearray, draw: random.Random) -> bytearray:
     at = draw.randrange(len(content) + 1)
-    content[at:at] = draw.choice((b" ", b"\n", b"0", b'"', b"\x00", b"{}", draw.randbytes(4)))
+    content[at:at] = draw.choice(
+        (b" ", b"\n", b"0", b'"', b"\x00", b"{}", draw.randbytes(4))
+    )
     return content
 
 
@@ -197,7 +204,9 @@ def _edit_number(content: bytearray, draw: random.Random) -> bytearray:
     digits = [at for at, byte in enumerate(content[: 1 << 16]) if 48 <= byte <= 57]
     if digits:
         at = draw.choice(digits)
-        content[at] = draw.choice([digit for digit in range(48, 58) if digit != content[at]])
+        content[at] = draw.choice(
+            [digit for digit in range(48, 58) if digit != content[at]]
+        )
     return content
 
 
@@ -205,16 +214,21 @@ _MUTATIONS = (_flip, _flip, _delete, _insert, _truncate, _swap_lines, _edit_numb
 
 
 def refused(folder: Path, blamed: str, read: Memory) -> tuple[bool, bool]:
-    """Say whether the check refuses a folder, and whether it names the file that is to blame."""
+    """Say whether the check refuses a folder, and whether it names the file that is to
+    blame."""
     try:
         found: Check = check(folder, read.read)
     except RigError as error:
         return True, blamed in f"{error} {error.evidence}"
     bad = [finding for finding in found.findings if not finding.ok]
-    return not found.ok, any(blamed in f"{finding.name} {finding.detail}" for finding in bad)
+    return not found.ok, any(
+        blamed in f"{finding.name} {finding.detail}" for finding in bad
+    )
 
 
-def mutations(folder: Path, path: Path, count: int, draw: random.Random, memory: Memory) -> Row:
+def mutations(
+    folder: Path, path: Path, count: int, draw: random.Random, memory: Memory
+) -> Row:
     """Change one file of a session in so many ways, and put it back each time."""
     good = path.read_bytes()
     name = str(path.relative_to(folder))
@@ -225,15 +239,23 @@ def mutations(folder: Path, path: Path, count: int, draw: random.Random, memory:
             told.append(refused(folder, name, memory))
     finally:
         path.write_bytes(good)
-    return Row(name, count, sum(one for one, _ in told), sum(one and named for one, named in told))
+    return Row(
+        name,
+        count,
+        sum(one for one, _ in told),
+        sum(one and named for one, named in told),
+    )
 
 
 def files_of(folder: Path, known: set[str]) -> Iterator[Path]:
-    """Yield a file of each kind of which none was met before: trials and segments have the same
-    kinds.
+    """Yield a file of each kind of which none was met before: trials and segments have
+    the same kinds.
     """
     for path in sorted(folder.rglob("*")):
-        kind = path.parent.name.partition("-")[0] * (path.parent.name in ("core", "io")) + path.name
+        kind = (
+            path.parent.name.partition("-")[0] * (path.parent.name in ("core", "io"))
+            + path.name
+        )
         kind = "segment " * path.parent.name.startswith("segment") + kind
         if path.is_file() and kind not in known:
             known.add(kind)
@@ -253,8 +275,8 @@ def forged(folder: Path, forgery: Forgery, memory: Memory) -> Row:
 def of_session(
     kind: str, make: Callable[[], Path], count: int, seed: int, known: set[str]
 ) -> Iterator[Row]:
-    """Yield a row for each file of a session that is of a new kind, and for each forgery that can
-    be tried on it.
+    """Yield a row for each file of a session that is of a new kind, and for each
+    forgery that can be tried on it.
     """
     memory = Memory()
     draw = random.Random(f"{seed}/{kind}")
@@ -270,10 +292,14 @@ def of_session(
 
 def main() -> int:
     """Print a table; return 1 where anything was accepted."""
-    count, seed = (int(text) for text in (*sys.argv[1:], *("300", "1")[len(sys.argv) - 1 :]))
+    count, seed = (
+        int(text) for text in (*sys.argv[1:], *("300", "1")[len(sys.argv) - 1 :])
+    )
     known: set[str] = set()
     good = True
-    print(f"{'session':<14} {'what':<62} {'tried':>6} {'refused':>8} {'file named':>11}")
+    print(
+        f"{'session':<14} {'what':<62} {'tried':>6} {'refused':>8} {'file named':>11}"
+    )
     for kind in (*SESSIONS, "resumed"):
         with tempfile.TemporaryDirectory() as scratch:
             root = Path(scratch)

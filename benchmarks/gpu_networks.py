@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the torch runner gives the trains of the integer model on this device, how far float32 is
-from float64, and how long a run takes, by the number of samples side by side.
+"""Whether the torch runner gives the trains of the integer model on this device, how
+far float32 is from float64, and how long a run takes, by the number of samples side by
+side.
 
-Run it: `python benchmarks/gpu_networks.py [cuda|cpu]`; the extra `gpu` is needed. Exits with 1
-where a train differs, or where the control, one weight changed by 1, does not.
+Run it: `python benchmarks/gpu_networks.py [cuda|cpu]`; the extra `gpu` is needed. Exits
+with 1 where a train differs, or where the control, one weight changed by 1, does not.
 """
 
 from __future__ import annotations
@@ -39,18 +40,24 @@ def opened(device: str, changed: bool = False, **settings: str) -> TorchRunner:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.npz"
         write_plain(graph.network(model), stated(model.nodes), None, path)
-        return open_network(Job(plain=str(path), settings={"device": device} | settings))
+        return open_network(
+            Job(plain=str(path), settings={"device": device} | settings)
+        )
 
 
 def differing(runner: TorchRunner, counts: Any) -> int:
-    """Return how many of the samples have other trains or membranes than the integer model's."""
+    """Return how many of the samples have other trains or membranes than the integer
+    model's."""
     spikes, membranes = counts, None
     for layer in read_model(SHIPPED_MODEL).layers:
         spikes, membranes = run_layer(layer, spikes)
     assert membranes is not None
     found = runner.run_many(list(counts))
     return sum(
-        not (np.array_equal(values, spikes[number]) and np.array_equal(last, membranes[number]))
+        not (
+            np.array_equal(values, spikes[number])
+            and np.array_equal(last, membranes[number])
+        )
         for number, (values, last) in enumerate(found)
     )
 
@@ -59,14 +66,19 @@ def main() -> int:
     """Print what differs and what a run takes; return 1 where the comparison fails."""
     device = sys.argv[1] if len(sys.argv) > 1 else "cuda"
     task = AscTask.open(AscTask.Settings(), BenchContext())
-    audio = np.stack([np.frombuffer(task.payload(index), "<i2") for index in range(len(task))])
+    audio = np.stack(
+        [np.frombuffer(task.payload(index), "<i2") for index in range(len(task))]
+    )
     counts = spike_counts(read_model(SHIPPED_MODEL).bank, audio)
     runner = opened(device)
     for name, value in runner.about.items():
         print(f"{name}: {value}")
     other = differing(runner, counts)
     control = differing(opened(device, changed=True), counts)
-    print(f"samples whose trains differ from the integer model's: {other} of {len(counts)}")
+    print(
+        f"samples whose trains differ from the integer model's: {other} of"
+        f" {len(counts)}"
+    )
     print(f"the same with one weight changed by 1: {control} of {len(counts)}")
     floats = opened(device, arithmetic="float")
     print(f"float32 against float64: {floats.about['float32_against_float64']}")
@@ -80,7 +92,8 @@ def main() -> int:
             took_s.append(time.perf_counter() - start_s)
         median_ms = 1e3 * statistics.median(took_s)
         print(
-            f"{batch:>5} samples: {median_ms:9.3f} ms, {1e3 * median_ms / batch:9.1f} us a sample"
+            f"{batch:>5} samples: {median_ms:9.3f} ms, {1e3 * median_ms / batch:9.1f}"
+            " us a sample"
         )
     return int(other > 0 or control == 0)
 

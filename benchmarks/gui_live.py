@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live view of the run screen beside a recording of 2 MS/s: what it takes of a core, whether a
-sample is lost, and what memory an hour takes.
+"""The live view of the run screen beside a recording of 2 MS/s: what it takes of a
+core, whether a sample is lost, and what memory an hour takes.
 
-Run it: `.venv/bin/python benchmarks/gui_live.py [SECONDS]`; 10 s for each row by default. Linux
-only, no display is needed. Prepared blocks of current, voltage and SYNC, 20 ms each, are written to
-a trace when they are due, as a driver does; the rows take turns in one process: the writer alone,
-and with the window's live page open at 1400 x 900, drawn thirty times a second by Qt's software
-renderer. CPU time is that of all threads. The hour is simulated: its blocks and steps come as fast
-as they are taken, and the page is drawn for each 0.4 s of it.
+Run it: `.venv/bin/python benchmarks/gui_live.py [SECONDS]`; 10 s for each row by
+default. Linux only, no display is needed. Prepared blocks of current, voltage and SYNC,
+20 ms each, are written to a trace when they are due, as a driver does; the rows take
+turns in one process: the writer alone, and with the window's live page open at 1400 x
+900, drawn thirty times a second by Qt's software renderer. CPU time is that of all
+threads. The hour is simulated: its blocks and steps come as fast as they are taken, and
+the page is drawn for each 0.4 s of it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,13 @@ from rig.model.completion import END, Completion, Mark
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
-from rig.store.events import RailState, SessionStarted, StepBegun, StepDone, TrialStarted
+from rig.store.events import (
+    RailState,
+    SessionStarted,
+    StepBegun,
+    StepDone,
+    TrialStarted,
+)
 from rig.trace.tap import tapped
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
@@ -59,12 +66,16 @@ SHARE_MAX = 0.2
 #: So much may the memory grow over the hour, behind its first minutes.
 GROWTH_MAX_B = 10e6
 WARM_S = 300.0
-_ABOUT = {"simulated": True, "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 1}}
+_ABOUT = {
+    "simulated": True,
+    "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 1},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One recording: CPU seconds a second, frames a second, samples lost, and how late it was."""
+    """One recording: CPU seconds a second, frames a second, samples lost, and how late
+    it was."""
 
     name: str
     cpu: float
@@ -86,19 +97,24 @@ def main(seconds: float) -> int:
         rows = []
         for turn in range(TURNS):
             rows += [
-                record(application, screen, Path(folder) / f"{turn}-{live}", seconds, live)
+                record(
+                    application, screen, Path(folder) / f"{turn}-{live}", seconds, live
+                )
                 for live in (False, True)
             ]
         for row in rows:
             print(
-                f"{row.name:12} {row.cpu * 100:6.1f} % of a core  {row.frames_hz:5.1f} frames/s  "
-                f"{row.lost} samples lost  {row.late_s * 1e3:.0f} ms late"
+                f"{row.name:12} {row.cpu * 100:6.1f} % of a core  {row.frames_hz:5.1f}"
+                f" frames/s  {row.lost} samples lost  {row.late_s * 1e3:.0f} ms late"
             )
         alone, seen = (
             float(np.median([row.cpu for row in rows if row.name == name]))
             for name in ("writer alone", "live view")
         )
-        print(f"the live view takes {(seen - alone) * 100:.1f} % of a core (median of {TURNS})")
+        print(
+            f"the live view takes {(seen - alone) * 100:.1f} % of a core (median of"
+            f" {TURNS})"
+        )
         growth_b = hour(application, screen)
         window.close()
     lost = sum(row.lost for row in rows)
@@ -108,7 +124,11 @@ def main(seconds: float) -> int:
 
 
 def record(
-    application: QApplication, screen: RunScreen, folder: Path, seconds: float, live: bool
+    application: QApplication,
+    screen: RunScreen,
+    folder: Path,
+    seconds: float,
+    live: bool,
 ) -> Row:
     """Write a trace in real time, with the page open or not."""
     folder.mkdir()
@@ -139,14 +159,21 @@ def record(
     trace = Trace.open(folder / "trace.jls")
     lost = written - round(trace.duration_s * HZ) + (flight.lost if live else 0)
     frames_hz = (screen.live.view.frames_painted - painted) / took_s
-    return Row("live view" if live else "writer alone", cpu, frames_hz, lost, max(late_s))
+    return Row(
+        "live view" if live else "writer alone", cpu, frames_hz, lost, max(late_s)
+    )
 
 
-def write(folder: Path, seconds: float, late_s: list[float], done: threading.Event) -> None:
+def write(
+    folder: Path, seconds: float, late_s: list[float], done: threading.Event
+) -> None:
     """Write prepared blocks when they are due."""
     count = round(HZ * BLOCK_S)
     random = np.random.default_rng(1)
-    current = [(0.012 + 0.002 * random.standard_normal(count)).astype(np.float32) for _ in range(8)]
+    current = [
+        (0.012 + 0.002 * random.standard_normal(count)).astype(np.float32)
+        for _ in range(8)
+    ]
     voltage = np.full(count, 3.3, dtype=np.float32)
     levels = np.full(count // 8, 0xFF, dtype=np.uint8)
     levels[:12] = 0
@@ -182,13 +209,15 @@ def query(flight: Flight, number: int) -> None:
     flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
     flight._take(StepBegun(1, number, Query((number,)), QUERY_S, 0.5, 60.0))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)))
-    flight._take(StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a"))))
+    flight._take(
+        StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a")))
+    )
     flight.console.add(WireLine(0.0, "rx", "text", "m-ready"))
 
 
 def hour(application: QApplication, screen: RunScreen) -> float:
-    """Show an hour of blocks and steps; return by how many bytes the process grew behind the first
-    minutes.
+    """Show an hour of blocks and steps; return by how many bytes the process grew
+    behind the first minutes.
     """
     columns = round(BLOCK_S / COLUMN_S)
     random = np.random.default_rng(1)
@@ -201,7 +230,19 @@ def hour(application: QApplication, screen: RunScreen) -> float:
             mean = (0.04 + 0.001 * random.standard_normal(columns)).astype(np.float32)
             falls = start_s + np.array([0.002, 0.012])
             flight._see(
-                LiveBlock("", start_s, COLUMN_S, mean, mean, mean, falls, falls + 5e-5, 0, 1, 0.0)
+                LiveBlock(
+                    "",
+                    start_s,
+                    COLUMN_S,
+                    mean,
+                    mean,
+                    mean,
+                    falls,
+                    falls + 5e-5,
+                    0,
+                    1,
+                    0.0,
+                )
             )
             if start_s > queries * QUERY_S:
                 query(flight, queries)
@@ -215,9 +256,10 @@ def hour(application: QApplication, screen: RunScreen) -> float:
         gc.collect()
         late_b = resident_b()
     print(
-        f"an hour: {queries} queries, {round(HOUR_S / BLOCK_S)} blocks; memory after "
-        f"{WARM_S / 60:.0f} minutes {early_b / 1e6:.1f} MB, at the end {late_b / 1e6:.1f} MB, "
-        f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.1f} MB"
+        f"an hour: {queries} queries, {round(HOUR_S / BLOCK_S)} blocks; memory after"
+        f" {WARM_S / 60:.0f} minutes {early_b / 1e6:.1f} MB, at the end"
+        f" {late_b / 1e6:.1f} MB, peak"
+        f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.1f} MB"
     )
     return late_b - early_b
 
@@ -230,5 +272,7 @@ def resident_b() -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("seconds", nargs="?", type=float, default=10.0, help="of each row")
+    parser.add_argument(
+        "seconds", nargs="?", type=float, default=10.0, help="of each row"
+    )
     sys.exit(main(parser.parse_args().seconds))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace screen: CPU time of a frame while panning and zooming at every zoom, of the first
-picture of a large file, and of 16 240 windows against 20.
+"""The trace screen: CPU time of a frame while panning and zooming at every zoom, of the
+first picture of a large file, and of 16 240 windows against 20.
 
-Run it: `.venv/bin/python benchmarks/gui_trace.py [--samples N | --big] [--first]`; 1e8 by default,
-1e9 with --big (8 GB of disk). Offscreen, painted in software, 1400 x 900. A frame is everything
-that the process does from the change of the view until its picture is painted, reading in the
-background thread included. The peer is pyqtgraph's own PlotDataItem with automatic downsampling by
-peaks and clipping to the view: three linked plots of the first 1e7 of the same samples, held in
-memory. Exit code 1: an aim is missed.
+Run it: `.venv/bin/python benchmarks/gui_trace.py [--samples N | --big] [--first]`; 1e8
+by default, 1e9 with --big (8 GB of disk). Offscreen, painted in software, 1400 x 900. A
+frame is everything that the process does from the change of the view until its picture
+is painted, reading in the background thread included. The peer is pyqtgraph's own
+PlotDataItem with automatic downsampling by peaks and clipping to the view: three linked
+plots of the first 1e7 of the same samples, held in memory. Exit code 1: an aim is
+missed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from rig.trace.writer import TraceWriter
 SAMPLE_HZ = 1e6
 SIZE = (1400, 900)
 PEER_SAMPLES = 10_000_000
-#: Aims: milliseconds of CPU a frame, seconds to the first picture, how much windows may cost.
+#: Aims: milliseconds of CPU a frame, seconds to the first picture, how much windows may
+#: cost.
 MEDIAN_MS = 16.0
 P95_MS = 33.0
 FIRST_S = 1.0
@@ -52,7 +54,9 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--samples", type=int, default=100_000_000)
     options.add_argument("--big", action="store_true", help="1e9 samples")
-    options.add_argument("--first", action="store_true", help="the first picture, no more")
+    options.add_argument(
+        "--first", action="store_true", help="the first picture, no more"
+    )
     chosen = options.parse_args()
     samples = 1_000_000_000 if chosen.big else chosen.samples
     missed = []
@@ -64,7 +68,10 @@ def main() -> int:
         window.resize(*SIZE)
         window.show()
         first_s, first_cpu_s = first_picture(application, window, path)
-        print(f"{samples:.0e} samples: first picture {first_s:.2f} s, {first_cpu_s:.2f} s of CPU")
+        print(
+            f"{samples:.0e} samples: first picture {first_s:.2f} s, {first_cpu_s:.2f} s"
+            " of CPU"
+        )
         if first_cpu_s > FIRST_S:
             missed.append(f"first picture {first_cpu_s:.2f} s of CPU > {FIRST_S} s")
         if chosen.first:
@@ -73,13 +80,22 @@ def main() -> int:
         screen: Any = window.screen_named("trace")
         began_s = time.perf_counter()
         until(application, screen.idle, 900.0)
-        print(f"read whole for power at every zoom: {time.perf_counter() - began_s:.1f} s more")
+        print(
+            f"read whole for power at every zoom: {time.perf_counter() - began_s:.1f} s"
+            " more"
+        )
         own = frames(application, screen)
         peer = peer_frames(application, path, min(samples, PEER_SAMPLES))
-        print("span (s)     pan: median  p95    zoom: median  p95   peer: median   ratio")
+        print(
+            "span (s)     pan: median  p95    zoom: median  p95   peer: median   ratio"
+        )
         for span_s, (pan, zoom) in own.items():
             peer_ms = peer.get(span_s)
-            text = "" if peer_ms is None else f"{peer_ms:10.1f} {peer_ms / np.median(pan):8.1f}"
+            text = (
+                ""
+                if peer_ms is None
+                else f"{peer_ms:10.1f} {peer_ms / np.median(pan):8.1f}"
+            )
             print(
                 f"{span_s:9.2g} {np.median(pan):12.1f} {np.percentile(pan, 95):6.1f} "
                 f"{np.median(zoom):12.1f} {np.percentile(zoom, 95):6.1f} {text:>20}"
@@ -107,7 +123,8 @@ def concluded(missed: list[str]) -> int:
 
 
 def make(folder: Path, samples: int) -> Path:
-    """Write a trace with a load that switches, noise, and a pulse of SYNC each millisecond."""
+    """Write a trace with a load that switches, noise, and a pulse of SYNC each
+    millisecond."""
     random = np.random.default_rng(1)
     noise = random.normal(0, 2e-4, _BLOCK).astype(np.float32)
     times = np.arange(_BLOCK)
@@ -116,7 +133,9 @@ def make(folder: Path, samples: int) -> Path:
     voltage = np.full(_BLOCK, 3.3, dtype=np.float32) - 2 * current
     levels = (times % 1000 >= 50).astype(np.uint8)
     rates = {"sample_hz": SAMPLE_HZ, "edge_hz": SAMPLE_HZ}
-    with TraceWriter(folder, **rates, source="benchmark", serial="0", about={}) as writer:
+    with TraceWriter(
+        folder, **rates, source="benchmark", serial="0", about={}
+    ) as writer:
         for at in range(0, samples, _BLOCK):
             count = min(_BLOCK, samples - at)
             # The spikes that no picture may lose.
@@ -126,7 +145,9 @@ def make(folder: Path, samples: int) -> Path:
     return folder / "trace.jls"
 
 
-def until(application: QApplication, done: Callable[[], bool], limit_s: float = 60.0) -> None:
+def until(
+    application: QApplication, done: Callable[[], bool], limit_s: float = 60.0
+) -> None:
     """Let Qt work until something is done."""
     stop_s = time.monotonic() + limit_s
     while not done():
@@ -136,7 +157,9 @@ def until(application: QApplication, done: Callable[[], bool], limit_s: float = 
         time.sleep(0.0002)
 
 
-def first_picture(application: QApplication, window: MainWindow, path: Path) -> tuple[float, float]:
+def first_picture(
+    application: QApplication, window: MainWindow, path: Path
+) -> tuple[float, float]:
     """Return wall and CPU seconds from the command to a picture of the whole trace."""
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     window.open_path(path)
@@ -154,7 +177,8 @@ def first_picture(application: QApplication, window: MainWindow, path: Path) -> 
 def frames(
     application: QApplication, screen: TraceScreen
 ) -> dict[float, tuple[np.ndarray, np.ndarray]]:
-    """Return CPU milliseconds of frames that pan and that zoom, by the span of the view."""
+    """Return CPU milliseconds of frames that pan and that zoom, by the span of the
+    view."""
     state = screen.state
     if state is None:
         raise RuntimeError("no trace is open")
@@ -201,7 +225,8 @@ def show(application: QApplication, screen: TraceScreen, view: Viewport) -> floa
 
 
 def windows_cost(application: QApplication, screen: TraceScreen) -> tuple[float, float]:
-    """Return the median CPU milliseconds of frames with 20 windows and with 16 240 in view."""
+    """Return the median CPU milliseconds of frames with 20 windows and with 16 240 in
+    view."""
     state = screen.state
     if state is None:
         raise RuntimeError("no trace is open")
@@ -211,7 +236,9 @@ def windows_cost(application: QApplication, screen: TraceScreen) -> tuple[float,
         stops = starts + 0.7 * state.view.duration_s / count
         bands = BandSpans.of(starts, stops, np.arange(count) % 2)
         names = ("infer", "preprocess") * (count // 2)
-        state.subject = dataclasses.replace(state.subject, bands=bands, band_names=names)
+        state.subject = dataclasses.replace(
+            state.subject, bands=bands, band_names=names
+        )
         show(application, screen, state.view.fitted().zoomed(1.01))
         costs = []
         for step in range(2 * _STEPS):
@@ -221,8 +248,11 @@ def windows_cost(application: QApplication, screen: TraceScreen) -> tuple[float,
     return result[0], result[1]
 
 
-def peer_frames(application: QApplication, path: Path, samples: int) -> dict[float, float]:
-    """Return the median CPU milliseconds of the peer's frames, by the span of the view."""
+def peer_frames(
+    application: QApplication, path: Path, samples: int
+) -> dict[float, float]:
+    """Return the median CPU milliseconds of the peer's frames, by the span of the
+    view."""
     import rig
 
     with rig.open_trace(path) as trace:

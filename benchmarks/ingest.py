@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of the energy monitors: from blocks as the instruments deliver them to the energy of
-windows. All data are simulated.
+"""Speed of the energy monitors: from blocks as the instruments deliver them to the
+energy of windows. All data are simulated.
 
-Run it: `.venv/bin/python benchmarks/ingest.py [--quick] [--hour]`, on Linux: some minutes; about a
-minute; a quarter of an hour and 61 GB of disk. Times are CPU time of the whole process, the trace
-library's thread included, pinned to one core; the median of several rounds. What is not in them:
-USB and the maker's driver, and making the prepared blocks. The rig stores two floats and SYNC, as
-power is their product; one row stores it too. Ratios are what can be compared: absolute times are
-this machine's.
+Run it: `.venv/bin/python benchmarks/ingest.py [--quick] [--hour]`, on Linux: some
+minutes; about a minute; a quarter of an hour and 61 GB of disk. Times are CPU time of
+the whole process, the trace library's thread included, pinned to one core; the median
+of several rounds. What is not in them: USB and the maker's driver, and making the
+prepared blocks. The rig stores two floats and SYNC, as power is their product; one row
+stores it too. Ratios are what can be compared: absolute times are this machine's.
 
-Half of the CPU time of all steps is the trace library's own thread. The aim of 40 MS/s on one core
-counts all threads, so it can be met only where the library alone does clearly more;
-docs/decisions/2026-11-21-forty-million.md tells of two machines.
+Half of the CPU time of all steps is the trace library's own thread. The aim of 40 MS/s
+on one core counts all threads, so it can be met only where the library alone does
+clearly more; docs/decisions/2026-11-21-forty-million.md tells of two machines.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _PEER_SAMPLES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What one step took: CPU time of the process, of that the calling thread's, and wall time, in
-    seconds.
+    """What one step took: CPU time of the process, of that the calling thread's, and
+    wall time, in seconds.
     """
 
     cpu: float
@@ -74,8 +74,8 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """An instrument's `samples` of `seconds`, `values` stored for each, and the times of each step
-    in each round.
+    """An instrument's `samples` of `seconds`, `values` stored for each, and the times
+    of each step in each round.
     """
 
     name: str
@@ -100,7 +100,8 @@ class Ingest:
 
     @property
     def own_ms(self) -> float:
-        """Return millions of samples per second of the rig's thread, all steps together."""
+        """Return millions of samples per second of the rig's thread, all steps
+        together."""
         return (
             self.samples
             / median(sum(times.own for times in one.values()) for one in self.rounds)
@@ -129,7 +130,9 @@ class Stopwatch:
         began = time.process_time(), time.thread_time(), time.perf_counter()
         yield
         ended = time.process_time(), time.thread_time(), time.perf_counter()
-        self.times[name] = Times(*(stop - start for start, stop in zip(began, ended, strict=True)))
+        self.times[name] = Times(
+            *(stop - start for start, stop in zip(began, ended, strict=True))
+        )
 
 
 @contextmanager
@@ -144,8 +147,8 @@ def one_core() -> Iterator[None]:
 
 
 class _PowerToo(TraceWriter):
-    """Stores a third float, power as an instrument streams it, which the rig does not; the waveform
-    is that of streams.py.
+    """Stores a third float, power as an instrument streams it, which the rig does not;
+    the waveform is that of streams.py.
     """
 
     def __init__(self, folder: Path, power: NDArray[np.float32], **known: Any) -> None:
@@ -172,13 +175,17 @@ class _PowerToo(TraceWriter):
         self._writer.fsr_f32(_POWER, at, self._power[first : first + len(current_a)])
 
 
-def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False) -> Ingest:
-    """Take a Joulescope's blocks through the driver's merging, the trace, its edges and integrals;
-    checks the energy.
+def joulescope(
+    model: str, seconds: float, rounds: int, power_too: bool = False
+) -> Ingest:
+    """Take a Joulescope's blocks through the driver's merging, the trace, its edges and
+    integrals; checks the energy.
     """
     prepared = JoulescopeStreams.prepare(model)
     kept = (
-        partial(_PowerToo, power=prepared.current * prepared.voltage) if power_too else TraceWriter
+        partial(_PowerToo, power=prepared.current * prepared.voltage)
+        if power_too
+        else TraceWriter
     )
     blocks = list(prepared.blocks(seconds))
     kind = of_path(f"u/{model}/1")
@@ -204,7 +211,11 @@ def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False)
                         block = Block.of(message)
                         lanes.feed(
                             signal,
-                            believed[signal].believed(block) if signal in believed else block,
+                            (
+                                believed[signal].believed(block)
+                                if signal in believed
+                                else block
+                            ),
                         )
                     lanes.finish()
             trace, energy_j = _read(Path(name), watch, limits_a)
@@ -212,12 +223,14 @@ def joulescope(model: str, seconds: float, rounds: int, power_too: bool = False)
         require(len(trace.falls_s), round(seconds / PULSE_S), 0)
         found.append(watch.times)
     name = f"Joulescope {model.upper()}{', power stored too' if power_too else ''}"
-    return Ingest(name, trace.length, seconds, 2 + power_too + prepared.sample_ticks, found)
+    return Ingest(
+        name, trace.length, seconds, 2 + power_too + prepared.sample_ticks, found
+    )
 
 
 def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ingest:
-    """Take an LPM01A's bytes through the driver's parser, the trace, its events and integrals;
-    checks the energy.
+    """Take an LPM01A's bytes through the driver's parser, the trace, its events and
+    integrals; checks the energy.
     """
     pieces, charge_c = lpm01a(output, sample_hz, seconds)
     found = []
@@ -254,8 +267,8 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
 
 
 def keysight(seconds: float) -> Ingest:
-    """Record the simulated N6705 in virtual time and count only what the driver's and the trace
-    library's threads used.
+    """Record the simulated N6705 in virtual time and count only what the driver's and
+    the trace library's threads used.
     """
     bench = BenchContext()
     before = live.threads_s()
@@ -273,12 +286,14 @@ def keysight(seconds: float) -> Ingest:
     finally:
         monitor.close()
     times = {"fetch, write": Times(cpu.ended, 0.0, cpu.elapsed), **watch.times}
-    return Ingest("Keysight N6705 (V, I, SYNC)", trace.length, trace.duration_s, 3, [times])
+    return Ingest(
+        "Keysight N6705 (V, I, SYNC)", trace.length, trace.duration_s, 3, [times]
+    )
 
 
 def three_floats(seconds: float, rounds: int) -> list[Times]:
-    """Write three floats and a line at one rate with the trace library alone: nothing is merged or
-    looked at.
+    """Write three floats and a line at one rate with the trace library alone: nothing
+    is merged or looked at.
     """
     prepared = JoulescopeStreams.prepare("js110")
     power = prepared.current * prepared.voltage
@@ -291,7 +306,9 @@ def three_floats(seconds: float, rounds: int) -> list[Times]:
             writer.source_def(
                 source_id=1, name="x", vendor="", model="", version="", serial_number=""
             )
-            for number, kind in [(number, "f32") for number, _ in signals] + [(10, "u1")]:
+            for number, kind in [(number, "f32") for number, _ in signals] + [
+                (10, "u1")
+            ]:
                 writer.signal_def(
                     signal_id=number,
                     source_id=1,
@@ -313,8 +330,8 @@ def three_floats(seconds: float, rounds: int) -> list[Times]:
 
 
 def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
-    """Yield name and samples per second of CPU time of the loops over single samples, and what they
-    are to be compared with.
+    """Yield name and samples per second of CPU time of the loops over single samples,
+    and what they are to be compared with.
     """
     streams = JoulescopeStreams.prepare("js220")
     levels = np.unpackbits(streams.packed[: _PEER_SAMPLES // 4], bitorder="little")[::2]
@@ -327,7 +344,10 @@ def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
             streams.sample_hz,
         )
     truth_j = (
-        float(streams.current[:_PEER_SAMPLES].astype(np.float64) @ streams.voltage[:_PEER_SAMPLES])
+        float(
+            streams.current[:_PEER_SAMPLES].astype(np.float64)
+            @ streams.voltage[:_PEER_SAMPLES]
+        )
         / streams.sample_hz
     )
     require(energy_j, truth_j, 1e-3)
@@ -342,7 +362,11 @@ def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
     with one_core(), watch.step("loop"):
         total, events = peer.lpm01a(text)
     require(total / 5_000, charge_c, 1e-3)
-    yield "line by line (power_manager_lpm.py)", _PEER_SAMPLES / watch.times["loop"].cpu, ingests[3]
+    yield (
+        "line by line (power_manager_lpm.py)",
+        _PEER_SAMPLES / watch.times["loop"].cpu,
+        ingests[3],
+    )
 
 
 def require(got: float, expected: float, relative: float) -> None:
@@ -351,9 +375,11 @@ def require(got: float, expected: float, relative: float) -> None:
         raise SystemExit(f"wrong result: {got}, not {expected}")
 
 
-def _read(folder: Path, watch: Stopwatch, limits_a: Sequence[float]) -> tuple[Trace, float]:
-    """Find edges and integrate from each fall to the next, as a session does; return the trace and
-    the energy of all windows.
+def _read(
+    folder: Path, watch: Stopwatch, limits_a: Sequence[float]
+) -> tuple[Trace, float]:
+    """Find edges and integrate from each fall to the next, as a session does; return
+    the trace and the energy of all windows.
     """
     with watch.step("find edges"):
         trace = Trace.open(folder / TRACE)
@@ -363,7 +389,9 @@ def _read(folder: Path, watch: Stopwatch, limits_a: Sequence[float]) -> tuple[Tr
         else np.arange(0.0, trace.duration_s, PULSE_S).tolist()
     )
     with watch.step("integrate"):
-        integrals = trace.integrals(list(pairwise(bounds_s)), limits_a, steps_at_ends=True)
+        integrals = trace.integrals(
+            list(pairwise(bounds_s)), limits_a, steps_at_ends=True
+        )
     return trace, sum(integral.energy_j for integral in integrals)
 
 
@@ -374,13 +402,20 @@ def show_ingests(ingests: Sequence[Ingest]) -> None:
         f"{'of a core at full rate':>23}"
     )
     for one in ingests:
-        print(f"{one.name}, {one.samples / one.seconds / 1e6:g} MS/s, {one.values} values a sample")
+        print(
+            f"{one.name}, {one.samples / one.seconds / 1e6:g} MS/s, {one.values} values"
+            " a sample"
+        )
         for step, times in one.rounds[0].items():
             _show_step(one, f"  {step}", one.cpu_s(step))
             if times.own and step == next(iter(one.rounds[0])):
                 own_s = one.cpu_s(step, own=True)
                 _show_step(one, "    of that, the rig's thread", own_s)
-                _show_step(one, "    of that, the trace library's thread", one.cpu_s(step) - own_s)
+                _show_step(
+                    one,
+                    "    of that, the trace library's thread",
+                    one.cpu_s(step) - own_s,
+                )
         _show_step(one, "  whole", one.whole_s)
         slowest, fastest = (
             pick(sum(times.cpu for times in steps.values()) for steps in one.rounds)
@@ -395,7 +430,10 @@ def show_ingests(ingests: Sequence[Ingest]) -> None:
 
 def _show_step(one: Ingest, name: str, cpu_s: float) -> None:
     rate_ms = one.samples / cpu_s / 1e6
-    print(f"{name:<44} {rate_ms:>12.2f} {rate_ms * one.values:>11.1f} {cpu_s / one.seconds:>22.2%}")
+    print(
+        f"{name:<44} {rate_ms:>12.2f} {rate_ms * one.values:>11.1f}"
+        f" {cpu_s / one.seconds:>22.2%}"
+    )
 
 
 def verdicts(
@@ -404,11 +442,11 @@ def verdicts(
     alone: tuple[Sequence[Times], Sequence[Times]],
     seconds: float,
 ) -> list[tuple[str, bool | None]]:
-    """Return what the aims say of speed: a line each, and whether it is met; None for what is told
-    beside them.
+    """Return what the aims say of speed: a line each, and whether it is met; None for
+    what is told beside them.
 
-    `spread` are the first of `ingests` once more, with a core for each thread; `alone` is the
-    library alone, on one core and so.
+    `spread` are the first of `ingests` once more, with a core for each thread; `alone`
+    is the library alone, on one core and so.
     """
     three = ingests[2]
     about = (
@@ -420,13 +458,17 @@ def verdicts(
         first_ms = one.samples / one.cpu_s("merge, write") / 1e6
         found += [
             (
-                f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC, all steps: "
-                f"{one.whole_ms:.1f}",
+                (
+                    f"{AIM_MS:g} MS/s on one core, {one.name}, two floats and SYNC, all"
+                    f" steps: {one.whole_ms:.1f}"
+                ),
                 one.whole_ms >= AIM_MS,
             ),
             (
-                f"  without integrals: {first_ms:.1f}; of the rig's thread alone, all steps: "
-                f"{one.own_ms:.1f}",
+                (
+                    f"  without integrals: {first_ms:.1f}; of the rig's thread alone,"
+                    f" all steps: {one.own_ms:.1f}"
+                ),
                 None,
             ),
             (f"  time that passes, a core for each: {wide.wall_ms:.1f}", None),
@@ -434,19 +476,31 @@ def verdicts(
     narrow_ms = seconds * TICK_HZ / median(times.cpu for times in alone[0]) / 1e6
     wide_ms = seconds * TICK_HZ / median(times.wall for times in alone[1]) / 1e6
     found += [
-        (f"  the trace library alone, three floats and SYNC, on one core: {narrow_ms:.1f}", None),
+        (
+            (
+                "  the trace library alone, three floats and SYNC, on one core:"
+                f" {narrow_ms:.1f}"
+            ),
+            None,
+        ),
         (f"  time that passes, a core for each of its threads: {wide_ms:.1f}", None),
     ]
     for one, wide in zip(ingests, spread, strict=False):
         ratios = (
-            f"{one.whole_ms / narrow_ms:.2f}; a core for each thread: {wide.wall_ms / wide_ms:.2f}"
+            f"{one.whole_ms / narrow_ms:.2f}; a core for each thread:"
+            f" {wide.wall_ms / wide_ms:.2f}"
         )
-        found.append((f"  {one.name}, all steps, times these rates, on one core: {ratios}", None))
+        found.append(
+            (f"  {one.name}, all steps, times these rates, on one core: {ratios}", None)
+        )
     for one in ingests[:2]:
         share = one.whole_s / one.seconds
         found.append(
             (
-                f"under {AIM_SHARE:.0%} of a core at full rate, {one.name}, all steps: {share:.1%}",
+                (
+                    f"under {AIM_SHARE:.0%} of a core at full rate, {one.name}, all"
+                    f" steps: {share:.1%}"
+                ),
                 share < AIM_SHARE,
             )
         )
@@ -454,10 +508,12 @@ def verdicts(
 
 
 def main() -> int:
-    """Print the tables; exit code 1 when an aim is not met: speed, samples lost or late, memory
-    that grows.
+    """Print the tables; exit code 1 when an aim is not met: speed, samples lost or
+    late, memory that grows.
     """
-    options = argparse.ArgumentParser(description="speed of the energy monitors, on simulated data")
+    options = argparse.ArgumentParser(
+        description="speed of the energy monitors, on simulated data"
+    )
     options.add_argument(
         "--quick",
         action="store_true",
@@ -469,11 +525,12 @@ def main() -> int:
         help="memory over one simulated hour: 61 GB of disk, some minutes",
     )
     asked = options.parse_args()
-    # To open a trace takes the library some 60 ms (a queue of 64 MiB), however long it becomes.
+    # To open a trace takes the library some 60 ms (a queue of 64 MiB), however long it
+    # becomes.
     seconds, rounds = (20.0, 3) if asked.quick else (60.0, 5)
     print(
-        "Ingest of prepared blocks, simulated; CPU time of the process on one core, medians of "
-        "rounds\n"
+        "Ingest of prepared blocks, simulated; CPU time of the process on one core,"
+        " medians of rounds\n"
     )
     with one_core():
         ingests = [joulescope(model, seconds, rounds) for model in ("js220", "js110")]
@@ -488,31 +545,34 @@ def main() -> int:
     ingests.append(keysight(30.0 if asked.quick else 120.0))
     show_ingests(ingests)
     print(
-        "  N6705: CPU time of the driver's own threads, beside the simulated instrument in virtual "
-        "time\n"
+        "  N6705: CPU time of the driver's own threads, beside the simulated instrument"
+        " in virtual time\n"
     )
     print(
-        "Loops over single samples in Python, as the runner of mlcommons/tiny has them at "
-        f"{peer.REVISION[:7]}, on the same data"
+        "Loops over single samples in Python, as the runner of mlcommons/tiny has them"
+        f" at {peer.REVISION[:7]}, on the same data"
     )
     for name, rate_hz, one in peers(ingests):
         ratio = one.samples / one.whole_s / rate_hz
         first = one.samples / one.cpu_s(next(iter(one.rounds[0]))) / rate_hz
         print(f"  {name:<46} {rate_hz / 1e6:>5.2f} MS/s of CPU")
         print(
-            f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk, "
-            f"{ratio:.3g} times with all steps"
+            f"    this rig, {one.name}: {first:.3g} times as many to the trace on disk,"
+            f" {ratio:.3g} times with all steps"
         )
     print(
-        "  The loops keep one sum a millisecond (JS220), or 5000 values a second (LPM01A), in "
-        "memory; the rig all on disk.\n"
+        "  The loops keep one sum a millisecond (JS220), or 5000 values a second"
+        " (LPM01A), in memory; the rig all on disk.\n"
     )
     print("In real time; driver, library and simulator in CPU time per second")
-    kept = live.shown(live.context(3.0 if asked.quick else 10.0, all_kinds=not asked.quick))
+    kept = live.shown(
+        live.context(3.0 if asked.quick else 10.0, all_kinds=not asked.quick)
+    )
     print("\nMemory", flush=True)
     minutes = "60" if asked.hour else "0.5" if asked.quick else "5"
     constant = not subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("memory.py")), minutes], check=False
+        [sys.executable, str(Path(__file__).with_name("memory.py")), minutes],
+        check=False,
     ).returncode
     print("\nAims")
     aims = [

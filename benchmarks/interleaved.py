@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time of 50 ASC samples x 5 trials at 921 600 baud: trial by trial behind a guard and by GO, and
-interleaved, where each sample is loaded once.
+"""Time of 50 ASC samples x 5 trials at 921 600 baud: trial by trial behind a guard and
+by GO, and interleaved, where each sample is loaded once.
 
-Run it: `.venv/bin/python benchmarks/interleaved.py [--quick]`; two and a half minutes. Three
-sessions of the rig in one run, with `[sut.uart]`, no monitor, and the POSIX firmware (`make
-firmware`) behind a simulated line of 921 600 baud and 1 ms each way
-(sut_backends/lines/paced_pty.py). Wall time from the first step to the last, as waiting is what is
-compared. Behind it the time of a whole run of 16 240 samples is COMPUTED from the mean load and the
-mean query of this run, with a device that takes 65 ms for each query in place of this machine.
+Run it: `.venv/bin/python benchmarks/interleaved.py [--quick]`; two and a half minutes.
+Three sessions of the rig in one run, with `[sut.uart]`, no monitor, and the POSIX
+firmware (`make firmware`) behind a simulated line of 921 600 baud and 1 ms each way
+(sut_backends/lines/paced_pty.py). Wall time from the first step to the last, as waiting
+is what is compared. Behind it the time of a whole run of 16 240 samples is COMPUTED
+from the mean load and the mean query of this run, with a device that takes 65 ms for
+each query in place of this machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ PROGRAM = Path(__file__).resolve().parents[1] / "firmware" / "build" / "posix" /
 BAUD = 921_600
 DELAY_S = 0.001
 TRIALS = 5
-#: NeuroBench's whole test split, and a query of the device for which the run of it is computed.
+#: NeuroBench's whole test split, and a query of the device for which the run of it is
+#: computed.
 WHOLE = 16_240
 DEVICE_S = 0.065
 BENCH = """
@@ -61,8 +63,8 @@ samples = {samples}
 
 @dataclass
 class Times:
-    """A subscriber that sums up how long the steps of each kind took, to their end or, of loads,
-    to the begin of the next one.
+    """A subscriber that sums up how long the steps of each kind took, to their end or,
+    of loads, to the begin of the next one.
     """
 
     seconds: dict[type[Step], float] = field(default_factory=dict)
@@ -86,7 +88,9 @@ class Times:
     def _end(self) -> None:
         if self._begun is not None:
             kind, begun_s = self._begun
-            self.seconds[kind] = self.seconds.get(kind, 0.0) + time.monotonic() - begun_s
+            self.seconds[kind] = (
+                self.seconds.get(kind, 0.0) + time.monotonic() - begun_s
+            )
             self.counts[kind] = self.counts.get(kind, 0) + 1
             self._begun = None
 
@@ -123,16 +127,23 @@ def session(samples: int, *, interleaved: bool) -> Times:
     device = DutProcess(PROGRAM, [], nowhere)
     times = Times()
     try:
-        with TemporaryDirectory() as root, PacedLine(device.port, BAUD, DELAY_S) as line:
+        with (
+            TemporaryDirectory() as root,
+            PacedLine(device.port, BAUD, DELAY_S) as line,
+        ):
             bench_file = Path(root) / "bench.toml"
             order = "true" if interleaved else "false"
             bench_file.write_text(
-                BENCH.format(port=line.path, baud=BAUD, samples=samples, interleaved=order)
+                BENCH.format(
+                    port=line.path, baud=BAUD, samples=samples, interleaved=order
+                )
             )
             with open_bench(bench_file) as bench:
                 times.tick_hz = bench.sut.info.tick_hz
                 result = bench.run(TRIALS, Path(root) / "sessions", [times])
-            if problems := [trial.problems for trial in result.trials if trial.problems]:
+            if problems := [
+                trial.problems for trial in result.trials if trial.problems
+            ]:
                 raise RuntimeError(f"invalid: {problems[0]}")
     finally:
         device.close()
@@ -164,16 +175,17 @@ def main() -> int:
         ("interleaved, by GO", session(samples, interleaved=True), 1),
     )
     print(
-        f"{samples} seconds of audio x {TRIALS} trials, {BAUD} baud, {DELAY_S * 1e3:g} ms each way "
-        "(simulated line); wall time of loads and queries"
+        f"{samples} seconds of audio x {TRIALS} trials, {BAUD} baud, {DELAY_S * 1e3:g}"
+        " ms each way (simulated line); wall time of loads and queries"
     )
     for name, times, loads in rows:
         print(
-            f"{name}: {times.asked_s:.1f} s: {times.counts[Load]} loads of "
-            f"{1e3 * times.mean_s(Load):.1f} ms, {times.counts[Query]} queries of "
-            f"{1e3 * times.mean_s(Query):.1f} ms, {1e3 * around_s(times):.1f} of them around the "
-            f"device's own; COMPUTED for {WHOLE} x {TRIALS} with "
-            f"{1e3 * DEVICE_S:g} ms a query in the device: {whole_h(times, loads):.1f} h"
+            f"{name}: {times.asked_s:.1f} s: {times.counts[Load]} loads of"
+            f" {1e3 * times.mean_s(Load):.1f} ms, {times.counts[Query]} queries of"
+            f" {1e3 * times.mean_s(Query):.1f} ms, {1e3 * around_s(times):.1f} of them"
+            f" around the device's own; COMPUTED for {WHOLE} x {TRIALS} with"
+            f" {1e3 * DEVICE_S:g} ms a query in the device:"
+            f" {whole_h(times, loads):.1f} h"
         )
     return 0 if rows[2][1].asked_s < rows[1][1].asked_s else 1
 

@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the 95 % intervals hold the truth: both of every metric, in virtual runs and on
-populations drawn in numbers.
+"""How often the 95 % intervals hold the truth: both of every metric, in virtual runs
+and on populations drawn in numbers.
 
-Run it: `.venv/bin/python benchmarks/interval_coverage.py [--runs N] [--seed S] [KIND ...]`.
+Run it: `.venv/bin/python benchmarks/interval_coverage.py [--runs N] [--seed S] [KIND
+...]`.
 
 Virtual runs: the whole rig measures a virtual device with errors drawn from the stated
-distributions. Each run draws from their limits gain and offset of the monitor's two ranges of
-current (idle lies in the lower one), gain and offset of its voltage, its clock, and the delay of
-SYNC against power; and the device's clock from +-100 ppm. The virtual device varies from query to
-query; noise, steps and edges are the monitor's. The truth is the virtual device's own model: mean
-durations, mean powers, and when a window of the stream is complete by its clock. It is never read
-from a trace. Its samples do not differ, so both intervals have one truth.
+distributions. Each run draws from their limits gain and offset of the monitor's two
+ranges of current (idle lies in the lower one), gain and offset of its voltage, its
+clock, and the delay of SYNC against power; and the device's clock from +-100 ppm. The
+virtual device varies from query to query; noise, steps and edges are the monitor's. The
+truth is the virtual device's own model: mean durations, mean powers, and when a window
+of the stream is complete by its clock. It is never read from a trace. Its samples do
+not differ, so both intervals have one truth.
 
-Populations (benchmarks/populations.py): samples that are correlated within recordings, answers that
-change, streams of scenes. Only the metrics and their intervals are computed. The truth is the
-population's; where it has no formula, the mean over all runs.
+Populations (benchmarks/populations.py): samples that are correlated within recordings,
+answers that change, streams of scenes. Only the metrics and their intervals are
+computed. The truth is the population's; where it has no formula, the mean over all
+runs.
 
-A coverage is remarked upon where it lies outside 93 to 97 % and so many runs are enough to tell it
-from 95 %: where the exact binomial interval of its count leaves that out, with 99.9 %, as a hundred
-are looked at. Shares and ranks are counts: their exact intervals hold the truth in at least 95 %,
-and in more where there are few of them, so that only less than 93 % is a finding. So it is with
-intervals for other samples where samples do not differ, or each trial had its own: they contain
-those of five trials. Intervals that are not stated do not count; how many are is shown.
+A coverage is remarked upon where it lies outside 93 to 97 % and so many runs are enough
+to tell it from 95 %: where the exact binomial interval of its count leaves that out,
+with 99.9 %, as a hundred are looked at. Shares and ranks are counts: their exact
+intervals hold the truth in at least 95 %, and in more where there are few of them, so
+that only less than 93 % is a finding. So it is with intervals for other samples where
+samples do not differ, or each trial had its own: they contain those of five trials.
+Intervals that are not stated do not count; how many are is shown.
 """
 
 from __future__ import annotations
@@ -53,8 +57,9 @@ else:
     from populations import POPULATIONS
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
-#: Limits that the monitor states, as large against the scatter of the device as an instrument's
-#: are: of the current in both ranges, of the voltage, of the clock, and of SYNC against power.
+#: Limits that the monitor states, as large against the scatter of the device as an
+#: instrument's are: of the current in both ranges, of the voltage, of the clock, and of
+#: SYNC against power.
 GAIN = 0.003
 OFFSET_A = 20e-6
 LOW_GAIN = 0.004
@@ -63,8 +68,8 @@ VOLTAGE_GAIN = 0.001
 VOLTAGE_OFFSET_V = 0.002
 CLOCK_PPM = 50.0
 EDGE_S = 10e-6
-#: Idle draws 3.6 mA, in the lower range; the phases 10 mA and more. Noise and steps of one sample
-#: are the same in both.
+#: Idle draws 3.6 mA, in the lower range; the phases 10 mA and more. Noise and steps of
+#: one sample are the same in both.
 LOW_A = 0.007
 NOISE_A = 50e-6
 LSB_A = 1e-6
@@ -89,17 +94,18 @@ PHASES = {
 }
 #: The least seed of an ordinary call; smaller ones served to choose methods.
 SEED = 100_000
-#: A hundred intervals are looked at, so five of them would be outside those of 95 % by chance.
+#: A hundred intervals are looked at, so five of them would be outside those of 95 % by
+#: chance.
 SURE = 0.999
 #: Shares and areas: how far they are off is told as it is, not relative to them.
 PLAIN = ("accuracy", "recognised", "within_deadline", "auc")
 BINOMIAL = ", binomial"
-#: The 99th of 400 values lies in the gap above the 396th, which noise does not fill: the limit of
-#: many trials is no value that five trials show (docs/UNCERTAINTY.md).
+#: The 99th of 400 values lies in the gap above the 396th, which noise does not fill:
+#: the limit of many trials is no value that five trials show (docs/UNCERTAINTY.md).
 KNOWN = (("ranks of 400", "latency_infer_p99"),)
 KNOWN_REMARK = "known: between two samples"
-#: Decisions of a stream: a window is half heard before, the first one whole; each window is a
-#: second.
+#: Decisions of a stream: a window is half heard before, the first one whole; each
+#: window is a second.
 HOP_S = 0.5
 DECISIONS = 5
 TIMEOUTS_S = {"20ms": 0.02, "100ms": 0.1}
@@ -107,8 +113,8 @@ TIMEOUTS_S = {"20ms": 0.02, "100ms": 0.1}
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A bench of benches/, what is shortened of it, and the truth of its metrics when the device's
-    clock is off by so many ppm.
+    """A bench of benches/, what is shortened of it, and the truth of its metrics when
+    the device's clock is off by so many ppm.
     """
 
     bench: str
@@ -117,7 +123,8 @@ class Experiment:
 
 
 def _stream(clock_ppm: float) -> Mapping[str, float]:
-    # The last window is complete after so long by the device's clock; then it is gone through.
+    # The last window is complete after so long by the device's clock; then it is gone
+    # through.
     whole_s = HOP_S * (DECISIONS + 1) / (1 + clock_ppm * 1e-6) + BUSY_S
     above_j = DECISIONS * (BUSY_J - IDLE_W * BUSY_S)
     return PHASES | {
@@ -161,16 +168,19 @@ EXPERIMENTS = {
             f"sut.virtual.solve.power_w={SEARCH_W}",
             f"sut.virtual.solve.variation={VARIATION}",
         ),
-        lambda _: {"power_idle": IDLE_W, **{f"power_{name}": SEARCH_W for name in TIMEOUTS_S}},
+        lambda _: {
+            "power_idle": IDLE_W,
+            **{f"power_{name}": SEARCH_W for name in TIMEOUTS_S},
+        },
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interval of one run, relative to the truth (of a share or an area: as it is): the value's
-    error, half the width, and whether the truth is inside; None where no interval is stated.
-    `exact`: it is one of counts.
+    """One interval of one run, relative to the truth (of a share or an area: as it is):
+    the value's error, half the width, and whether the truth is inside; None where no
+    interval is stated. `exact`: it is one of counts.
     """
 
     name: str
@@ -228,8 +238,8 @@ offset = {VOLTAGE_OFFSET_V}
 
 
 def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
-    """Run five trials with drawn errors and compare every metric with the truth; gains are `worse`
-    times as large as stated.
+    """Run five trials with drawn errors and compare every metric with the truth; gains
+    are `worse` times as large as stated.
     """
     draw = random.Random(seed)
     chosen = EXPERIMENTS[name]
@@ -263,7 +273,8 @@ def one_run(seed: int, name: str, worse: float = 1.0) -> list[Row]:
         calibration = Path(scratch) / "calibration.toml"
         calibration.write_text(CALIBRATION, encoding="utf-8")
         with open_bench(
-            BENCHES / chosen.bench, [*overrides, f"monitor.virtual.calibration={calibration}"]
+            BENCHES / chosen.bench,
+            [*overrides, f"monitor.virtual.calibration={calibration}"],
         ) as bench:
             content = bench.run(5, scratch).content
     assert not content["problems"], content["problems"]
@@ -294,12 +305,20 @@ def _row(
     scale = scale or truth
     if low is None or high is None or math.isnan(low):
         return Row(name, (value - truth) / scale, math.nan, None, exact)
-    return Row(name, (value - truth) / scale, (high - low) / 2 / scale, low <= truth <= high, exact)
+    return Row(
+        name,
+        (value - truth) / scale,
+        (high - low) / 2 / scale,
+        low <= truth <= high,
+        exact,
+    )
 
 
-def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float | None, bool]]:
-    """Draw five trials of a population: name, value, both ends, truth where it is known, and
-    whether it is one of counts.
+def one_draw(
+    seed: int, name: str
+) -> list[tuple[str, float, float, float, float | None, bool]]:
+    """Draw five trials of a population: name, value, both ends, truth where it is
+    known, and whether it is one of counts.
     """
     drawn = POPULATIONS[name](random.Random(f"{seed} {name}"))
     knife = (
@@ -309,7 +328,9 @@ def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float
     )
     rows = []
     for metric in dict.fromkeys([*drawn.same, *drawn.other, *drawn.unknown]):
-        single = [trial.metrics[metric] for trial in drawn.trials if metric in trial.metrics]
+        single = [
+            trial.metrics[metric] for trial in drawn.trials if metric in trial.metrics
+        ]
         if len(single) < len(drawn.trials):
             continue
         both = other_samples.intervals(
@@ -331,7 +352,9 @@ def one_draw(seed: int, name: str) -> list[tuple[str, float, float, float, float
         if metric in drawn.other or metric in drawn.unknown:
             ends = both.other_samples.low, both.other_samples.high
             contains = exact or not knife.shared or drawn.same is drawn.other
-            rows.append((f"{metric}, other", value, *ends, drawn.other.get(metric), contains))
+            rows.append(
+                (f"{metric}, other", value, *ends, drawn.other.get(metric), contains)
+            )
         if single[0].statistic is Statistic.SHARE and metric not in drawn.same:
             count = single[0].n if knife.shared else sum(each.n for each in single)
             rows.append(
@@ -358,7 +381,9 @@ def population(runs: int, name: str, seed: int = 0) -> list[Found]:
         values[metric].append(value)
     rows = []
     for metric, value, low, high, known, exact in drawn:
-        truth = math.fsum(values[metric]) / len(values[metric]) if known is None else known
+        truth = (
+            math.fsum(values[metric]) / len(values[metric]) if known is None else known
+        )
         plain = metric.startswith(PLAIN)
         rows.append(_row(metric, value, low, high, truth, exact, 1.0 if plain else 0.0))
     return summed(rows)
@@ -386,8 +411,8 @@ def summed(rows: list[Row]) -> list[Found]:
 
 
 def finding(inside: float, runs: int, confidence: float = 0.95) -> bool:
-    """Say whether a share of truths inside is neither 93 to 97 % nor what chance makes of 95 % in
-    so many runs.
+    """Say whether a share of truths inside is neither 93 to 97 % nor what chance makes
+    of 95 % in so many runs.
     """
     low, high = Share(round(inside * runs), runs).interval(confidence)
     return not 0.93 <= inside <= 0.97 and not low <= LEVEL <= high
@@ -405,13 +430,18 @@ def experiment(
 
 
 def main() -> int:
-    """Print the tables; exit code 1 when a coverage lies outside 93 to 97 % and not by chance."""
+    """Print the tables; exit code 1 when a coverage lies outside 93 to 97 % and not by
+    chance."""
     kinds = [*EXPERIMENTS, *POPULATIONS]
     options = argparse.ArgumentParser(
-        description="how often 95 % intervals contain the truth; an hour with 1000 runs of each "
-        "kind"
+        description=(
+            "how often 95 % intervals contain the truth; an hour with 1000 runs of each"
+            " kind"
+        )
     )
-    options.add_argument("--runs", type=int, default=1000, help="runs of each kind (%(default)s)")
+    options.add_argument(
+        "--runs", type=int, default=1000, help="runs of each kind (%(default)s)"
+    )
     options.add_argument(
         "--seed",
         type=int,
@@ -429,14 +459,17 @@ def main() -> int:
     good = True
     for name in asked.kinds or kinds:
         print(
-            f"\n{name:<28} {'stated':>7} {'truth inside':>12} {'mean U95':>10} {'rms error':>10}",
+            f"\n{name:<28} {'stated':>7} {'truth inside':>12} {'mean U95':>10}"
+            f" {'rms error':>10}",
             flush=True,
         )
         run = experiment if name in EXPERIMENTS else population
         for found in run(asked.runs, name, seed=asked.seed):
-            # What the binomial interval of clustered samples holds is shown for comparison: it is
-            # not printed as theirs.
-            remark = "for comparison" if found.name.endswith(BINOMIAL) else found.finding
+            # What the binomial interval of clustered samples holds is shown for
+            # comparison: it is not printed as theirs.
+            remark = (
+                "for comparison" if found.name.endswith(BINOMIAL) else found.finding
+            )
             known = remark and (name, found.name) in KNOWN
             remark = KNOWN_REMARK if known else remark
             good = good and remark in ("", "for comparison", KNOWN_REMARK)

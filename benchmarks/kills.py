@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kill `rig run` and `rig resume` at random moments, resume and check: how often anything is lost.
+"""Kill `rig run` and `rig resume` at random moments, resume and check: how often
+anything is lost.
 
-Run it: `.venv/bin/python benchmarks/kills.py [--kills N] [--minutes M] [--jobs J] [--seed S]
-[--reduced]`. It needs the POSIX firmware (`make firmware`) and fork(), so Linux or macOS. Sessions
-of two trials of null queries, in turn on the virtual device and on the firmware as a process of
-this computer, with the virtual monitor: all energies are simulated. SIGKILL comes at a moment that
-is drawn evenly from the session's first event to the end of an undisturbed one; one resume in three
-is killed as well, as often as it is drawn. Then `rig resume` goes on to the end, and `rig check`
-recomputes it. Each command is a fork of a process that has imported the rig: a kill in the second
-of imports would show nothing, and would cost one.
+Run it: `.venv/bin/python benchmarks/kills.py [--kills N] [--minutes M] [--jobs J]
+[--seed S] [--reduced]`. It needs the POSIX firmware (`make firmware`) and fork(), so
+Linux or macOS. Sessions of two trials of null queries, in turn on the virtual device
+and on the firmware as a process of this computer, with the virtual monitor: all
+energies are simulated. SIGKILL comes at a moment that is drawn evenly from the
+session's first event to the end of an undisturbed one; one resume in three is killed as
+well, as often as it is drawn. Then `rig resume` goes on to the end, and `rig check`
+recomputes it. Each command is a fork of a process that has imported the rig: a kill in
+the second of imports would show nothing, and would cost one.
 
-Lost is what does not hold of a session: resume ends, and its trials are valid; each query is
-measured once in each trial; each whole line that a killed process left of what a device answered is
-still there, and each file of a finished trial is what it was; the check finds no difference. Such
-folders are kept, and named. Exit code 1 where there is one. Told beside, as no kill takes anything
-there: queries that were answered and are asked again, since a recording's last samples were not
-written; and trials that say themselves that this computer was too slow for the simulated monitor.
-Change nothing of the rig meanwhile: a resume by another revision is refused, and told as lost.
+Lost is what does not hold of a session: resume ends, and its trials are valid; each
+query is measured once in each trial; each whole line that a killed process left of what
+a device answered is still there, and each file of a finished trial is what it was; the
+check finds no difference. Such folders are kept, and named. Exit code 1 where there is
+one. Told beside, as no kill takes anything there: queries that were answered and are
+asked again, since a recording's last samples were not written; and trials that say
+themselves that this computer was too slow for the simulated monitor. Change nothing of
+the rig meanwhile: a resume by another revision is refused, and told as lost.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ BENCHES = ("virtual-null", "posix-null")
 TRIALS = 2
 QUERIES = 20
 SETTINGS = [f"task.null.samples={QUERIES}", "scenario.single_stream.idle_s=0.1"]
-#: With --reduced: traces keep means while samples are loaded, and the virtual device takes its time
-#: for that.
+#: With --reduced: traces keep means while samples are loaded, and the virtual device
+#: takes its time for that.
 REDUCED = "bench.between_windows=reduced"
 SLOW_LOADS = {"virtual-null": ("sut.virtual.load_s=0.1",)}
 #: No command of a session this small takes longer, also on a machine with other work.
@@ -57,12 +60,19 @@ POLL_S = 0.002
 #: What the gap of a trial says where the virtual monitor could not keep its pace.
 TOO_SLOW = "the simulated device reported"
 RESUMES_KILLED = 1 / 3
-IMPORTED = ("rig.cli.run", "rig.cli.resume", "rig.cli.check", "rig.report.report", "pyjls")
+IMPORTED = (
+    "rig.cli.run",
+    "rig.cli.resume",
+    "rig.cli.check",
+    "rig.report.report",
+    "pyjls",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A session from its start to its check: how often it was killed, and what was lost of it."""
+    """A session from its start to its check: how often it was killed, and what was lost
+    of it."""
 
     bench: str
     folder: Path
@@ -92,7 +102,8 @@ def started(arguments: Sequence[str], log: Path) -> int:
 
 
 def ended(pid: int, within_s: float) -> int | None:
-    """Wait for a process; return its exit code, or None where it is not through by then."""
+    """Wait for a process; return its exit code, or None where it is not through by
+    then."""
     deadline_s = time.monotonic() + within_s
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -112,8 +123,14 @@ def killed(pid: int, after_s: float) -> bool:
 
 
 def begun(root: Path, bench: str, log: Path) -> tuple[int, Path]:
-    """Start a session, and wait for its first event; return the process and the folder."""
-    arguments = ["run", str(ROOT / "benches" / f"{bench}.toml"), "--sessions", str(root)]
+    """Start a session, and wait for its first event; return the process and the
+    folder."""
+    arguments = [
+        "run",
+        str(ROOT / "benches" / f"{bench}.toml"),
+        "--sessions",
+        str(root),
+    ]
     slow = SLOW_LOADS.get(bench, ()) if REDUCED in SETTINGS else ()
     for setting in (*SETTINGS, *slow, f"bench.trials={TRIALS}"):
         arguments += ["--set", setting]
@@ -130,7 +147,8 @@ def begun(root: Path, bench: str, log: Path) -> tuple[int, Path]:
 
 
 def lines_left(folder: Path) -> Counter[bytes]:
-    """Return each whole line of answers in a session, with how often it stands there."""
+    """Return each whole line of answers in a session, with how often it stands
+    there."""
     return Counter(
         line
         for path in folder.rglob(COMPLETIONS)
@@ -142,7 +160,9 @@ def lines_left(folder: Path) -> Counter[bytes]:
 def finished_files(folder: Path) -> dict[Path, str]:
     """Return the files of finished trials with their digests."""
     done = [
-        event.trial for event in SessionFolder(folder).events() if event.event == "trial_finished"
+        event.trial
+        for event in SessionFolder(folder).events()
+        if event.event == "trial_finished"
     ]
     return {
         path: session_folder.sha256(path)
@@ -170,12 +190,17 @@ def live(bench: str, seed: int, whole_s: float) -> Life:
         elif (code := ended(pid, LIMIT_S)) not in (0, 1):
             if code is None:
                 killed(pid, 0.0)
-            lost.append("resume " + (f"took {LIMIT_S} s" if code is None else f"ended with {code}"))
+            lost.append(
+                "resume "
+                + (f"took {LIMIT_S} s" if code is None else f"ended with {code}")
+            )
         elif not is_finished(folder):
             lost.append("resume ended, and the session is not finished")
         if gone := lines - lines_left(folder):
             lost.append(f"{gone.total()} lines of answers are gone")
-        lost += [f"{path} was changed" for path, was in files.items() if changed(path, was)]
+        lost += [
+            f"{path} was changed" for path, was in files.items() if changed(path, was)
+        ]
     if not lost:
         lost += judged(folder, log)
     problems = problems_of(folder)
@@ -241,24 +266,32 @@ def judged(folder: Path, log: Path) -> list[str]:
 
 
 def undisturbed(bench: str) -> float:
-    """Return how long a session takes from its first event to the end of its process."""
+    """Return how long a session takes from its first event to the end of its
+    process."""
     with tempfile.TemporaryDirectory(prefix="kills-") as root:
         log = Path(root) / "log.txt"
         pid, _ = begun(Path(root), bench, log)
         start_s = time.monotonic()
         if ended(pid, LIMIT_S) not in (0, 1):
-            raise SystemExit(f"a session that nobody kills fails: {log.read_text()[-500:]}")
+            raise SystemExit(
+                f"a session that nobody kills fails: {log.read_text()[-500:]}"
+            )
         return time.monotonic() - start_s
 
 
 def main() -> int:
-    """Kill and resume until there are enough kills, or the time is over; return the exit code."""
+    """Kill and resume until there are enough kills, or the time is over; return the
+    exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--kills", type=int, default=300)
-    parser.add_argument("--minutes", type=float, default=60.0, help="no session begins after that")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="no session begins after that"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="sessions at a time")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--reduced", action="store_true", help="traces keep means while loading")
+    parser.add_argument(
+        "--reduced", action="store_true", help="traces keep means while loading"
+    )
     asked = parser.parse_args()
     if asked.reduced:
         SETTINGS.append(REDUCED)
@@ -273,10 +306,16 @@ def main() -> int:
         while True:
             kills = sum(life.kills.total() for life in lives)
             in_time = time.monotonic() - start_s < 60 * asked.minutes
-            while in_time and len(running) < asked.jobs and kills + len(running) < asked.kills:
+            while (
+                in_time
+                and len(running) < asked.jobs
+                and kills + len(running) < asked.kills
+            ):
                 bench = BENCHES[number % len(BENCHES)]
                 running.add(
-                    pool.submit(live, bench, asked.seed * 1_000_000 + number, whole_s[bench])
+                    pool.submit(
+                        live, bench, asked.seed * 1_000_000 + number, whole_s[bench]
+                    )
                 )
                 number += 1
             if not running:
@@ -293,18 +332,21 @@ def concluded(lives: Sequence[Life], asked: int, took_s: float) -> int:
     """Say what was killed and lost; return the exit code."""
     for bench in BENCHES:
         own = [life for life in lives if life.bench == bench]
-        kills = {where: sum(life.kills[where] for life in own) for where in ("run", "resume")}
+        kills = {
+            where: sum(life.kills[where] for life in own) for where in ("run", "resume")
+        }
         print(
-            f"{bench}: {len(own)} sessions; killed {kills['run']} times in run, "
-            f"{kills['resume']} times in resume; {sum(life.asked_again for life in own)} queries "
-            f"asked again, {sum(life.set_aside for life in own)} trials or segments set aside, "
-            f"{sum(life.too_slow for life in own)} times this computer was too slow"
+            f"{bench}: {len(own)} sessions; killed {kills['run']} times in run,"
+            f" {kills['resume']} times in resume;"
+            f" {sum(life.asked_again for life in own)} queries asked again,"
+            f" {sum(life.set_aside for life in own)} trials or segments set aside,"
+            f" {sum(life.too_slow for life in own)} times this computer was too slow"
         )
     total = sum(life.kills.total() for life in lives)
     lost = [life for life in lives if life.lost]
     print(
-        f"{total} kills of {asked} asked for, in {took_s:.0f} s; sessions that lost something: "
-        f"{len(lost)} of {len(lives)}"
+        f"{total} kills of {asked} asked for, in {took_s:.0f} s; sessions that lost"
+        f" something: {len(lost)} of {len(lives)}"
     )
     return int(bool(lost))
 

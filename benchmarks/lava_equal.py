@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped network in Lava against the integer model: spikes of the file's rule, decisions of
-stock LIF.
+"""The shipped network in Lava against the integer model: spikes of the file's rule,
+decisions of stock LIF.
 
     python -m benchmarks.lava_equal [--interpreter PYTHON] [--slices 120] [--lava 12]
 
-Stock LIF (one spike a step, above the threshold, back to 0) is another model than the file's. How
-often its decision is the integer model's is counted over all slices by a twin in numpy, and by Lava
-itself over the first of them where an interpreter with Lava is named; twin and Lava must give the
-same spikes. With one weight changed by 1 the spikes must differ, or the comparison would show
-nothing.
+Stock LIF (one spike a step, above the threshold, back to 0) is another model than the
+file's. How often its decision is the integer model's is counted over all slices by a
+twin in numpy, and by Lava itself over the first of them where an interpreter with Lava
+is named; twin and Lava must give the same spikes. With one weight changed by 1 the
+spikes must differ, or the comparison would show nothing.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ LIMIT_S = 600.0
 def asc_spikes() -> tuple[Network, np.ndarray]:
     """Return the shipped network, and the spike counts of the generated test split."""
     task = AscTask.open(AscTask.Settings(), BenchContext())
-    audio = np.stack([np.frombuffer(task.payload(index), "<i2") for index in range(len(task))])
-    return graph.network(graph.read(SHIPPED)), spike_counts(read_model(SHIPPED).bank, audio)
+    audio = np.stack(
+        [np.frombuffer(task.payload(index), "<i2") for index in range(len(task))]
+    )
+    return graph.network(graph.read(SHIPPED)), spike_counts(
+        read_model(SHIPPED).bank, audio
+    )
 
 
 def by_file(model: AscModel, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,8 +59,8 @@ def by_file(model: AscModel, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def by_twin(model: AscModel, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return spikes and membranes of stock LIF, in numpy, all slices side by side; decays are of
-    the file's times, which are 32-bit numbers.
+    """Return spikes and membranes of stock LIF, in numpy, all slices side by side;
+    decays are of the file's times, which are 32-bit numbers.
     """
     spikes = counts.astype(np.float64)
     membrane = np.zeros(0)
@@ -86,7 +90,8 @@ def in_lava(
     rule: str,
     precision: str = "floating",
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Return spikes, membranes and what the runner says of itself, by Lava in its interpreter."""
+    """Return spikes, membranes and what the runner says of itself, by Lava in its
+    interpreter."""
     with tempfile.TemporaryDirectory(prefix="neurorig-lava-") as folder:
         here = Path(folder)
         nodes = {place.name: place.node for place in network.places}
@@ -140,8 +145,12 @@ def main() -> int:
     model = read_model(SHIPPED)
     file, file_membranes = by_file(model, counts)
     twin, twin_membranes = by_twin(model, counts)
-    agreed = int(np.sum(decisions(file, file_membranes) == decisions(twin, twin_membranes)))
-    print(f"stock LIF, twin: {agreed} of {len(counts)} decisions are the integer model's")
+    agreed = int(
+        np.sum(decisions(file, file_membranes) == decisions(twin, twin_membranes))
+    )
+    print(
+        f"stock LIF, twin: {agreed} of {len(counts)} decisions are the integer model's"
+    )
     if not args.interpreter:
         print("Lava: no --interpreter")
         return 0
@@ -155,7 +164,9 @@ def main() -> int:
     print(f"versions: {about['versions']}")
     same = equal(lava, file[: len(some)])
     whole = bool(np.array_equal(membranes, file_membranes[: len(some)]))
-    print(f"file's rule: equal spikes in {same} of {len(some)}, membranes equal: {whole}")
+    print(
+        f"file's rule: equal spikes in {same} of {len(some)}, membranes equal: {whole}"
+    )
     differs = len(some) - equal(control, file[: len(some)])
     print(f"control, one weight changed by 1: {differs} of {len(some)} differ")
     twins = equal(stock, twin[: len(some)])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A twin in numpy of stock LIF and Dense in Loihi 2's arithmetic, step by step: what Lava's
-bit-accurate models must give, from the registers alone.
+"""A twin in numpy of stock LIF and Dense in Loihi 2's arithmetic, step by step: what
+Lava's bit-accurate models must give, from the registers alone.
 
-The rule, of Loihi's documentation and of Lava 0.10: a decay takes 12 bits, rounded towards 0;
-weights and thresholds stand 6 bits above the lowest; a current of 24 bits wraps around, a membrane
-stops at its ends. Both are then compared with the threshold: above it a cell fires and goes to 0.
-What a Dense receives, it gives a step later.
+The rule, of Loihi's documentation and of Lava 0.10: a decay takes 12 bits, rounded
+towards 0; weights and thresholds stand 6 bits above the lowest; a current of 24 bits
+wraps around, a membrane stops at its ends. Both are then compared with the threshold:
+above it a cell fires and goes to 0. What a Dense receives, it gives a step later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ END = 1 << 23
 
 @dataclass(frozen=True)
 class State:
-    """After a step: currents, membranes and spikes, of each process in the order of the plan."""
+    """After a step: currents, membranes and spikes, of each process in the order of the
+    plan."""
 
     currents: list[Any]
     membranes: list[Any]
@@ -54,16 +55,20 @@ def steps(plan: StockPlan, fixed: FixedPoint, counts: Any) -> Iterator[State]:
             currents[index], membranes[index] = current, membrane
         for number, synapses in enumerate(plan.synapses):
             came = row if synapses.source is None else spikes[synapses.source]
-            kept[number] = fixed.weights[number].astype(np.int64) @ came.astype(np.int64)
+            kept[number] = fixed.weights[number].astype(np.int64) @ came.astype(
+                np.int64
+            )
         yield State(list(currents), list(membranes), list(spikes))
 
 
 def run(plan: StockPlan, fixed: FixedPoint, counts: Any) -> tuple[Any, Any]:
-    """Return spikes (steps, outputs) of a sample, the plan's lag taken off, and last membranes in
-    the units of the file.
+    """Return spikes (steps, outputs) of a sample, the plan's lag taken off, and last
+    membranes in the units of the file.
     """
     silence = np.zeros((plan.lag_steps, counts.shape[1]), np.int64)
-    states = list(steps(plan, fixed, np.concatenate([counts.astype(np.int64), silence])))
+    states = list(
+        steps(plan, fixed, np.concatenate([counts.astype(np.int64), silence]))
+    )
     outputs = sum(len(plan.cells[index].which) for index in plan.outputs)
     trains = np.zeros((len(states), outputs))
     last = np.zeros(outputs)

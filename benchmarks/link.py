@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by side; the
-line and the DUT are simulated.
+"""Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by
+side; the line and the DUT are simulated.
 
-Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C compiler. The DUT
-is the firmware as a process of this machine, which takes next to no time for a byte. In front of it
-a line of 115 200, 921 600 and 3 000 000 baud that delays each byte by 1 ms, each way
-(sut_backends/lines/paced_pty.py), on real pseudo-terminals, so pyserial is in the path. Wall time
-of whole loads, with all their round trips and the DUT's check of the CRC: medians. "Of the line" is
-the share of what the line can carry in 8N1, baud / 10 bytes a second: of the median, and of the
-best load. The more processes want the processors, the lower it is at 3 000 000 baud: a millisecond
-is a percent there. Exit code 1 where the median of framed loads, with frames of full size, is below
-95 % of the line at any rate, or a load is slower than the text layer's or the peer's.
+Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C
+compiler. The DUT is the firmware as a process of this machine, which takes next to no
+time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that
+delays each byte by 1 ms, each way (sut_backends/lines/paced_pty.py), on real
+pseudo-terminals, so pyserial is in the path. Wall time of whole loads, with all their
+round trips and the DUT's check of the CRC: medians. "Of the line" is the share of what
+the line can carry in 8N1, baud / 10 bytes a second: of the median, and of the best
+load. The more processes want the processors, the lower it is at 3 000 000 baud: a
+millisecond is a percent there. Exit code 1 where the median of framed loads, with
+frames of full size, is below 95 % of the line at any rate, or a load is slower than the
+text layer's or the peer's.
 """
 
 from __future__ import annotations
@@ -62,8 +64,8 @@ class Loads:
         return median(self.durations_s)
 
     def shares(self, baud: int) -> str:
-        """Return the payload's throughput as a share of what the line can carry: the median's, and
-        the best.
+        """Return the payload's throughput as a share of what the line can carry: the
+        median's, and the best.
         """
         limit_s = len(SAMPLE) * BITS_PER_BYTE / baud
         return f"{limit_s / self.took_s:6.1%} {limit_s / min(self.durations_s):6.1%}"
@@ -72,8 +74,17 @@ class Loads:
 def built(folder: Path, name: str, sizes: str = "") -> Path:
     """Build the firmware with the null workload; return its program."""
     build = folder / name
-    command = ["make", "-s", "-C", str(FIRMWARE), f"BUILD={build}", f"{build}/posix/null"]
-    subprocess.run([*command, sizes] if sizes else command, check=True, stdout=subprocess.DEVNULL)
+    command = [
+        "make",
+        "-s",
+        "-C",
+        str(FIRMWARE),
+        f"BUILD={build}",
+        f"{build}/posix/null",
+    ]
+    subprocess.run(
+        [*command, sizes] if sizes else command, check=True, stdout=subprocess.DEVNULL
+    )
     return build / "posix" / "null"
 
 
@@ -142,12 +153,12 @@ def main() -> int:
     quick = parser.parse_args().quick
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     print(
-        f"{len(SAMPLE)} bytes, {DELAY_S * 1e3:g} ms each way, simulated line and DUT; medians of "
-        "wall time\n"
+        f"{len(SAMPLE)} bytes, {DELAY_S * 1e3:g} ms each way, simulated line and DUT;"
+        " medians of wall time\n"
     )
     print(
-        "|    baud | limit s | framed s | of the line   | 256-byte frames s | of the line   | "
-        "text, ours s | text, peer s |"
+        "|    baud | limit s | framed s | of the line   | 256-byte frames s | of the"
+        " line   | text, ours s | text, peer s |"
     )
     print(
         "|--------:|--------:|---------:|--------------:|------------------:|--------------:|"
@@ -165,9 +176,9 @@ def main() -> int:
             little = framed(small, baud, fast)
             texts = classic(large, baud, slow), peer(large, baud, slow)
             print(
-                f"| {baud:7} | {limit_s:7.4f} | {ours.took_s:8.4f} | {ours.shares(baud)} "
-                f"| {little.took_s:17.4f} | {little.shares(baud)} | {texts[0].took_s:12.3f} | "
-                f"{texts[1].took_s:12.3f} |"
+                f"| {baud:7} | {limit_s:7.4f} | {ours.took_s:8.4f} |"
+                f" {ours.shares(baud)} | {little.took_s:17.4f} | {little.shares(baud)}"
+                f" | {texts[0].took_s:12.3f} | {texts[1].took_s:12.3f} |"
             )
             rows.append((baud, ours, little, *texts))
     print()
@@ -182,8 +193,8 @@ def main() -> int:
 
 
 def concluded(rows: Sequence[tuple[int, Loads, Loads, Loads]]) -> int:
-    """Say of each rate whether framed loads met the aim, beside the text layer and the peer; return
-    the exit code, 1 where not.
+    """Say of each rate whether framed loads met the aim, beside the text layer and the
+    peer; return the exit code, 1 where not.
     """
     good = True
     for baud, ours, text, other in rows:
@@ -191,8 +202,8 @@ def concluded(rows: Sequence[tuple[int, Loads, Loads, Loads]]) -> int:
         met = share >= AIM and ours.took_s < min(text.took_s, other.took_s)
         good = good and met
         print(
-            f"{'met' if met else 'NOT met':<8} {AIM:.0%} of the line at {baud} baud, framed: "
-            f"{share:.1%}"
+            f"{'met' if met else 'NOT met':<8} {AIM:.0%} of the line at {baud} baud,"
+            f" framed: {share:.1%}"
         )
     return int(not good)
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drivers on their simulators in real time: what of the samples arrives, and what of a core
-that takes, per thread.
+"""The drivers on their simulators in real time: what of the samples arrives, and what
+of a core that takes, per thread.
 
-Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row by default. Linux only.
-Beside "busy", another Python thread never rests, as a GUI at its worst. The simulators run in the
-same Python: one that the busy thread starves is late itself, and the driver of a JS110 takes
-lateness that lasts for lost samples. So its busy row has prepared blocks, handed over when due, and
-that of an LPM01A with 100 000 samples a second a simulator in a process of its own, with a steady
-DUT. "late" is how much longer than asked it took until all was on disk, the start of the recording
-included: one that falls behind loses nothing here, where simulators wait, but on a desk.
+Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row by default.
+Linux only. Beside "busy", another Python thread never rests, as a GUI at its worst. The
+simulators run in the same Python: one that the busy thread starves is late itself, and
+the driver of a JS110 takes lateness that lasts for lost samples. So its busy row has
+prepared blocks, handed over when due, and that of an LPM01A with 100 000 samples a
+second a simulator in a process of its own, with a steady DUT. "late" is how much longer
+than asked it took until all was on disk, the start of the recording included: one that
+falls behind loses nothing here, where simulators wait, but on a desk.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
 
-#: The threads of the drivers; what is no Python thread and began after the driver is the trace
-#: library's.
+#: The threads of the drivers; what is no Python thread and began after the driver is
+#: the trace library's.
 _OWN = ("joulescope", "LPM01A", "keysight n6705 log")
 _HORIZON_NS = NS_PER_S // 10
 #: 30 mA at 3.3 V: an LPM01A ends a recording beyond 50 mA.
 _HIGH_W = 0.1
 #: What the DUT of a simulator in a process of its own draws.
 _STEADY_W = 0.033
-#: To start, to wait for the last block and to close the file take up to a second, however long the
-#: recording is.
+#: To start, to wait for the last block and to close the file take up to a second,
+#: however long the recording is.
 _LATE_S = 1.5
 _LATE_SHARE = 0.05
 
@@ -81,13 +82,23 @@ class Row:
 
 
 def table(seconds: float, all_kinds: bool = True) -> Iterator[Row]:
-    """Yield a row for each instrument, alone and beside a busy thread; without `all_kinds` the
-    Joulescopes beside it.
+    """Yield a row for each instrument, alone and beside a busy thread; without
+    `all_kinds` the Joulescopes beside it.
     """
-    js110 = {"device": "simulator", "simulator": JoulescopeSimulatorSettings(model="js110")}
-    binary = {"port": "simulator", "format": "bin_hexa", "sample_hz": 100_000, "events": False}
+    js110 = {
+        "device": "simulator",
+        "simulator": JoulescopeSimulatorSettings(model="js110"),
+    }
+    binary = {
+        "port": "simulator",
+        "format": "bin_hexa",
+        "sample_hz": 100_000,
+        "events": False,
+    }
     for busy in (False, True) if all_kinds else (True,):
-        yield _simulated("JS220, simulated", Joulescope, {"device": "simulator"}, seconds, busy)
+        yield _simulated(
+            "JS220, simulated", Joulescope, {"device": "simulator"}, seconds, busy
+        )
         yield (
             _prepared(seconds)
             if busy
@@ -95,45 +106,57 @@ def table(seconds: float, all_kinds: bool = True) -> Iterator[Row]:
         )
         if all_kinds:
             yield _simulated(
-                "LPM01A ascii_dec, simulated", StLpm01a, {"port": "simulator"}, seconds, busy
+                "LPM01A ascii_dec, simulated",
+                StLpm01a,
+                {"port": "simulator"},
+                seconds,
+                busy,
             )
             yield (
                 _apart(seconds, binary)
                 if busy
-                else _simulated("LPM01A bin_hexa, simulated", StLpm01a, binary, seconds, busy)
+                else _simulated(
+                    "LPM01A bin_hexa, simulated", StLpm01a, binary, seconds, busy
+                )
             )
             yield _simulated(
-                "N6705, simulated", KeysightN6705, {"resource": "simulator"}, seconds, busy
+                "N6705, simulated",
+                KeysightN6705,
+                {"resource": "simulator"},
+                seconds,
+                busy,
             )
 
 
 def shown(rows: Iterator[Row]) -> bool:
     """Print the table as its rows come; return whether nothing was lost."""
     print(
-        f"{'instrument':<28} {'beside':<6} {'samples':>10} {'gaps':>4} {'lost':>4} {'edges':>9} "
-        f"{'energy':>8} {'late':>6}"
-        f" {'driver':>7} {'library':>7} {'together':>8} {'simulator':>9}"
+        f"{'instrument':<28} {'beside':<6} {'samples':>10} {'gaps':>4} {'lost':>4}"
+        f" {'edges':>9} {'energy':>8} {'late':>6} {'driver':>7} {'library':>7}"
+        f" {'together':>8} {'simulator':>9}"
     )
     good = True
     for row in rows:
         good = good and row.good
         print(
-            f"{row.name:<28} {'busy' if row.busy else 'idle':<6} {row.samples:>10} {row.gaps:>4} "
-            f"{row.lost:>4} {row.edges:>9}"
-            f" {row.energy:>8} {row.late_s:>4.1f} s {row.rig:>7.2%} {row.library:>7.2%} "
-            f"{row.rig + row.library:>8.2%}"
-            f" {row.simulator:>9.2%}"
+            f"{row.name:<28} {'busy' if row.busy else 'idle':<6} {row.samples:>10}"
+            f" {row.gaps:>4} {row.lost:>4} {row.edges:>9} {row.energy:>8}"
+            f" {row.late_s:>4.1f} s {row.rig:>7.2%} {row.library:>7.2%}"
+            f" {row.rig + row.library:>8.2%} {row.simulator:>9.2%}"
         )
     return good
 
 
-def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, busy: bool) -> Row:
+def _simulated(
+    name: str, kind: Any, settings: dict[str, Any], seconds: float, busy: bool
+) -> Row:
     bench = BenchContext()
     before = threads_s()
     world = bench.world
     began_ns = time.monotonic_ns()
     world.follow(
-        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - _HORIZON_NS
+        lambda: time.monotonic_ns() - began_ns,
+        lambda: time.monotonic_ns() - began_ns - _HORIZON_NS,
     )
     monitor = kind.open(kind.Settings(**settings), bench)
     falls: list[int] = []
@@ -155,7 +178,9 @@ def _simulated(name: str, kind: Any, settings: dict[str, Any], seconds: float, b
             if monitor.info.sync != "none":
                 edges = f"{len(trace.falls_s)}/{len(falls)}"
                 true_j = world.true_energy_j(falls[0], falls[-1])
-                seen_j = trace.energy_j(float(trace.falls_s[0]), float(trace.falls_s[-1]))
+                seen_j = trace.energy_j(
+                    float(trace.falls_s[0]), float(trace.falls_s[-1])
+                )
                 energy = f"{seen_j / true_j - 1:+.3%}"
     finally:
         monitor.close()
@@ -168,15 +193,21 @@ def _put(bench: BenchContext, level: bool, power_w: float, duration_s: float) ->
 
 
 def _apart(seconds: float, settings: dict[str, Any]) -> Row:
-    code = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+    code = (
+        "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+    )
     before = threads_s()
     with (
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as board,
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+        ) as board,
         _ended(board),
     ):
         assert board.stdout is not None
         port = board.stdout.readline().split()[1]
-        monitor = StLpm01a.open(StLpm01a.Settings(**settings | {"port": port}), BenchContext())
+        monitor = StLpm01a.open(
+            StLpm01a.Settings(**settings | {"port": port}), BenchContext()
+        )
         try:
             monitor.power(True)
             with tempfile.TemporaryDirectory() as folder, _busy(True):
@@ -192,7 +223,9 @@ def _apart(seconds: float, settings: dict[str, Any]) -> Row:
                 energy = f"{trace.energy_j(0.0, trace.duration_s) / true_j - 1:+.3%}"
         finally:
             monitor.close()
-    return _row("LPM01A bin_hexa, apart", True, seconds, late_s, trace, "-", energy, cpu)
+    return _row(
+        "LPM01A bin_hexa, apart", True, seconds, late_s, trace, "-", energy, cpu
+    )
 
 
 @contextmanager
@@ -208,7 +241,9 @@ def _prepared(seconds: float) -> Row:
     before = threads_s()
     source = _PreparedDriver(prepared, seconds)
     pace = BlockPace(
-        lambda duration_ns: time.sleep(duration_ns / NS_PER_S), time.monotonic_ns, drains=False
+        lambda duration_ns: time.sleep(duration_ns / NS_PER_S),
+        time.monotonic_ns,
+        drains=False,
     )
     with tempfile.TemporaryDirectory() as name, _busy(True):
         folder = Path(name)
@@ -225,7 +260,14 @@ def _prepared(seconds: float) -> Row:
 
         link = DriverLink(source, "u/js110/prepared")
         recording = JoulescopeRecording(
-            link, streams(0), writer, 1, pace, NS_PER_S // 100, watch_loss=True, folder=folder
+            link,
+            streams(0),
+            writer,
+            1,
+            pace,
+            NS_PER_S // 100,
+            watch_loss=True,
+            folder=folder,
         )
         asked_s = time.monotonic() + seconds
         with recording, used(before) as cpu:
@@ -233,7 +275,8 @@ def _prepared(seconds: float) -> Row:
             recording.check()
         late_s = time.monotonic() - asked_s
         trace = Trace.open(folder / "trace.jls")
-        energy = f"{trace.energy_j(0.0, trace.duration_s) / prepared.energy_j(seconds) - 1:+.3%}"
+        whole_j = trace.energy_j(0.0, trace.duration_s)
+        energy = f"{whole_j / prepared.energy_j(seconds) - 1:+.3%}"
     return _row(
         "JS110, prepared blocks",
         True,
@@ -247,8 +290,8 @@ def _prepared(seconds: float) -> Row:
 
 
 class _PreparedDriver:
-    """Has what a recording needs of pyjoulescope_driver.Driver, and hands over each block when its
-    last sample is due.
+    """Has what a recording needs of pyjoulescope_driver.Driver, and hands over each
+    block when its last sample is due.
     """
 
     def __init__(self, prepared: JoulescopeStreams, seconds: float) -> None:
@@ -256,11 +299,17 @@ class _PreparedDriver:
         self._seconds = seconds
         self._receivers: dict[str, Callable[[str, Any], None]] = {}
         self._values: dict[str, Any] = {}
-        self._thread = threading.Thread(target=self._deliver, name="simulated joulescope, prepared")
+        self._thread = threading.Thread(
+            target=self._deliver, name="simulated joulescope, prepared"
+        )
         self.done = threading.Event()
 
     def subscribe(
-        self, topic: str, flags: Any, fn: Callable[[str, Any], None], timeout: float | None = None
+        self,
+        topic: str,
+        flags: Any,
+        fn: Callable[[str, Any], None],
+        timeout: float | None = None,
     ) -> None:
         self._receivers[topic] = fn
 
@@ -271,7 +320,9 @@ class _PreparedDriver:
 
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
         self._values[topic] = value
-        if value and len(self._receivers) == sum(bool(one) for one in self._values.values()):
+        if value and len(self._receivers) == sum(
+            bool(one) for one in self._values.values()
+        ):
             self._thread.start()
 
     def query(self, topic: str, timeout: float | None = None) -> Any:
@@ -285,7 +336,9 @@ class _PreparedDriver:
         names = {signal: topics[topic] for signal, topic in streams(0).items()}
         began_s = time.monotonic()
         for signal, block in self._prepared.blocks(self._seconds):
-            size = len(block["data"]) * (8 if signal == "sync" else block["decimate_factor"])
+            size = len(block["data"]) * (
+                8 if signal == "sync" else block["decimate_factor"]
+            )
             due_s = began_s + (block["sample_id"] + size) / block["sample_rate"]
             if (left_s := due_s - time.monotonic()) > 0:
                 time.sleep(left_s)
@@ -317,8 +370,8 @@ def _busy(busy: bool) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Used:
-    """CPU time of this process while something ran, by whose threads used it, and how long that
-    took; all in seconds.
+    """CPU time of this process while something ran, by whose threads used it, and how
+    long that took; all in seconds.
 
     `ended`: of all threads that ended meanwhile.
     """
@@ -332,14 +385,17 @@ class Used:
 
 @contextmanager
 def used(before: Mapping[int, float]) -> Iterator[Used]:
-    """Yield what will hold the times; `before` are the threads that ran before the driver was
-    opened.
+    """Yield what will hold the times; `before` are the threads that ran before the
+    driver was opened.
     """
     found = Used()
     first = threads_s()
     began = (time.process_time(), time.monotonic())
     yield found
-    found.ended, found.elapsed = time.process_time() - began[0], time.monotonic() - began[1]
+    found.ended, found.elapsed = (
+        time.process_time() - began[0],
+        time.monotonic() - began[1],
+    )
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
     for number, cpu_s in threads_s().items():
         name = names.get(number, "")
@@ -354,12 +410,15 @@ def used(before: Mapping[int, float]) -> Iterator[Used]:
 
 
 def threads_s(process: int | str = "self") -> dict[int, float]:
-    """Return the CPU time of each thread of a process, also of those that Python does not know."""
+    """Return the CPU time of each thread of a process, also of those that Python does
+    not know."""
     tasks = Path(f"/proc/{process}/task").iterdir()
     found = {}
     for task in tasks:
         with suppress(OSError):  # a thread may end while its neighbours are being read
-            found[int(task.name)] = int((task / "schedstat").read_text().split()[0]) / NS_PER_S
+            found[int(task.name)] = (
+                int((task / "schedstat").read_text().split()[0]) / NS_PER_S
+            )
     return found
 
 
@@ -376,9 +435,20 @@ def _row(
     lost = sum(gap.stop - gap.start for gap in trace.gaps)
     shares = (one / cpu.elapsed for one in (cpu.rig, cpu.library, cpu.simulator))
     return Row(
-        name, busy, asked_s, trace.length, len(trace.gaps), lost, edges, energy, late_s, *shares
+        name,
+        busy,
+        asked_s,
+        trace.length,
+        len(trace.gaps),
+        lost,
+        edges,
+        energy,
+        late_s,
+        *shares,
     )
 
 
 if __name__ == "__main__":
-    sys.exit(0 if shown(table(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)) else 1)
+    sys.exit(
+        0 if shown(table(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)) else 1
+    )

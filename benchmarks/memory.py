@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resident memory over a long recording of a JS110 at 2 MS/s: prepared blocks, faster than real
-time; simulated.
+"""Resident memory over a long recording of a JS110 at 2 MS/s: prepared blocks, faster
+than real time; simulated.
 
-Run it: `.venv/bin/python benchmarks/memory.py [MINUTES] [FOLDER]`, on Linux; 5 minutes (5 GB)
-unless told, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where given) that is
-deleted. Exit code 1 when memory grows by more than a MB, whatever the length.
+Run it: `.venv/bin/python benchmarks/memory.py [MINUTES] [FOLDER]`, on Linux; 5 minutes
+(5 GB) unless told, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where
+given) that is deleted. Exit code 1 when memory grows by more than a MB, whatever the
+length.
 """
 
 from __future__ import annotations
@@ -35,10 +36,14 @@ _LIMIT_B = 1 << 20
 
 def resident_b() -> int:
     """Return this process's resident memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf(
+        "SC_PAGE_SIZE"
+    )
 
 
-def record(folder: Path, prepared: JoulescopeStreams, seconds: float) -> list[tuple[float, int]]:
+def record(
+    folder: Path, prepared: JoulescopeStreams, seconds: float
+) -> list[tuple[float, int]]:
     """Write one trace; return the memory at each of `_POINTS` times, and print it."""
     points: list[tuple[float, int]] = []
     began_s = time.monotonic()
@@ -71,26 +76,28 @@ def main() -> int:
     minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
     seconds = minutes * 60
     prepared = JoulescopeStreams.prepare("js110")
-    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as name:
+    with tempfile.TemporaryDirectory(
+        dir=sys.argv[2] if len(sys.argv) > 2 else None
+    ) as name:
         needed_b = seconds * _BYTES_PER_S + _SPARE_B
         free_b = shutil.disk_usage(name).free
         if free_b < needed_b:
             print(
-                f"  not run: {minutes:g} minutes need {needed_b / 1e9:.0f} GB in {name}, "
-                f"{free_b / 1e9:.0f} GB are free"
+                f"  not run: {minutes:g} minutes need {needed_b / 1e9:.0f} GB in"
+                f" {name}, {free_b / 1e9:.0f} GB are free"
             )
             return 2
         print(
-            f"  {minutes:g} minutes of 2 MS/s in one trace, {resident_b() / 1e6:.2f} MB resident "
-            "before"
+            f"  {minutes:g} minutes of 2 MS/s in one trace, {resident_b() / 1e6:.2f} MB"
+            " resident before"
         )
         points = record(Path(name), prepared, seconds)
         times_s, sizes_b = np.array(points[_WARM_UP:]).T
         slope = float(np.polyfit(times_s, sizes_b, 1)[0])
         print(
-            f"  slope after the first {points[_WARM_UP - 1][0]:.0f} s: {slope:+.1f} bytes a "
-            "simulated second,"
-            f" {slope * 3600 / 1e6:+.2f} MB an hour; range {np.ptp(sizes_b) / 1e6:.2f} MB"
+            f"  slope after the first {points[_WARM_UP - 1][0]:.0f} s: {slope:+.1f}"
+            f" bytes a simulated second, {slope * 3600 / 1e6:+.2f} MB an hour; range"
+            f" {np.ptp(sizes_b) / 1e6:.2f} MB"
         )
         size_b = (Path(name) / TRACE).stat().st_size
         began_s = time.monotonic()
@@ -105,8 +112,9 @@ def main() -> int:
         energy_j = sum(trace.energies_j(list(pairwise(bounds_s))))
         error = energy_j / prepared.energy_j(seconds) - 1
         print(
-            f"  all of it integrated in {_POINTS} windows in {time.monotonic() - opened_s:.1f} s,"
-            f" {resident_b() / 1e6:.2f} MB resident; energy off by {error:+.1e}"
+            f"  all of it integrated in {_POINTS} windows in"
+            f" {time.monotonic() - opened_s:.1f} s, {resident_b() / 1e6:.2f} MB"
+            f" resident; energy off by {error:+.1e}"
         )
     # It may shrink: the system takes back pages of files.
     grown_b = float(sizes_b.max() - sizes_b[0])

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time of this computer's processor for a null query and a load: what the rig itself costs.
+"""Time of this computer's processor for a null query and a load: what the rig itself
+costs.
 
-Run it: `.venv/bin/python benchmarks/null_query.py [--against PATH] [--rounds N] [--queries N]`; a
-minute. It needs the POSIX firmware (`make firmware`). Two devices: the null firmware as a process
-of this computer behind a pseudo-terminal, and the virtual device, where nothing runs. Each round
-starts every candidate once, one after the other, so that what else runs here falls on all of them;
-the median of the rounds is told.
+Run it: `.venv/bin/python benchmarks/null_query.py [--against PATH] [--rounds N]
+[--queries N]`; a minute. It needs the POSIX firmware (`make firmware`). Two devices:
+the null firmware as a process of this computer behind a pseudo-terminal, and the
+virtual device, where nothing runs. Each round starts every candidate once, one after
+the other, so that what else runs here falls on all of them; the median of the rounds is
+told.
 
-Candidates: this checkout; with `--against`, another one, by its own interpreter in PATH/.venv, with
-its own firmware; and, for the POSIX device, the peer: pyserial alone, which writes the bytes of one
-query of this checkout to a pseudo-terminal and reads the answer's, from a process that plays them
-back as late as the device gave them: a processor that slept is slower than one that did not. Ratios
-are those to this checkout. Times are processor time of the host's process with all its threads: the
-device's own work and waiting are in none of them.
+Candidates: this checkout; with `--against`, another one, by its own interpreter in
+PATH/.venv, with its own firmware; and, for the POSIX device, the peer: pyserial alone,
+which writes the bytes of one query of this checkout to a pseudo-terminal and reads the
+answer's, from a process that plays them back as late as the device gave them: a
+processor that slept is slower than one that did not. Ratios are those to this checkout.
+Times are processor time of the host's process with all its threads: the device's own
+work and waiting are in none of them.
 
-`session` is one trial of the bench whole, monitor and reduction included, divided by its queries.
-Beside the times: calls of Python functions for one load and for one query, in how many files of the
-checkout, and how often the next function that runs is in another of its files; of many, the one
-with the fewest calls, as answers come in one piece or in more.
+`session` is one trial of the bench whole, monitor and reduction included, divided by
+its queries. Beside the times: calls of Python functions for one load and for one query,
+in how many files of the checkout, and how often the next function that runs is in
+another of its files; of many, the one with the fewest calls, as answers come in one
+piece or in more.
 """
 
 from __future__ import annotations
@@ -50,7 +54,8 @@ PACKAGES = ("rig", "sut_backends")
 
 
 def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
-    """Return processor time per load and per query, in seconds, and the path of one of each."""
+    """Return processor time per load and per query, in seconds, and the path of one of
+    each."""
     from rig.model.steps import Load, Query
 
     exchanged: list[tuple[str, bytes, float]] = []
@@ -68,9 +73,15 @@ def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
         for _ in range(WARM_UP):
             load()
             query()
-        times = {"load": processor_s(load, queries), "query": processor_s(query, queries)}
+        times = {
+            "load": processor_s(load, queries),
+            "query": processor_s(query, queries),
+        }
         path = {
-            name: min((path_of(action, root) for _ in range(PATHS)), key=lambda path: path["calls"])
+            name: min(
+                (path_of(action, root) for _ in range(PATHS)),
+                key=lambda path: path["calls"],
+            )
             for name, action in (("load", load), ("query", query))
         }
         exchanged.clear()
@@ -80,29 +91,39 @@ def worker(root: Path, device: str, queries: int) -> dict[str, Any]:
 
 
 def turns_of(exchanged: list[tuple[str, bytes, float]]) -> list[tuple[str, str, float]]:
-    """Return what was sent, what was answered, and how many seconds later, each time."""
+    """Return what was sent, what was answered, and how many seconds later, each
+    time."""
     turns: list[tuple[bytes, bytes, float, float]] = []
     for way, block, at_s in exchanged:
         if way == "tx" and (not turns or turns[-1][1]):
             turns.append((b"", b"", at_s, at_s))
         out, back, sent_s, _ = turns[-1]
         turns[-1] = (
-            (out + block, back, at_s, at_s) if way == "tx" else (out, back + block, sent_s, at_s)
+            (out + block, back, at_s, at_s)
+            if way == "tx"
+            else (out, back + block, sent_s, at_s)
         )
-    return [(out.hex(), back.hex(), heard_s - sent_s) for out, back, sent_s, heard_s in turns]
+    return [
+        (out.hex(), back.hex(), heard_s - sent_s)
+        for out, back, sent_s, heard_s in turns
+    ]
 
 
 @contextlib.contextmanager
-def opened(root: Path, device: str, wire: Callable[[str, bytes], None]) -> Iterator[Any]:
+def opened(
+    root: Path, device: str, wire: Callable[[str, bytes], None]
+) -> Iterator[Any]:
     """Give a device that has its supply."""
     from rig.interfaces import context as contexts
 
-    kind = getattr(contexts, "BenchContext", None) or contexts.Table  # its name in older checkouts
+    # its name in older checkouts
+    kind = getattr(contexts, "BenchContext", None) or contexts.Table
     context: Any = kind(folder=root, reference=lambda payload: payload[:64])
     if hasattr(context, "listen"):
         context.listen(wire)
     else:
-        # An older checkout's context is frozen, and what changes is in its state, or it is not.
+        # An older checkout's context is frozen, and what changes is in its state, or it
+        # is not.
         getattr(context, "state", context).wire = wire
     context.world.supply_on = True
     sut: Any
@@ -131,20 +152,28 @@ def session_s(root: Path, device: str) -> float:
     """Return the processor time of a session of one trial, for each of its queries."""
     from rig.session.session import open_bench
 
-    overrides = [f"task.null.samples={SESSION_QUERIES}", "scenario.single_stream.warmup=0"]
+    overrides = [
+        f"task.null.samples={SESSION_QUERIES}",
+        "scenario.single_stream.warmup=0",
+    ]
     if device == "posix":
-        overrides.append("scenario.single_stream.repeat=2000")  # long enough for the monitor
+        # long enough for the monitor
+        overrides.append("scenario.single_stream.repeat=2000")
     bench = root / "benches" / f"{device}-null.toml"
-    with tempfile.TemporaryDirectory() as folder, open_bench(bench, overrides) as opened_bench:
-        opened_bench.run(1, Path(folder) / "first")  # what is imported late is no cost of a query
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_bench(bench, overrides) as opened_bench,
+    ):
+        # what is imported late is no cost of a query
+        opened_bench.run(1, Path(folder) / "first")
         before_ns = time.process_time_ns()
         opened_bench.run(1, Path(folder) / "second")
         return (time.process_time_ns() - before_ns) / SESSION_QUERIES / 1e9
 
 
 def path_of(action: Callable[[], object], root: Path) -> dict[str, int]:
-    """Return the calls of functions of a checkout in one action, their files, and the changes of
-    file between one that runs and the next.
+    """Return the calls of functions of a checkout in one action, their files, and the
+    changes of file between one that runs and the next.
     """
     own = {str(path) for part in PACKAGES for path in (root / part).rglob("*.py")}
     files: list[str] = []
@@ -244,17 +273,24 @@ def compare(device: str, checkouts: dict[str, Path], rounds: int, queries: int) 
     print(f"{device}: processor time in us, medians of {rounds} rounds of {queries}")
     for what in ("query", "load", "session"):
         times = {
-            name: median(one["times"][what] for one in rows) * 1e6 for name, rows in found.items()
+            name: median(one["times"][what] for one in rows) * 1e6
+            for name, rows in found.items()
         }
         if what == "query" and peer:
             times["pyserial alone"] = median(peer) * 1e6
-        ratios = [f"{name} {us:.1f} ({us / times['here']:.2f})" for name, us in times.items()]
+        ratios = [
+            f"{name} {us:.1f} ({us / times['here']:.2f})" for name, us in times.items()
+        ]
         print(f"  {what:8} {', '.join(ratios)}")
     for what in ("query", "load"):
         paths = []
         for name, rows in found.items():
-            path = min((one["path"][what] for one in rows), key=lambda path: path["calls"])
-            paths.append(f"{name} " + ", ".join(f"{count} {of}" for of, count in path.items()))
+            path = min(
+                (one["path"][what] for one in rows), key=lambda path: path["calls"]
+            )
+            paths.append(
+                f"{name} " + ", ".join(f"{count} {of}" for of, count in path.items())
+            )
         print(f"  path of a {what}: {'; '.join(paths)}")
 
 
@@ -264,7 +300,9 @@ def main() -> int:
     parser.add_argument("--against", type=Path, help="another checkout, with its .venv")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--worker", choices=("posix", "virtual"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--worker", choices=("posix", "virtual"), help=argparse.SUPPRESS
+    )
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the sensors of this machine's GPU change, idle and under load, and how their energies
-compare: what the windows that NVML resolves rest on.
+"""How often the sensors of this machine's GPU change, idle and under load, and how
+their energies compare: what the windows that NVML resolves rest on.
 
-Run it: `python benchmarks/nvml_updates.py [SECONDS]`; a GPU and the extra `gpu` are needed. It
-polls each reading as fast as it can be read, first with nothing to do, then beside matrix products.
+Run it: `python benchmarks/nvml_updates.py [SECONDS]`; a GPU and the extra `gpu` are
+needed. It polls each reading as fast as it can be read, first with nothing to do, then
+beside matrix products.
 """
 
 from __future__ import annotations
@@ -67,13 +68,15 @@ def row(name: str, source: str, found: Polled) -> str:
         if source == ENERGY
         else 1e-3 * found.counts.mean()
     )
-    text = f"{name:<6}{source:<9}mean {mean_w:7.2f} W, a reading takes {took_us:7.1f} us"
+    text = (
+        f"{name:<6}{source:<9}mean {mean_w:7.2f} W, a reading takes {took_us:7.1f} us"
+    )
     if len(apart_ms) < 2:
         return f"{text}, {len(apart_ms)} changes"
     low, middle, high = np.percentile(apart_ms, [5, 50, 95])
     return (
-        f"{text}, {len(apart_ms)} changes: {middle:.1f} ms apart (5 to 95 %: {low:.1f} to "
-        f"{high:.1f}; most {apart_ms.max():.1f})"
+        f"{text}, {len(apart_ms)} changes: {middle:.1f} ms apart (5 to 95 %: {low:.1f}"
+        f" to {high:.1f}; most {apart_ms.max():.1f})"
     )
 
 
@@ -81,13 +84,17 @@ def rows(library: object, board: Board, name: str, seconds: float) -> None:
     """Print a row for each sensor that the board has."""
     for source, counter in COUNTERS.items():
         try:
-            print(row(name, source, polled(counter(library, board).count, seconds)), flush=True)
+            print(
+                row(name, source, polled(counter(library, board).count, seconds)),
+                flush=True,
+            )
         except RigError as error:
             print(f"{name:<6}{source:<9}{error.cause}: {error.evidence}", flush=True)
 
 
 def main() -> int:
-    """Print the rows of an idle board and of one under load; return 1 without a board."""
+    """Print the rows of an idle board and of one under load; return 1 without a
+    board."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
     try:
         library = binding()
@@ -96,7 +103,10 @@ def main() -> int:
     except Exception as error:  # no binding, no driver, no board: here is where it ends
         print(f"no board: {error}")
         return 1
-    print(f"{board.name}, driver {board.driver}, CUDA {board.cuda}, averages: {board.averages}")
+    print(
+        f"{board.name}, driver {board.driver}, CUDA {board.cuda}, averages:"
+        f" {board.averages}"
+    )
     print(f"state: {read_state(library, board.handle).plain()}")
     rows(library, board, "idle", seconds)
     code = _LOAD.format(seconds=5 * seconds)

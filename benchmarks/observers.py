@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to look at a recording of 2 000 000 samples a second while it is written.
+"""What it costs to look at a recording of 2 000 000 samples a second while it is
+written.
 
-Run it: `.venv/bin/python benchmarks/observers.py [SECONDS]`; 10 s for each row by default. Prepared
-blocks, 36 a second as a Joulescope sends them, are handed to the trace writer when they are due,
-without an observer and with one, turn and turn about. With one, a thread asks for 30 pictures a
-second of the newest ten seconds. CPU times are those of threads, in shares of a core: what waits
-for the machine is not in them. "late" is the longest that a block had to wait for the one before.
-The exit code is 1 where a sample, a block or an edge was lost.
+Run it: `.venv/bin/python benchmarks/observers.py [SECONDS]`; 10 s for each row by
+default. Prepared blocks, 36 a second as a Joulescope sends them, are handed to the
+trace writer when they are due, without an observer and with one, turn and turn about.
+With one, a thread asks for 30 pictures a second of the newest ten seconds. CPU times
+are those of threads, in shares of a core: what waits for the machine is not in them.
+"late" is the longest that a block had to wait for the one before. The exit code is 1
+where a sample, a block or an edge was lost.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ class Row:
 
 
 class _Counting(Recent):
-    """Keeps the newest seconds, and counts what came, and the CPU time of the thread it came in."""
+    """Keeps the newest seconds, and counts what came, and the CPU time of the thread it
+    came in."""
 
     def __init__(self) -> None:
         super().__init__(_SHOWN_S)
@@ -119,7 +122,12 @@ def recorded(seconds: float, observed: bool) -> Row:
             stack.enter_context(tapped(folder, partial(observers.tap, "")))
             pictures.start()
         with TraceWriter(
-            folder, sample_hz=_SAMPLE_HZ, edge_hz=_SAMPLE_HZ, source="prepared", serial="", about={}
+            folder,
+            sample_hz=_SAMPLE_HZ,
+            edge_hz=_SAMPLE_HZ,
+            source="prepared",
+            serial="",
+            about={},
         ) as writer:
             began_s = time.monotonic()
             first_s = time.thread_time()
@@ -135,7 +143,11 @@ def recorded(seconds: float, observed: bool) -> Row:
         if observed:
             pictures.finish()
         trace = Trace.open(folder / TRACE)
-        lost = blocks * _BLOCK - trace.length + sum(gap.stop - gap.start for gap in trace.gaps)
+        lost = (
+            blocks * _BLOCK
+            - trace.length
+            + sum(gap.stop - gap.start for gap in trace.gaps)
+        )
     return Row(
         observed,
         driver_s / elapsed_s,
@@ -161,8 +173,8 @@ def table(seconds: float) -> Iterator[Row]:
 def shown(rows: Iterator[Row]) -> bool:
     """Print the table as its rows come; return whether nothing was lost."""
     print(
-        f"{'observer':<8} {'driver':>7} {'live':>7} {'picture':>7} {'columns':>15} {'edges':>9} "
-        f"{'left out':>8} {'lost':>5} {'late':>8}"
+        f"{'observer':<8} {'driver':>7} {'live':>7} {'picture':>7} {'columns':>15}"
+        f" {'edges':>9} {'left out':>8} {'lost':>5} {'late':>8}"
     )
     good = True
     for row in rows:
@@ -173,13 +185,15 @@ def shown(rows: Iterator[Row]) -> bool:
             else ("-", "-")
         )
         print(
-            f"{'one' if row.observed else 'none':<8} {row.driver:>7.2%} {row.live:>7.2%} "
-            f"{row.picture:>7.2%} {columns:>15} {edges:>9} {row.left_out:>8} {row.lost:>5} "
-            f"{row.late_s * 1e3:>6.1f} ms",
+            f"{'one' if row.observed else 'none':<8} {row.driver:>7.2%}"
+            f" {row.live:>7.2%} {row.picture:>7.2%} {columns:>15} {edges:>9}"
+            f" {row.left_out:>8} {row.lost:>5} {row.late_s * 1e3:>6.1f} ms",
             flush=True,
         )
     return good
 
 
 if __name__ == "__main__":
-    sys.exit(0 if shown(table(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)) else 1)
+    sys.exit(
+        0 if shown(table(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)) else 1
+    )

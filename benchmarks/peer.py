@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of the speed benchmark: what the runner of MLPerf Tiny does with the samples of its two
-energy monitors, in Python.
+"""The peer of the speed benchmark: what the runner of MLPerf Tiny does with the samples
+of its two energy monitors, in Python.
 
-Written anew from what mlcommons/tiny, master at REVISION, does in benchmark/runner (read, not
-copied). power_manager_js220.py adds up the energy of sample after sample, looks at the GPIO of
-each, and puts a sum into a queue every thousandth of a second and at each rising edge.
-power_manager_lpm.py matches each line with regular expressions and puts every value into the queue.
-script.py takes the queue apart item by item. What the runner does before that is not in it: the
-maker's driver for the JS220, and for the LPM01A a thread that reads the port byte by byte.
+Written anew from what mlcommons/tiny, master at REVISION, does in benchmark/runner
+(read, not copied). power_manager_js220.py adds up the energy of sample after sample,
+looks at the GPIO of each, and puts a sum into a queue every thousandth of a second and
+at each rising edge. power_manager_lpm.py matches each line with regular expressions and
+puts every value into the queue. script.py takes the queue apart item by item. What the
+runner does before that is not in it: the maker's driver for the JS220, and for the
+LPM01A a thread that reads the port byte by byte.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Of mlcommons/tiny; benchmark/runner/power_manager was changed last by 4b503b8 (31 July 2025).
+#: Of mlcommons/tiny; benchmark/runner/power_manager was changed last by 4b503b8 (31
+#: July 2025).
 REVISION = "1afd2c9820f795965a6134facd0b4dfae41ef23f"
 #: Sums that are put into the queue in a second.
 SUMS_HZ = 1000
@@ -33,8 +35,8 @@ def joulescope(
     levels: NDArray[np.uint8],
     sample_hz: float,
 ) -> tuple[float, int, int]:
-    """Return energy (J), number of rising edges, and how many sums went through the queue; a level
-    for each sample.
+    """Return energy (J), number of rising edges, and how many sums went through the
+    queue; a level for each sample.
     """
 
     def read(put: Callable[[Any], None]) -> None:
@@ -73,9 +75,12 @@ def lpm01a(text: str) -> tuple[float, int]:
             if line.startswith("TimeStamp"):
                 put(line)
             elif re.match(r"\d{4}[+-]\d{2}", line):
-                found = [match.group() for match in re.finditer(r"\d{4}[-+]\d{2}", line)]
+                found = [
+                    match.group() for match in re.finditer(r"\d{4}[-+]\d{2}", line)
+                ]
                 for value in [
-                    float(digits.replace("+", "e+").replace("-", "e-")) for digits in found
+                    float(digits.replace("+", "e+").replace("-", "e-"))
+                    for digits in found
                 ]:
                     put(value)
             elif re.match(r"event \d+ ris", line):
@@ -85,7 +90,9 @@ def lpm01a(text: str) -> tuple[float, int]:
     return sum(values), events
 
 
-def _collected(read: Callable[[Callable[[Any], None]], None]) -> tuple[list[float], int]:
+def _collected(
+    read: Callable[[Callable[[Any], None]], None],
+) -> tuple[list[float], int]:
     """Let a thread put everything into a queue, then sort values from lines."""
     box: queue.Queue[Any] = queue.Queue()
     thread = threading.Thread(target=read, args=(box.put,), name="peer")

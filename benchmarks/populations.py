@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Populations of samples from which trials are drawn in numbers alone, so that the truth behind
-every interval is known.
+"""Populations of samples from which trials are drawn in numbers alone, so that the
+truth behind every interval is known.
 
-Samples of one recording are correlated, decisions of one scene are, and trials differ by what a
-device and its surroundings do. The scenarios' own summaries make the metrics of what is drawn;
-nothing is measured, and nothing runs in real time.
+Samples of one recording are correlated, decisions of one scene are, and trials differ
+by what a device and its surroundings do. The scenarios' own summaries make the metrics
+of what is drawn; nothing is measured, and nothing runs in real time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ TRIALS = 5
 LATENCY_S = 0.04
 POWER_W = 0.045
 IDLE_W = 0.012
-#: Relative standard deviations: what recordings, samples of one, trials, and runs of one sample
-#: differ by; and the instrument.
+#: Relative standard deviations: what recordings, samples of one, trials, and runs of
+#: one sample differ by; and the instrument.
 OF_RECORDINGS = 0.01
 OF_SAMPLES = 0.003
 OF_TRIALS = 0.0005
@@ -41,14 +41,15 @@ GAIN = 0.0005
 #: Answers of one recording have this intra-cluster correlation within their city.
 OF_ONE_RECORDING = 0.3
 SAMPLES_EACH = 5
-#: One of a sample's answers, of all trials, is another one than the rest in this share of samples.
+#: One of a sample's answers, of all trials, is another one than the rest in this share
+#: of samples.
 UNSTEADY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Five trials, the catalogue of their samples, and the truth of metrics: for these samples, and
-    for the kind of samples.
+    """Five trials, the catalogue of their samples, and the truth of metrics: for these
+    samples, and for the kind of samples.
 
     A metric without a truth for its kind is compared with its mean over all runs.
     """
@@ -67,8 +68,8 @@ Population = Callable[[random.Random], Draw]
 def recordings(
     count: int, each: int, mean: float, alike: float, trials: int = TRIALS
 ) -> Population:
-    """Return samples of recordings whose answers have the intra-cluster correlation `alike`, and
-    whose latencies are.
+    """Return samples of recordings whose answers have the intra-cluster correlation
+    `alike`, and whose latencies are.
     """
 
     def draw(rng: random.Random) -> Draw:
@@ -83,7 +84,9 @@ def recordings(
         )
         right = [rng.random() < chance for chance in chances]
         shift = [rng.gauss(0, OF_RECORDINGS) for _ in range(count)]
-        slow = [1 + shift[n // each] + rng.gauss(0, OF_SAMPLES) for n in range(count * each)]
+        slow = [
+            1 + shift[n // each] + rng.gauss(0, OF_SAMPLES) for n in range(count * each)
+        ]
         catalogue = tuple(Entry("a", f"clip-{n // each}") for n in range(count * each))
         scenario = SingleStream(SingleStream.Settings())
         gain = rng.gauss(0, GAIN)
@@ -91,15 +94,23 @@ def recordings(
         kind = NormalDist(1, math.hypot(OF_RECORDINGS, OF_SAMPLES, OF_RUNS, OF_TRIALS))
         truth = _truth(sum(slow) / len(slow))
         other = _truth(1.0) | {"accuracy": mean}
-        other |= {f"latency_infer_p{p}": LATENCY_S * kind.inv_cdf(p / 100) for p in (50, 90, 99)}
-        return Draw(_trials(found, scenario.summarise), catalogue, _of(scenario), truth, other)
+        other |= {
+            f"latency_infer_p{p}": LATENCY_S * kind.inv_cdf(p / 100)
+            for p in (50, 90, 99)
+        }
+        return Draw(
+            _trials(found, scenario.summarise), catalogue, _of(scenario), truth, other
+        )
 
     return draw
 
 
-def cities(sizes: Sequence[int], mean: float, alike: float, trials: int = TRIALS) -> Population:
-    """Return cities of so many recordings each, of five samples; answers of one city have the
-    intra-cluster correlation `alike`, those of one recording are more alike still.
+def cities(
+    sizes: Sequence[int], mean: float, alike: float, trials: int = TRIALS
+) -> Population:
+    """Return cities of so many recordings each, of five samples; answers of one city
+    have the intra-cluster correlation `alike`, those of one recording are more alike
+    still.
     """
 
     def draw(rng: random.Random) -> Draw:
@@ -113,7 +124,9 @@ def cities(sizes: Sequence[int], mean: float, alike: float, trials: int = TRIALS
                 chance = _beta(rng, of_city, OF_ONE_RECORDING)
                 of_recording = shift + rng.gauss(0, OF_SAMPLES)
                 for _ in range(SAMPLES_EACH):
-                    catalogue.append(Entry("a", f"clip-{city}-{recording}", f"city-{city}"))
+                    catalogue.append(
+                        Entry("a", f"clip-{city}-{recording}", f"city-{city}")
+                    )
                     right.append(rng.random() < chance)
                     slow.append(1 + of_recording + rng.gauss(0, OF_SAMPLES))
         scenario = SingleStream(SingleStream.Settings())
@@ -127,9 +140,11 @@ def cities(sizes: Sequence[int], mean: float, alike: float, trials: int = TRIALS
     return draw
 
 
-def ranked(count: int, noise: float, of_trials: float, trials: int = TRIALS) -> Population:
-    """Return samples whose latencies differ by 1 %, and from run to run and from trial to trial by
-    so many times as much.
+def ranked(
+    count: int, noise: float, of_trials: float, trials: int = TRIALS
+) -> Population:
+    """Return samples whose latencies differ by 1 %, and from run to run and from trial
+    to trial by so many times as much.
     """
 
     def draw(rng: random.Random) -> Draw:
@@ -140,12 +155,14 @@ def ranked(count: int, noise: float, of_trials: float, trials: int = TRIALS) -> 
             drift = rng.gauss(0, of_trials * OF_RECORDINGS)
             runs = [each + drift + rng.gauss(0, noise * OF_RECORDINGS) for each in slow]
             queries = [
-                _query(n, LATENCY_S * each, POWER_W, True, 0.0) for n, each in enumerate(runs)
+                _query(n, LATENCY_S * each, POWER_W, True, 0.0)
+                for n, each in enumerate(runs)
             ]
             found.append(_measured(queries))
         spread = math.hypot(noise, of_trials) * OF_RECORDINGS
         truth = {
-            f"latency_infer_p{p}": LATENCY_S * _blurred(slow, spread, p / 100) for p in (50, 90, 99)
+            f"latency_infer_p{p}": LATENCY_S * _blurred(slow, spread, p / 100)
+            for p in (50, 90, 99)
         }
         return Draw(_trials(found, scenario.summarise), (), _of(scenario), truth, {})
 
@@ -153,8 +170,8 @@ def ranked(count: int, noise: float, of_trials: float, trials: int = TRIALS) -> 
 
 
 def jitter(count: int) -> Population:
-    """Return samples that differ by nothing but what each run does by itself: a long tail of
-    latencies.
+    """Return samples that differ by nothing but what each run does by itself: a long
+    tail of latencies.
     """
 
     def draw(rng: random.Random) -> Draw:
@@ -162,18 +179,23 @@ def jitter(count: int) -> Population:
         trials = [
             _measured(
                 [
-                    _query(n, LATENCY_S * math.exp(rng.gauss(0, 0.3)), POWER_W, True, 0.0)
+                    _query(
+                        n, LATENCY_S * math.exp(rng.gauss(0, 0.3)), POWER_W, True, 0.0
+                    )
                     for n in range(count)
                 ]
             )
             for _ in range(TRIALS)
         ]
         truth = {
-            f"latency_infer_p{p}": LATENCY_S * math.exp(0.3 * NormalDist().inv_cdf(p / 100))
+            f"latency_infer_p{p}": LATENCY_S
+            * math.exp(0.3 * NormalDist().inv_cdf(p / 100))
             for p in (50, 90, 99)
         }
         truth["latency_infer"] = LATENCY_S * math.exp(0.3**2 / 2)
-        return Draw(_trials(trials, scenario.summarise), (), _of(scenario), truth, truth)
+        return Draw(
+            _trials(trials, scenario.summarise), (), _of(scenario), truth, truth
+        )
 
     return draw
 
@@ -211,8 +233,8 @@ def unsteady(
 
 
 def areas(files: int, windows: int) -> Population:
-    """Return files of windows whose mean score distinguishes two kinds; the area for other files is
-    known.
+    """Return files of windows whose mean score distinguishes two kinds; the area for
+    other files is known.
     """
 
     def draw(rng: random.Random) -> Draw:
@@ -230,13 +252,20 @@ def areas(files: int, windows: int) -> Population:
         spread = math.hypot(1.0, 0.3 / math.sqrt(windows)) * math.sqrt(2.0)
         truth = {"auc": NormalDist().cdf(1.2 / spread)}
         trials = [Measured(tuple(samples), ())] * TRIALS
-        return Draw(_trials(trials, scenario.summarise), tuple(catalogue), _of(scenario), {}, truth)
+        return Draw(
+            _trials(trials, scenario.summarise),
+            tuple(catalogue),
+            _of(scenario),
+            {},
+            truth,
+        )
 
     return draw
 
 
 class Sounds:
-    """A task in name only: recordings of ten windows each, of four labels, to draw scenes from."""
+    """A task in name only: recordings of ten windows each, of four labels, to draw
+    scenes from."""
 
     name = "sounds"
     phases = ("infer",)
@@ -253,18 +282,23 @@ class Sounds:
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return the label and the samples of each."""
-        return [(self.labels[n % 4], tuple(range(10 * n, 10 * n + 10))) for n in range(self.count)]
+        return [
+            (self.labels[n % 4], tuple(range(10 * n, 10 * n + 10)))
+            for n in range(self.count)
+        ]
 
 
 def streams(each: int, one: bool) -> Population:
-    """Return streams of scenes; all trials play `one`, or each draws its own. Each of four labels
-    has `each` recordings.
+    """Return streams of scenes; all trials play `one`, or each draws its own. Each of
+    four labels has `each` recordings.
     """
 
     def draw(rng: random.Random) -> Draw:
         task = Sounds(each)
         scenario = RealTime(RealTime.Settings(deadline_s=0.1))
-        known = [(rng.betavariate(4, 2), rng.gauss(0, 0.012)) for _ in range(task.count)]
+        known = [
+            (rng.betavariate(4, 2), rng.gauss(0, 0.012)) for _ in range(task.count)
+        ]
         catalogue = tuple(
             Entry(label, f"clip-{n}")
             for n, (label, indices) in enumerate(task.recordings())
@@ -289,15 +323,26 @@ def streams(each: int, one: bool) -> Population:
             "within_deadline",
             "latency_response",
         )
-        return Draw(_trials(trials, scenario.summarise), catalogue, _of(scenario), {}, {}, truths)
+        return Draw(
+            _trials(trials, scenario.summarise),
+            catalogue,
+            _of(scenario),
+            {},
+            {},
+            truths,
+        )
 
     return draw
 
 
 def _stream(
-    step: Stream, known: Sequence[tuple[float, float]], own: random.Random, rng: random.Random
+    step: Stream,
+    known: Sequence[tuple[float, float]],
+    own: random.Random,
+    rng: random.Random,
 ) -> Measured:
-    """Play a stream: what is decided follows from `own`, how long it takes from the run."""
+    """Play a stream: what is decided follows from `own`, how long it takes from the
+    run."""
     samples = []
     onsets_s = [step.onset(n) / step.sample_hz for n in range(len(step.scenes))]
     for window in range(step.windows):
@@ -317,12 +362,16 @@ def _stream(
         )
         infer = Window("infer", ready_s, ready_s + took_s, took_s, took_s * POWER_W)
         label = step.scenes[scene].label
-        samples.append(Sample(1, (), 1, (infer,), label, label if right else "", right, hop=hop))
+        samples.append(
+            Sample(1, (), 1, (infer,), label, label if right else "", right, hop=hop)
+        )
     length_s = (step.windows * step.hop + step.window) / step.sample_hz
     whole = Window("stream", 0.0, length_s, length_s, length_s * IDLE_W)
     labels = tuple(scene.label for scene in step.scenes)
     indices = tuple(scene.indices for scene in step.scenes)
-    played = Streamed(1, whole, labels, tuple(onsets_s), step.windows, 0.5, 1.0, False, indices)
+    played = Streamed(
+        1, whole, labels, tuple(onsets_s), step.windows, 0.5, 1.0, False, indices
+    )
     return Measured(tuple(samples), _idles(), (played,))
 
 
@@ -338,15 +387,21 @@ def _queries(
     return _measured(found)
 
 
-def _query(index: int, latency_s: float, power_w: float, right: bool, gain: float) -> Sample:
+def _query(
+    index: int, latency_s: float, power_w: float, right: bool, gain: float
+) -> Sample:
     energy_j = latency_s * power_w * (1 + gain)
-    effects = Effects({"current gain": Effect(COMMON, energy_j=GAIN * energy_j)} if gain else {})
+    effects = Effects(
+        {"current gain": Effect(COMMON, energy_j=GAIN * energy_j)} if gain else {}
+    )
     window = Window("infer", 0.0, latency_s, latency_s, energy_j, effects)
     return Sample(index, (index,), 1, (window,), "a", "a" if right else "b", right)
 
 
 def _scored(sample: Sample, label: str, scores: tuple[float, ...], case: str) -> Sample:
-    return Sample(sample.step, sample.indices, 1, sample.windows, label, "", True, scores, case)
+    return Sample(
+        sample.step, sample.indices, 1, sample.windows, label, "", True, scores, case
+    )
 
 
 def _measured(samples: Sequence[Sample]) -> Measured:
@@ -367,7 +422,8 @@ def _of(scenario: SingleStream | RealTime | Tiny) -> Summarise:
 
 
 def _trials(
-    measured: Sequence[Measured], summarise: Callable[[Measured, Sequence[str]], dict[str, Metric]]
+    measured: Sequence[Measured],
+    summarise: Callable[[Measured, Sequence[str]], dict[str, Metric]],
 ) -> tuple[Trial, ...]:
     def of(one: Measured) -> dict[str, Metric]:
         return summarise(one, ("infer",))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gap after fixed time-outs of three programs that [sut.cpu] runs for QUBO, in one run, timed as
-the rig times them.
+"""Gap after fixed time-outs of three programs that [sut.cpu] runs for QUBO, in one run,
+timed as the rig times them.
 
-Run it: `.venv/bin/python benchmarks/qubo_baselines.py [NODES...]`; 100, 500, 1000 and 2500 nodes
-by default. A C compiler and the extra `qubo` are needed. For each cell the mean over the seeds 0
-to 4 of the gap to our targets, and of the time it really took.
+Run it: `.venv/bin/python benchmarks/qubo_baselines.py [NODES...]`; 100, 500, 1000 and
+2500 nodes by default. A C compiler and the extra `qubo` are needed. For each cell the
+mean over the seeds 0 to 4 of the gap to our targets, and of the time it really took.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def row(task: QuboTask, sut: CpuSut, timeout_s: float) -> str:
         assert costs is not None and costs.cost == costs.claimed
         gaps.append(
             CostGap(
-                costs.cost, task.target(index) if costs.best_known is None else costs.best_known
+                costs.cost,
+                task.target(index) if costs.best_known is None else costs.best_known,
             ).gap
             or 0.0
         )

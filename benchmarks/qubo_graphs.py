@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much faster QUBO workloads are made here than by the published recipe, in one run; exit code
-1 below ten times.
+"""How much faster QUBO workloads are made here than by the published recipe, in one
+run; exit code 1 below ten times.
 
-Run it: `.venv/bin/python benchmarks/qubo_graphs.py [NODES DENSITY [ROUNDS]]`; 5000 nodes, 25 %,
-best of 3 rounds by default. The recipe is networkx's random graph, its adjacency as a dense array,
-and the matrix -1 on the diagonal, 4 at edges, as int8 (NeuroBench/system_benchmarks, QUBO/mis.py).
-Here it is the graph, its sparse rows and its hash. Needs networkx and scipy. Times are of this
-process alone (CPU), so that other load does not count.
+Run it: `.venv/bin/python benchmarks/qubo_graphs.py [NODES DENSITY [ROUNDS]]`; 5000
+nodes, 25 %, best of 3 rounds by default. The recipe is networkx's random graph, its
+adjacency as a dense array, and the matrix -1 on the diagonal, 4 at edges, as int8
+(NeuroBench/system_benchmarks, QUBO/mis.py). Here it is the graph, its sparse rows and
+its hash. Needs networkx and scipy. Times are of this process alone (CPU), so that other
+load does not count.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def ours(workload: Workload) -> Graph:
 
 def main() -> int:
     """Print both times and their ratio."""
-    nodes, density, rounds = [*sys.argv[1:], *("5000", "0.25", "3")[len(sys.argv) - 1 :]]
+    nodes, density, rounds = [
+        *sys.argv[1:],
+        *("5000", "0.25", "3")[len(sys.argv) - 1 :],
+    ]
     workload = Workload(int(nodes), float(density), 0)
     theirs_s = []
     ours_s = []
@@ -62,8 +66,8 @@ def main() -> int:
     ratio = min(theirs_s) / min(ours_s)
     print(f"{workload}: {graph.edges} edges, the same in both")
     print(
-        f"published recipe {min(theirs_s):7.3f} s\nhere             {min(ours_s):7.3f} s\nratio    "
-        f"        {ratio:7.1f}"
+        f"published recipe {min(theirs_s):7.3f} s\nhere             {min(ours_s):7.3f}"
+        f" s\nratio            {ratio:7.1f}"
     )
     return 0 if ratio >= WANTED else 1
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time to the published target, on one core in one run: the firmware's search on this host against
-D-Wave's tabu search.
+"""Time to the published target, on one core in one run: the firmware's search on this
+host against D-Wave's tabu search.
 
-Run it: `.venv/bin/python benchmarks/qubo_time_to_target.py [CAP_S [NODES...]]`; 2 s a search and
-100 nodes up by default. Needs the extra `qubo`. Exit code 1 where tabu was as fast on any
-workload.
+Run it: `.venv/bin/python benchmarks/qubo_time_to_target.py [CAP_S [NODES...]]`; 2 s a
+search and 100 nodes up by default. Needs the extra `qubo`. Exit code 1 where tabu was
+as fast on any workload.
 
-The target is the published cost, which tabu itself found (100 reads, 50 restarts). Times are CPU
-times after the graph is loaded: tabu copies its problem in every call, so a call whose target any
-state meets is timed as well, and taken off. Quick workloads are searched 20 times with different
-seeds and averaged, slow ones once; a search that missed the target counts with its whole time.
+The target is the published cost, which tabu itself found (100 reads, 50 restarts).
+Times are CPU times after the graph is loaded: tabu copies its problem in every call, so
+a call whose target any state meets is timed as well, and taken off. Quick workloads are
+searched 20 times with different seeds and averaged, slow ones once; a search that
+missed the target counts with its whole time.
 """
 
 from __future__ import annotations
@@ -41,11 +42,17 @@ class Result:
     met: float
 
     def __str__(self) -> str:
-        return f"{1e3 * self.mean_s:11.3f}" + ("  " if self.met == 1 else f" ({self.met:.0%} met)")
+        return f"{1e3 * self.mean_s:11.3f}" + (
+            "  " if self.met == 1 else f" ({self.met:.0%} met)"
+        )
 
 
 def tabu_calls(
-    model: dimod.BinaryQuadraticModel, threshold: float, reads: int, cap_s: float, seed: int
+    model: dimod.BinaryQuadraticModel,
+    threshold: float,
+    reads: int,
+    cap_s: float,
+    seed: int,
 ) -> Result:
     """Time one call of `reads` searches, copying included."""
     start_s = time.process_time()
@@ -58,7 +65,8 @@ def tabu_calls(
         seed=seed,
     )
     return Result(
-        (time.process_time() - start_s) / reads, float(np.mean(found.record.energy <= threshold))
+        (time.process_time() - start_s) / reads,
+        float(np.mean(found.record.energy <= threshold)),
     )
 
 
@@ -70,7 +78,9 @@ def tabu(graph: Graph, target: int, cap_s: float) -> Result:
         np.full(graph.nodes, float(NODE)), coupling, 0.0, "BINARY"
     )
     reads = 1
-    call, copying = (tabu_calls(model, threshold, reads, cap_s, 1) for threshold in (target, ANY))
+    call, copying = (
+        tabu_calls(model, threshold, reads, cap_s, 1) for threshold in (target, ANY)
+    )
     if call.mean_s - copying.mean_s < QUICK_S:
         call, copying = (
             tabu_calls(model, threshold, READS, cap_s, 2) for threshold in (target, ANY)
@@ -99,12 +109,16 @@ def main() -> int:
     sizes = [int(size) for size in sys.argv[2:]]
     table = targets.read()
     print(
-        f"cap {cap_s:g} s; CPU milliseconds\n{'workload':<30} {'target':>6} {'tabu':>13} "
-        f"{'here':>13} {'ratio':>9}"
+        f"cap {cap_s:g} s; CPU milliseconds\n{'workload':<30} {'target':>6}"
+        f" {'tabu':>13} {'here':>13} {'ratio':>9}"
     )
     ratios = []
     for target in table.rows.values():
-        if target.published is None or target.nodes < 100 or (sizes and target.nodes not in sizes):
+        if (
+            target.published is None
+            or target.nodes < 100
+            or (sizes and target.nodes not in sizes)
+        ):
             continue
         graph = generate(target.workload)
         theirs = tabu(graph, target.published, cap_s)
@@ -113,12 +127,13 @@ def main() -> int:
         ratios.append(ratio)
         over = "" if theirs.met == 1 else "over "
         print(
-            f"{target.workload!s:<30} {target.published:>6} {theirs!s} {mine!s} {over}{ratio:9.1f}",
+            f"{target.workload!s:<30} {target.published:>6} {theirs!s} {mine!s}"
+            f" {over}{ratio:9.1f}",
             flush=True,
         )
     print(
-        f"\n{len(ratios)} workloads, faster on {sum(ratio > 1 for ratio in ratios)}; least ratio "
-        f"{min(ratios):.1f}"
+        f"\n{len(ratios)} workloads, faster on {sum(ratio > 1 for ratio in ratios)};"
+        f" least ratio {min(ratios):.1f}"
     )
     return 0 if min(ratios) > 1 else 1
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of reading traces that other programs wrote: a table against pandas alone, a JLS file
-against pyjls alone.
+"""CPU time of reading traces that other programs wrote: a table against pandas alone, a
+JLS file against pyjls alone.
 
-Run it: `.venv/bin/python benchmarks/reading.py [--rows N] [--samples N]`; a minute. The table has
-time, current and voltage; pandas reads it into a frame and sums current times voltage. The rig also
-proves that it is evenly sampled and free of repeated rows, and writes a trace. The JLS file has
-current and voltage at 1 MHz and a digital line; pyjls reads the two in blocks of 2**20 samples and
-sums their product. The rig reads them where the file lies, once for what is lost and once for the
-energy, and the edges of the line; beside it, what a conversion of the same file costs. All energies
-must agree to 1e-6. CPU time of all threads, as wall time is noise on a shared machine: median of
-five runs, in turn. The exit code is 1 where an aim is missed: a table at no more than 5 times
-pandas, JLS at no more than 4 times pyjls.
+Run it: `.venv/bin/python benchmarks/reading.py [--rows N] [--samples N]`; a minute. The
+table has time, current and voltage; pandas reads it into a frame and sums current times
+voltage. The rig also proves that it is evenly sampled and free of repeated rows, and
+writes a trace. The JLS file has current and voltage at 1 MHz and a digital line; pyjls
+reads the two in blocks of 2**20 samples and sums their product. The rig reads them
+where the file lies, once for what is lost and once for the energy, and the edges of the
+line; beside it, what a conversion of the same file costs. All energies must agree to
+1e-6. CPU time of all threads, as wall time is noise on a shared machine: median of five
+runs, in turn. The exit code is 1 where an aim is missed: a table at no more than 5
+times pandas, JLS at no more than 4 times pyjls.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def write_jls(path: Path, samples: int) -> None:
             name=name,
             units=units,
         )
-    writer.signal_def(signal_id=3, source_id=1, data_type="u1", sample_rate=JLS_HZ, name="gpi[0]")
+    writer.signal_def(
+        signal_id=3, source_id=1, data_type="u1", sample_rate=JLS_HZ, name="gpi[0]"
+    )
     line = np.packbits(np.arange(_BLOCK) % 50_000 > 50, bitorder="little")
     for first in range(0, samples, _BLOCK):
         count = min(_BLOCK, samples - first)
@@ -101,7 +104,8 @@ def with_rig(path: Path, in_place: bool = True) -> float:
 
 
 def compare(ways: dict[str, Callable[[], float]]) -> dict[str, float]:
-    """Return the CPU seconds of each way; raises RuntimeError where they differ in energy."""
+    """Return the CPU seconds of each way; raises RuntimeError where they differ in
+    energy."""
     found: dict[str, list[float]] = {name: [] for name in ways}
     energies_j = set()
     for _ in range(RUNS):
@@ -118,7 +122,10 @@ def tell(title: str, size_b: int, spent_s: dict[str, float], peer: str) -> float
     """Print the times of a file, and return the ratio of the first way to its peer."""
     print(f"{title}, {size_b / 1e6:.0f} MB")
     for name, each_s in spent_s.items():
-        print(f"  {name:22} {each_s:7.3f} s CPU  {each_s / spent_s[peer]:5.2f} times {peer}")
+        print(
+            f"  {name:22} {each_s:7.3f} s CPU  {each_s / spent_s[peer]:5.2f} times"
+            f" {peer}"
+        )
     return next(iter(spent_s.values())) / spent_s[peer]
 
 
@@ -133,7 +140,9 @@ def main() -> int:
         write_table(table, options.rows)
         ways = {"rig": lambda: with_rig(table), "pandas": lambda: with_pandas(table)}
         spent_s = compare(ways)
-        as_table = tell(f"table of {options.rows} rows", table.stat().st_size, spent_s, "pandas")
+        as_table = tell(
+            f"table of {options.rows} rows", table.stat().st_size, spent_s, "pandas"
+        )
         jls = Path(folder) / "other.jls"
         write_jls(jls, options.samples)
         spent_s = compare(
@@ -143,7 +152,9 @@ def main() -> int:
                 "rig, converting it": lambda: with_rig(jls, in_place=False),
             }
         )
-        as_jls = tell(f"JLS of {options.samples} samples", jls.stat().st_size, spent_s, "pyjls")
+        as_jls = tell(
+            f"JLS of {options.samples} samples", jls.stat().st_size, spent_s, "pyjls"
+        )
     return int(as_table > MOST_TABLE or as_jls > MOST_JLS)
 
 

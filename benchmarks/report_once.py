@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of `rig report`: page and check each by themselves, against one that gives what it
-has hashed and reduced to the other.
+"""Processor time of `rig report`: page and check each by themselves, against one that
+gives what it has hashed and reduced to the other.
 
-Run it: `.venv/bin/python benchmarks/report_once.py [--rounds N]`; two minutes. Two sessions of the
-virtual bench at 1 MHz, two trials each, made here: as they are written today, and with a
-results.json of schema 3, which says less of its metrics, so that a page alone reduces every trial
-again. "Apart" is what `rig report` did before: the page, then the check. Processor time of this
-process and its children, the median of the rounds, taken in turn; beside it bytes that were hashed
-and trials that were reduced. What the check computes is the same.
+Run it: `.venv/bin/python benchmarks/report_once.py [--rounds N]`; two minutes. Two
+sessions of the virtual bench at 1 MHz, two trials each, made here: as they are written
+today, and with a results.json of schema 3, which says less of its metrics, so that a
+page alone reduces every trial again. "Apart" is what `rig report` did before: the page,
+then the check. Processor time of this process and its children, the median of the
+rounds, taken in turn; beside it bytes that were hashed and trials that were reduced.
+What the check computes is the same.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def once(folder: Path) -> None:
 
 def cpu_s() -> float:
     """Return the processor time of this process and its children so far."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [
+        resource.getrusage(who)
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
@@ -86,7 +90,9 @@ def compared(name: str, folder: Path, rounds: int) -> float:
                 begun_s = cpu_s()
                 action(folder)
                 times[way].append(cpu_s() - begun_s)
-            told[way] = f"{counts['hashed_b'] / 1e6:.0f} MB hashed, {counts['reduced']} reduced"
+            told[way] = (
+                f"{counts['hashed_b'] / 1e6:.0f} MB hashed, {counts['reduced']} reduced"
+            )
     for way in ways:
         print(f"{name}, {way}: {median(times[way]):.2f} s ({told[way]})", flush=True)
     ratio = median(times["apart"]) / median(times["once"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the pictures of docs/GUI.md: drive every screen on virtual sessions, without a display.
+"""Make the pictures of docs/GUI.md: drive every screen on virtual sessions, without a
+display.
 
 make screenshots
 QT_QPA_PLATFORM=offscreen python benchmarks/screenshots.py --dark --out /tmp/pictures
@@ -70,7 +71,8 @@ class Studio:
     def __init__(self, scratch: Path, out: Path, theme: str) -> None:
         self.out = out
         self.root = scratch / "sessions"
-        # What the pictures show is in no folder of anybody; what tasks generate is kept.
+        # What the pictures show is in no folder of anybody; what tasks generate is
+        # kept.
         os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         os.environ["HOME"] = str(scratch)
         os.chdir(scratch)
@@ -120,7 +122,9 @@ class Studio:
         while time.monotonic() - begun < _LONGEST_S:
             QTest.qWait(50)
             workers = self.window.findChildren(Worker)
-            if time.monotonic() - begun > least_s and not any(each.busy for each in workers):
+            if time.monotonic() - begun > least_s and not any(
+                each.busy for each in workers
+            ):
                 QTest.qWait(100)
                 if not any(each.busy for each in workers):
                     return
@@ -209,19 +213,25 @@ class Studio:
 
 
 def _sessions(root: Path) -> Path:
-    """Make the sessions of the pictures: the demonstration, two to compare, one that was stopped;
-    return the first.
+    """Make the sessions of the pictures: the demonstration, two to compare, one that
+    was stopped; return the first.
     """
     found = demonstration.make(root)
     bench = shipped("benches") / "virtual-asc.toml"
     few = ["task.asc.samples=20"]
     for name, more in (
         ("board-a", []),
-        ("board-b", ["sut.virtual.infer.power_w=0.0461", "sut.virtual.infer.duration_s=0.0402"]),
+        (
+            "board-b",
+            ["sut.virtual.infer.power_w=0.0461", "sut.virtual.infer.duration_s=0.0402"],
+        ),
     ):
         with open_bench(bench, [*few, *more, f"bench.name={name}"]) as opened:
             tags.write(opened.run(5, root).folder, f"{name} revision-{len(more)}")
-    with open_bench(bench, [*few, "bench.name=stopped"]) as opened, suppress(KeyboardInterrupt):
+    with (
+        open_bench(bench, [*few, "bench.name=stopped"]) as opened,
+        suppress(KeyboardInterrupt),
+    ):
         opened.run(5, root, (_stop_in_trial_3,))
     return found
 

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the 95 % intervals of searches hold the truth, for populations that are known.
+"""How often the 95 % intervals of searches hold the truth, for populations that are
+known.
 
-Run it: `.venv/bin/python benchmarks/search_coverage.py [RUNS] [--seed N] [--page docs/QUBO.md]`;
-2000 runs of each case by default, with a seed from the clock, which is printed. Nothing takes real
-time, and nothing is measured: trials are made of searches as the scenario `optimization` gets them,
-and its own function gives the intervals. `--page` puts both tables into a page, between its marks.
+Run it: `.venv/bin/python benchmarks/search_coverage.py [RUNS] [--seed N] [--page
+docs/QUBO.md]`; 2000 runs of each case by default, with a seed from the clock, which is
+printed. Nothing takes real time, and nothing is measured: trials are made of searches
+as the scenario `optimization` gets them, and its own function gives the intervals.
+`--page` puts both tables into a page, between its marks.
 
-The aim is 93 to 97 %, for other workloads 93 to 99 %, as their interval contains that of the same
-ones. Exact intervals of counts and ranks hold the truth at least as often as they say: 93 % or
-more. An aim is missed where the exact binomial interval of the count leaves it out; so is the rule
-that an interval is withheld by the design alone, where some runs of a case have one and some not.
-One missed makes the exit code 1. Cases without an aim are shown in brackets.
+The aim is 93 to 97 %, for other workloads 93 to 99 %, as their interval contains that
+of the same ones. Exact intervals of counts and ranks hold the truth at least as often
+as they say: 93 % or more. An aim is missed where the exact binomial interval of the
+count leaves it out; so is the rule that an interval is withheld by the design alone,
+where some runs of a case have one and some not. One missed makes the exit code 1. Cases
+without an aim are shown in brackets.
 """
 
 from __future__ import annotations
@@ -44,8 +47,9 @@ END = "<!-- end of search coverage -->"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One interval of one metric in all runs of a case: how many runs there were, in how many of
-    them the metric and the interval, how many hold the truth, and how many have no upper end.
+    """One interval of one metric in all runs of a case: how many runs there were, in
+    how many of them the metric and the interval, how many hold the truth, and how many
+    have no upper end.
     """
 
     runs: int
@@ -61,8 +65,8 @@ class Found:
 
     @property
     def text(self) -> str:
-        """Return the coverage in percent, with the share without an upper end where that is more
-        than half a percent.
+        """Return the coverage in percent, with the share without an upper end where
+        that is more than half a percent.
         """
         if not self.known:
             return "not known"
@@ -97,19 +101,24 @@ def misses(case: str, name: str, both: Both, confidence: float = 0.95) -> Iterat
     what = name.split()[0]
     for which, found in zip(("same", "other"), both, strict=True):
         if 0 < found.known < found.stated:
-            yield f"{case}: {name}, {which}: withheld in {found.stated - found.known} runs"
-        # A mean latency of those sessions alone in which every search got there is one of
-        # shorter times.
+            yield (
+                f"{case}: {name}, {which}: withheld in {found.stated - found.known}"
+                " runs"
+            )
+        # A mean latency of those sessions alone in which every search got there is one
+        # of shorter times.
         if not found.known or (what in WHOLE and found.stated < found.runs):
             continue
         high = HIGH if which == "same" else HIGH_OTHER
         if found.aim_missed(LOW, 1.0 if what in EXACT else high, confidence):
-            yield f"{case}: {name}, {which}: {found.text} %, aim {LOW:.0%} to {high:.0%}"
+            yield (
+                f"{case}: {name}, {which}: {found.text} %, aim {LOW:.0%} to {high:.0%}"
+            )
 
 
 def cases() -> Iterator[tuple[str, bool, Callable[[int, int], Held]]]:
-    """Yield the title of each case, whether it has an aim, and what makes one run of a number and
-    a seed.
+    """Yield the title of each case, whether it has an aim, and what makes one run of a
+    number and a seed.
     """
     for population, of in POPULATIONS.items():
         for layout, shape in LAYOUTS.items():
@@ -128,8 +137,8 @@ def _threshold(number: int, seed: int, title: str) -> Held:
 
 
 def tables(found: Mapping[str, Mapping[str, Both]]) -> Iterator[str]:
-    """Yield the lines of both tables: skewed populations by designs, metrics of a solver with
-    thresholds by designs.
+    """Yield the lines of both tables: skewed populations by designs, metrics of a
+    solver with thresholds by designs.
     """
     yield f"| same; other workloads | {' | '.join(LAYOUTS)} |"
     yield "|---" * (len(LAYOUTS) + 1) + "|"
@@ -147,7 +156,10 @@ def tables(found: Mapping[str, Mapping[str, Both]]) -> Iterator[str]:
         rows = [found[title].get(name) for title in DESIGNS]
         whole = [both is not None and both[0].stated == both[0].runs for both in rows]
         pairs = zip(rows, whole, strict=True)
-        yield f"| {name} | {' | '.join('' if b is None else _cell(b, ok) for b, ok in pairs)} |"
+        yield (
+            f"| {name} |"
+            f" {' | '.join('' if b is None else _cell(b, ok) for b, ok in pairs)} |"
+        )
 
 
 def _cell(both: Both, judged: bool) -> str:
@@ -160,7 +172,9 @@ def put_into(page: Path, lines: Sequence[str]) -> None:
     """Replace what is between the marks of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    page.write_text("\n".join([before + BEGIN, "", *lines, "", END + after]), encoding="utf-8")
+    page.write_text(
+        "\n".join([before + BEGIN, "", *lines, "", END + after]), encoding="utf-8"
+    )
 
 
 def main() -> int:
@@ -169,10 +183,18 @@ def main() -> int:
         description="how often 95 % intervals of searches contain the truth"
     )
     options.add_argument(
-        "runs", type=int, nargs="?", default=2000, help="runs of each case (%(default)s)"
+        "runs",
+        type=int,
+        nargs="?",
+        default=2000,
+        help="runs of each case (%(default)s)",
     )
-    options.add_argument("--seed", type=int, help="of all draws (default: from the clock)")
-    options.add_argument("--page", type=Path, help="a page with marks, to put the tables into")
+    options.add_argument(
+        "--seed", type=int, help="of all draws (default: from the clock)"
+    )
+    options.add_argument(
+        "--page", type=Path, help="a page with marks, to put the tables into"
+    )
     asked = options.parse_args()
     seed = time.time_ns() // 1_000_000 if asked.seed is None else asked.seed
     print(f"{asked.runs} runs of each case, seed {seed}", flush=True)
@@ -186,11 +208,16 @@ def main() -> int:
                 print(f"{case:<60} {name:<18} {_cell(both, judged)}", flush=True)
                 missed += misses(case, name, both) if judged else []
     lines = list(tables(found))
-    verdict = "every aim is met" if not missed else f"missed, and not by chance: {missed}"
+    verdict = (
+        "every aim is met" if not missed else f"missed, and not by chance: {missed}"
+    )
     print("", *lines, "", verdict, sep="\n")
     if asked.page is not None:
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        said = f"Simulated on {date}, {asked.runs} runs of each case, seed {seed}; {verdict}."
+        said = (
+            f"Simulated on {date}, {asked.runs} runs of each case, seed {seed};"
+            f" {verdict}."
+        )
         put_into(asked.page, [said, "", *lines])
     return 1 if missed else 0
 

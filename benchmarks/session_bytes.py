@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of a session with every sample, and with means between windows, in one run.
 
-Run it: `.venv/bin/python benchmarks/session_bytes.py [--samples N]`; two minutes. The POSIX
-firmware (`make firmware`) runs the ASC network behind a simulated line of 921 600 baud and 1 ms
-each way; a simulated JS220 records it at its full rate, 1 MHz, SYNC at 2 MHz. Two sessions of one
-trial each, `[bench] between_windows` "full" and "reduced"; both must be valid, and `rig check` must
-find every number of both again. Behind them the bytes of a whole run, 16 240 samples x 5 trials,
-COMPUTED from the bytes of a query and its load here.
+Run it: `.venv/bin/python benchmarks/session_bytes.py [--samples N]`; two minutes. The
+POSIX firmware (`make firmware`) runs the ASC network behind a simulated line of 921 600
+baud and 1 ms each way; a simulated JS220 records it at its full rate, 1 MHz, SYNC at 2
+MHz. Two sessions of one trial each, `[bench] between_windows` "full" and "reduced";
+both must be valid, and `rig check` must find every number of both again. Behind them
+the bytes of a whole run, 16 240 samples x 5 trials, COMPUTED from the bytes of a query
+and its load here.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ DELAY_S = 0.001
 #: NeuroBench's whole test split, and its trials.
 WHOLE = 16_240
 TRIALS = 5
-#: Of the simulated processor, for queries of about 65 ms: those of other computed whole runs.
+#: Of the simulated processor, for queries of about 65 ms: those of other computed whole
+#: runs.
 BLOCK_NS = 67
 
 
@@ -85,19 +87,25 @@ def session(kept: str, samples: int) -> Recorded:
             raise RuntimeError(f"{kept}: {trial.problems} {wrong}")
         trace = Trace.open(result.folder / "trial-1" / "trace.jls")
         left_out = sum(span.stop - span.start for span in trace.reduced)
-        size_b = sum(path.stat().st_size for path in inventory.files(result.folder).values())
+        size_b = sum(
+            path.stat().st_size for path in inventory.files(result.folder).values()
+        )
         windows_s = [
             sum(window.stop_s - window.start_s for window in one.windows)
             for one in trial.measured.samples
         ]
         print(
-            f"{kept}: {size_b / 1e6:.1f} MB, {trace.duration_s:.1f} s recorded, "
-            f"{left_out / trace.sample_hz:.1f} s of them means in {len(trace.reduced)} spans; "
-            f"{len(windows_s)} queries of {1e3 * sum(windows_s) / len(windows_s):.1f} ms",
+            f"{kept}: {size_b / 1e6:.1f} MB, {trace.duration_s:.1f} s recorded,"
+            f" {left_out / trace.sample_hz:.1f} s of them means in {len(trace.reduced)}"
+            f" spans; {len(windows_s)} queries of"
+            f" {1e3 * sum(windows_s) / len(windows_s):.1f} ms",
             flush=True,
         )
         return Recorded(
-            size_b, trace.duration_s, left_out / trace.sample_hz, len(trial.measured.samples)
+            size_b,
+            trace.duration_s,
+            left_out / trace.sample_hz,
+            len(trial.measured.samples),
         )
 
 
@@ -109,13 +117,14 @@ def main() -> int:
     posix.DutProcess = PacedProcess  # type: ignore[misc]
     full, reduced = session("full", samples), session("reduced", samples)
     print(
-        f"{samples} seconds of audio, {BAUD} baud, simulated JS220 at 1 MHz: "
-        f"{full.size_b / reduced.size_b:.2f} times fewer bytes with means between windows"
+        f"{samples} seconds of audio, {BAUD} baud, simulated JS220 at 1 MHz:"
+        f" {full.size_b / reduced.size_b:.2f} times fewer bytes with means between"
+        " windows"
     )
     for name, one in (("full", full), ("reduced", reduced)):
         print(
-            f"{name}: {one.query_b / 1e6:.2f} MB for a query and its load; COMPUTED for "
-            f"{WHOLE} x {TRIALS}: {one.query_b * WHOLE * TRIALS / 1e9:.0f} GB"
+            f"{name}: {one.query_b / 1e6:.2f} MB for a query and its load; COMPUTED for"
+            f" {WHOLE} x {TRIALS}: {one.query_b * WHOLE * TRIALS / 1e9:.0f} GB"
         )
     return 0 if full.size_b > 2 * reduced.size_b else 1
 

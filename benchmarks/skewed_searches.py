@@ -32,9 +32,9 @@ SPREAD = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Values of searches of a workload of some rate, the mean of which is that rate times `mean`;
-    `gap` is the gap that one unit stands for, `times` says whether latencies are drawn as well,
-    and `judged` whether there is an aim.
+    """Values of searches of a workload of some rate, the mean of which is that rate
+    times `mean`; `gap` is the gap that one unit stands for, `times` says whether
+    latencies are drawn as well, and `judged` whether there is an aim.
     """
 
     mean: float
@@ -46,8 +46,8 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """So many cells, workloads in each, and searches of each, one a trial; each cell is so many
-    times as hard as the one before.
+    """So many cells, workloads in each, and searches of each, one a trial; each cell is
+    so many times as hard as the one before.
     """
 
     cells: int
@@ -85,10 +85,16 @@ POPULATIONS = {
     ),
     "85 % zeros, else exponential": Population(0.15, 0.02, _zeros, times=False),
     "Poisson, mean 0.3, in 1/45": Population(
-        0.3, 1 / 45, lambda rates, draw: draw.poisson(0.3 * rates).astype(float), times=False
+        0.3,
+        1 / 45,
+        lambda rates, draw: draw.poisson(0.3 * rates).astype(float),
+        times=False,
     ),
     "Poisson, mean 3, in 1/45": Population(
-        3.0, 1 / 45, lambda rates, draw: draw.poisson(3 * rates).astype(float), times=False
+        3.0,
+        1 / 45,
+        lambda rates, draw: draw.poisson(3 * rates).astype(float),
+        times=False,
     ),
     "normal, deviation 20 %": Population(
         1.0,
@@ -111,8 +117,8 @@ Held = dict[str, tuple[tuple[bool | None, bool], tuple[bool | None, bool]]]
 
 
 def one_run(number: int, population: str, layout: str, seed: int) -> Held:
-    """Return for gap and latency of one session, of its two intervals: whether it holds the truth,
-    None where there is none, and whether it has no upper end.
+    """Return for gap and latency of one session, of its two intervals: whether it holds
+    the truth, None where there is none, and whether it has no upper end.
     """
     names = [list(POPULATIONS).index(population), list(LAYOUTS).index(layout)]
     draw = np.random.default_rng([seed, *names, number])
@@ -125,7 +131,8 @@ def one_run(number: int, population: str, layout: str, seed: int) -> Held:
     gaps = of.draw(every, draw)
     times = of.draw(every, draw) if of.times else np.full(every.shape, np.nan)
     trials = [
-        _trial(shape, trial, gaps[trial] * of.gap, times[trial]) for trial in range(len(gaps))
+        _trial(shape, trial, gaps[trial] * of.gap, times[trial])
+        for trial in range(len(gaps))
     ]
     gap_settings = (THRESHOLD_GAP,) if of.times else ()
     found = search_intervals.intervals(trials, gap_settings, ())
@@ -140,25 +147,29 @@ def one_run(number: int, population: str, layout: str, seed: int) -> Held:
 def holds(
     found: Intervals, mine: float, all_of: float
 ) -> tuple[tuple[bool | None, bool], tuple[bool | None, bool]]:
-    """Return whether both intervals hold their truth, None where there is no interval, and whether
-    they have no upper end.
+    """Return whether both intervals hold their truth, None where there is no interval,
+    and whether they have no upper end.
     """
     return _holds(found.same_samples, mine), _holds(found.other_samples, all_of)
 
 
 def _holds(found: Interval, truth: float) -> tuple[bool | None, bool]:
-    # What is equal but for rounding is inside: a bound of an exact method may be the truth itself.
+    # What is equal but for rounding is inside: a bound of an exact method may be the
+    # truth itself.
     inside = found.low <= truth * (1 + 1e-9) and truth <= found.high * (1 + 1e-9)
     return inside if found.known else None, found.high == np.inf
 
 
 def _trial(shape: Layout, trial: int, gaps: Floats, times: Floats) -> Measured:
-    """Return one trial: of each workload a search to a time-out, and one to a target."""
+    """Return one trial: of each workload a search to a time-out, and one to a
+    target."""
     samples = []
     for workload, (gap, time) in enumerate(zip(gaps, times, strict=True)):
         case = f"cell{workload // shape.workloads}"
         cost = TARGET + round(gap * -TARGET)
-        samples.append(_sample(case, Solve(workload, TIMEOUT_S, trial), TIMEOUT_S, cost))
+        samples.append(
+            _sample(case, Solve(workload, TIMEOUT_S, trial), TIMEOUT_S, cost)
+        )
         if not np.isnan(time):
             took_s = float(time) * UNIT_S
             solve = Solve(workload, LIMIT_S, trial, THRESHOLD, (THRESHOLD,))
@@ -168,7 +179,11 @@ def _trial(shape: Layout, trial: int, gaps: Floats, times: Floats) -> Measured:
 
 
 def _sample(
-    case: str, solve: Solve, took_s: float, cost: int, crossings: tuple[Crossing, ...] = ()
+    case: str,
+    solve: Solve,
+    took_s: float,
+    cost: int,
+    crossings: tuple[Crossing, ...] = (),
 ) -> Sample:
     return Sample(
         1,

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wall and CPU time of `rig --help` and of an empty Python, each started anew: the least of many.
+"""Wall and CPU time of `rig --help` and of an empty Python, each started anew: the
+least of many.
 
     python -m benchmarks.startup [COUNT]
 
-The aim is 0.2 s of wall time on a quiet computer; the exit code is 1 where it is missed.
+The aim is 0.2 s of wall time on a quiet computer; the exit code is 1 where it is
+missed.
 """
 
 from __future__ import annotations
@@ -36,7 +38,10 @@ def main() -> int:
         times = [started(arguments) for _ in range(count)]
         wall_s, cpu_s = (min(each) for each in zip(*times, strict=True))
         walls_s[name] = wall_s
-        print(f"{name:<12} wall {wall_s * 1e3:6.1f} ms  CPU {cpu_s * 1e3:6.1f} ms  (of {count})")
+        print(
+            f"{name:<12} wall {wall_s * 1e3:6.1f} ms  CPU {cpu_s * 1e3:6.1f} ms  (of"
+            f" {count})"
+        )
     return int(walls_s["rig --help"] > AIM_S)
 
 

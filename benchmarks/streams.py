@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared streams of the energy monitors: what each instrument would deliver of one known
-waveform, in its own blocks; simulated.
+"""Prepared streams of the energy monitors: what each instrument would deliver of one
+known waveform, in its own blocks; simulated.
 
-The waveform: every 50 ms SYNC is low for 1 ms, and the DUT draws 60 mA for 20 ms, 6 mA before and
-after; noise on both signals.
+The waveform: every 50 ms SYNC is low for 1 ms, and the DUT draws 60 mA for 20 ms, 6 mA
+before and after; noise on both signals.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ _STAMP_SAMPLES = 1000
 Block = tuple[str, dict[str, Any]]
 
 
-def analog(sample_hz: float, seconds: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def analog(
+    sample_hz: float, seconds: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return current (A) and voltage (V) of the waveform."""
     random = np.random.default_rng(1)
     phase_s = np.arange(round(sample_hz * seconds)) / sample_hz % PULSE_S
     high = (phase_s >= 0.010) & (phase_s < 0.030)
     current = np.where(high, np.float32(0.06), np.float32(0.006)).astype(np.float32)
-    current += np.float32(20e-6) * random.standard_normal(len(current), dtype=np.float32)
+    current += np.float32(20e-6) * random.standard_normal(
+        len(current), dtype=np.float32
+    )
     voltage = np.float32(3.3) + np.float32(0.5e-3) * random.standard_normal(
         len(current), dtype=np.float32
     )
@@ -49,8 +53,8 @@ def line(tick_hz: float, seconds: float) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True)
 class JoulescopeStreams:
-    """The streams of a JS220 ("js220": 1 MHz beside 2 MHz of SYNC, 50 000 samples a block) or JS110
-    (2 MHz, 65 394 a block).
+    """The streams of a JS220 ("js220": 1 MHz beside 2 MHz of SYNC, 50 000 samples a
+    block) or JS110 (2 MHz, 65 394 a block).
     """
 
     model: str
@@ -60,8 +64,8 @@ class JoulescopeStreams:
 
     @classmethod
     def prepare(cls, model: str) -> JoulescopeStreams:
-        """Make the waveform; a block more than `_DISTINCT_S`, so that each block is one piece of
-        it.
+        """Make the waveform; a block more than `_DISTINCT_S`, so that each block is one
+        piece of it.
         """
         seconds = _DISTINCT_S + PULSE_S
         current, voltage = analog(TICK_HZ / _PER[model], seconds)
@@ -69,7 +73,12 @@ class JoulescopeStreams:
         again = round(TICK_HZ / _PER[model] * _DISTINCT_S)
         for values in (current, voltage):
             values[again:] = values[: len(values) - again]
-        return cls(model, current, voltage, np.packbits(line(TICK_HZ, seconds), bitorder="little"))
+        return cls(
+            model,
+            current,
+            voltage,
+            np.packbits(line(TICK_HZ, seconds), bitorder="little"),
+        )
 
     @property
     def sample_ticks(self) -> int:
@@ -82,19 +91,25 @@ class JoulescopeStreams:
         return TICK_HZ / self.sample_ticks
 
     def blocks(self, seconds: float) -> Iterator[Block]:
-        """Yield blocks in the order in which they would come; all signals end with the same tick, a
-        multiple of 16.
+        """Yield blocks in the order in which they would come; all signals end with the
+        same tick, a multiple of 16.
         """
         ticks = round(seconds * TICK_HZ) // 16 * 16
         size = {"js220": 50_000, "js110": 65_394}[self.model]
         origin = 0 if self.model == "js110" else 2**33
-        time_map = {"offset_time": 0, "offset_counter": origin, "counter_rate": float(TICK_HZ)}
+        time_map = {
+            "offset_time": 0,
+            "offset_counter": origin,
+            "counter_rate": float(TICK_HZ),
+        }
         signals: dict[str, tuple[NDArray[Any], int, int]] = {
             "current": (self.current, self.sample_ticks, size * self.sample_ticks),
             "voltage": (self.voltage, self.sample_ticks, size * self.sample_ticks),
             "sync": (self.packed, 8, 100_000),
         }
-        spans = (_spans(signal, whole, ticks) for signal, (_, _, whole) in signals.items())
+        spans = (
+            _spans(signal, whole, ticks) for signal, (_, _, whole) in signals.items()
+        )
         for end, signal, start in heapq.merge(*spans):
             data, element_ticks, _ = signals[signal]
             first = start % (_DISTINCT_S * TICK_HZ) // element_ticks
@@ -127,8 +142,8 @@ def _spans(signal: str, whole: int, ticks: int) -> Iterator[tuple[int, str, int]
 
 
 def lpm01a(output: str, sample_hz: int, seconds: float) -> tuple[list[bytes], float]:
-    """Return what an LPM01A sends in format `output` in pieces of 50 ms, up to its last time stamp,
-    and the charge (C) in it.
+    """Return what an LPM01A sends in format `output` in pieces of 50 ms, up to its last
+    time stamp, and the charge (C) in it.
     """
     current = analog(sample_hz, seconds)[0].astype(np.float64)
     falls = np.flatnonzero(np.diff(line(sample_hz, seconds).view(np.int8)) < 0) + 1

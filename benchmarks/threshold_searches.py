@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A solver whose distribution of times is known: what search_coverage.py makes trials of.
+"""A solver whose distribution of times is known: what search_coverage.py makes trials
+of.
 
-A workload has a rate that is drawn from a gamma distribution; its searches know thresholds after
-exponential times, one after the other, are ended at a limit, and find costs at a fixed time-out
-that are binomial counts above the target. No best known cost is there, so gaps have no bound.
+A workload has a rate that is drawn from a gamma distribution; its searches know
+thresholds after exponential times, one after the other, are ended at a limit, and find
+costs at a fixed time-out that are binomial counts above the target. No best known cost
+is there, so gaps have no bound.
 
-Same samples: the truth is that of the workloads drawn, with any seeds. Other samples: it is that of
-all workloads there might be, by numbers: means over 400 000 workloads of their own.
+Same samples: the truth is that of the workloads drawn, with any seeds. Other samples:
+it is that of all workloads there might be, by numbers: means over 400 000 workloads of
+their own.
 """
 
 from __future__ import annotations
@@ -32,11 +35,11 @@ TARGET = -1000
 LIMIT_S = 0.08
 TIMEOUT_S = 0.001
 GAPS = (0.1, 0.01)
-#: Each threshold takes so long on average, of those of WADE in their order, for a workload of rate
-#: 1; the last two are the hardest.
+#: Each threshold takes so long on average, of those of WADE in their order, for a
+#: workload of rate 1; the last two are the hardest.
 STAGES_S = (*[1e-4] * 8, 3e-4, 2e-3, 8e-3)
-#: Of so many units of cost, each is left at the time-out with a probability of LEFT times the
-#: workload's rate.
+#: Of so many units of cost, each is left at the time-out with a probability of LEFT
+#: times the workload's rate.
 UNITS = 40
 LEFT = 0.3
 POWER_W = 0.03
@@ -49,8 +52,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """So many workloads of a cell, whose rates have this coefficient of variation, and so many
-    attempts in a trial; all times are `pace` times as long.
+    """So many workloads of a cell, whose rates have this coefficient of variation, and
+    so many attempts in a trial; all times are `pace` times as long.
     """
 
     workloads: int
@@ -72,7 +75,8 @@ DESIGNS = {
 
 
 def times(design: Design, rates: Floats, draw: np.random.Generator) -> Floats:
-    """Return when searches of workloads of these rates know each threshold: one row a search."""
+    """Return when searches of workloads of these rates know each threshold: one row a
+    search."""
     stages_s = design.pace * np.array(STAGES_S)
     return np.cumsum(
         draw.exponential(1.0, (len(rates), len(STAGES_S))) * stages_s * rates[:, None],
@@ -92,13 +96,16 @@ def rates(design: Design, count: int, draw: np.random.Generator) -> Floats:
 
 
 def truth(design: Design, own: Floats, draw: np.random.Generator) -> dict[str, float]:
-    """Return what is true of workloads of these rates, each as often, by many searches."""
+    """Return what is true of workloads of these rates, each as often, by many
+    searches."""
     known_s = times(design, own, draw)
     found = {"gap": float(np.mean((costs(own, draw) - TARGET) / -TARGET))}
     steps = np.maximum(np.ceil(known_s / wade.STEP_S * (1 - 1e-9)), 1.0)
     alphas = 1 - np.array(wade.GAPS)
     found["wade"] = float(
-        np.mean(np.sum(np.where(known_s <= design.limit_s, alphas / steps, 0.0), axis=1))
+        np.mean(
+            np.sum(np.where(known_s <= design.limit_s, alphas / steps, 0.0), axis=1)
+        )
         / alphas.sum()
     )
     for gap in GAPS:
@@ -165,7 +172,11 @@ def _searches(
 
 
 def _sample(
-    cell: str, solve: Solve, took_s: float, cost: int, crossings: tuple[Crossing, ...] = ()
+    cell: str,
+    solve: Solve,
+    took_s: float,
+    cost: int,
+    crossings: tuple[Crossing, ...] = (),
 ) -> Sample:
     known = Costs(cost, TARGET, cost)
     whole = (_window(took_s),)
@@ -189,8 +200,8 @@ def _window(length_s: float) -> Window:
 
 
 def one_run(number: int, title: str, seed: int) -> Held:
-    """Return for each metric, of its two intervals, whether it holds the truth, None where there is
-    none, and whether it has no upper end.
+    """Return for each metric, of its two intervals, whether it holds the truth, None
+    where there is none, and whether it has no upper end.
     """
     design = DESIGNS[title]
     draw = np.random.default_rng([seed, list(DESIGNS).index(title), number])

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of looking at a long trace: opening, the first picture, columns at every zoom, edges,
-statistics; and of pyjls's own `fsr_statistics` for the same columns of current and voltage.
+"""CPU time of looking at a long trace: opening, the first picture, columns at every
+zoom, edges, statistics; and of pyjls's own `fsr_statistics` for the same columns of
+current and voltage.
 
     python -m benchmarks.trace_view [--samples 1e8] [--folder FOLDER]
 
-A trace at 1 MHz with a digital SYNC line and a spike of one sample in it is generated in a
-temporary folder (8.2 bytes a sample); 1e9 samples are 8 GB. CPU time, as wall time is noise on a
-shared machine. The exit code is 1 where an aim is missed: a first picture of 1400 columns within
-1 s; columns, once prepared, at 8 ms at the median of every zoom; the spike in all of them.
+A trace at 1 MHz with a digital SYNC line and a spike of one sample in it is generated
+in a temporary folder (8.2 bytes a sample); 1e9 samples are 8 GB. CPU time, as wall time
+is noise on a shared machine. The exit code is 1 where an aim is missed: a first picture
+of 1400 columns within 1 s; columns, once prepared, at 8 ms at the median of every zoom;
+the spike in all of them.
 """
 
 from __future__ import annotations
@@ -78,7 +80,8 @@ def views(length: int, span: int, spike: int) -> list[tuple[float, float]]:
 
 
 def has_spike(columns: Columns) -> bool:
-    """Return whether a picture shows the spike in current, and in power where it has that."""
+    """Return whether a picture shows the spike in current, and in power where it has
+    that."""
     current, power = columns.current, columns.power
     assert current is not None
     seen = float(np.nanmax(current.most)) == SPIKE_A
@@ -92,20 +95,29 @@ def peer_s(path: Path, columns: Columns) -> float:
     count = max(len(columns) - 2, 1)
     with pyjls.Reader(str(path)) as reader:
         return cpu_s(
-            lambda: [reader.fsr_statistics(at, first, step, count) for at in (CURRENT, VOLTAGE)]
+            lambda: [
+                reader.fsr_statistics(at, first, step, count)
+                for at in (CURRENT, VOLTAGE)
+            ]
         )
 
 
-def zooms(path: Path, trace: rig.SessionTrace, length: int, spike: int) -> tuple[float, bool]:
-    """Print the CPU time of columns for each zoom; return the worst median, and whether the spike
-    was in all of them.
+def zooms(
+    path: Path, trace: rig.SessionTrace, length: int, spike: int
+) -> tuple[float, bool]:
+    """Print the CPU time of columns for each zoom; return the worst median, and whether
+    the spike was in all of them.
     """
     worst_s, spikes = 0.0, True
-    print(f"{'samples':>10} {'columns':>8} {'median':>9} {'p95':>9} {'pyjls':>9}   ms CPU")
+    print(
+        f"{'samples':>10} {'columns':>8} {'median':>9} {'p95':>9} {'pyjls':>9}   ms CPU"
+    )
     spans = np.geomspace(1400, length, 13).astype(int).tolist()
     # Just below and above where another way of making columns begins.
     edges = (ENTRY * COLUMNS * 3 // 4, 1 << 19)
-    spans = sorted({*spans, *(edge + more for edge in edges for more in (0, 1)), length})
+    spans = sorted(
+        {*spans, *(edge + more for edge in edges for more in (0, 1)), length}
+    )
     for span in (span for span in spans if span <= length):
         times_s, peers_s, count = [], [], 0
         for start_s, stop_s in views(length, span, spike):
@@ -136,12 +148,17 @@ def look(path: Path, spike: int) -> int:
     length = round(trace.duration_s * HZ)
     picture_s = cpu_s(lambda: trace.columns(count=COLUMNS))
     print(f"{length:.3g} samples, {path.stat().st_size / 1e9:.2f} GB")
-    print(f"opening {opening_s * 1e3:.1f} ms, first picture {picture_s * 1e3:.1f} ms CPU")
+    print(
+        f"opening {opening_s * 1e3:.1f} ms, first picture {picture_s * 1e3:.1f} ms CPU"
+    )
     print("not prepared: from the file's index, power where it is short")
     _, spikes = zooms(path, trace, length, spike)
     print(f"preparing: {cpu_s(trace.prepare):.2f} s CPU, once, in a thread of its own")
     with rig.open_trace(path) as again:
-        print(f"preparing again, from the user's cache: {cpu_s(again.prepare) * 1e3:.0f} ms CPU")
+        print(
+            f"preparing again, from the user's cache: {cpu_s(again.prepare) * 1e3:.0f}"
+            " ms CPU"
+        )
     worst_s, more = zooms(path, trace, length, spike)
     spikes &= more
     print(f"edges: {cpu_s(trace.edges):.2f} s CPU ({len(trace.edges())} of them)")
@@ -150,15 +167,22 @@ def look(path: Path, spike: int) -> int:
     print(f"exact statistics of {stop_s * HZ:.3g} samples: {numbers_s:.2f} s CPU")
     trace.close()
     good = opening_s + picture_s < FIRST_S and worst_s < COLUMNS_S and spikes
-    print("the spike is in every picture" if spikes else "THE SPIKE IS MISSING in a picture")
+    print(
+        "the spike is in every picture"
+        if spikes
+        else "THE SPIKE IS MISSING in a picture"
+    )
     return int(not good)
 
 
 def main() -> int:
-    """Generate a trace, or take one that is there, and look at it; return an exit code."""
+    """Generate a trace, or take one that is there, and look at it; return an exit
+    code."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=float, default=1e8)
-    parser.add_argument("--folder", type=Path, help="where the trace is generated, and kept")
+    parser.add_argument(
+        "--folder", type=Path, help="where the trace is generated, and kept"
+    )
     options = parser.parse_args()
     samples = int(options.samples)
     with tempfile.TemporaryDirectory() as scratch:
@@ -167,7 +191,9 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         spike = int(samples * 0.61803)
         if not (folder / TRACE).exists():
-            print(f"generating took {cpu_s(lambda: generate(folder, samples)):.1f} s CPU")
+            print(
+                f"generating took {cpu_s(lambda: generate(folder, samples)):.1f} s CPU"
+            )
         return look(folder / TRACE, spike)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The window: the trace screen (gui_trace.py), then the live view (gui_live.py), one after another.
+"""The window: the trace screen (gui_trace.py), then the live view (gui_live.py), one
+after another.
 
-Run it: `.venv/bin/python benchmarks/window.py [words for gui_trace.py]`. Exit code 1: an aim is
-missed.
+Run it: `.venv/bin/python benchmarks/window.py [words for gui_trace.py]`. Exit code 1:
+an aim is missed.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time from one query to the next: windows that a GO opens, and windows behind a guard that passes.
+"""Time from one query to the next: windows that a GO opens, and windows behind a guard
+that passes.
 
-Run it: `.venv/bin/python benchmarks/window_start.py [--quick]`; two minutes. It needs the POSIX
-firmware (`make firmware`), here with its null and its ASC workload, behind a simulated line of 921
-600 baud and 1 ms each way (sut_backends/lines/paced_pty.py). The same firmware and the same line
-twice in one run: once the host uses GO, once it acts as one of before, to which the firmware's
-capability is unknown. 200 null queries, and 50 seconds of audio loaded and run in each of 5 trials.
-Wall time, as waiting is what is compared; the device's own times are not those of any device.
+Run it: `.venv/bin/python benchmarks/window_start.py [--quick]`; two minutes. It needs
+the POSIX firmware (`make firmware`), here with its null and its ASC workload, behind a
+simulated line of 921 600 baud and 1 ms each way (sut_backends/lines/paced_pty.py). The
+same firmware and the same line twice in one run: once the host uses GO, once it acts as
+one of before, to which the firmware's capability is unknown. 200 null queries, and 50
+seconds of audio loaded and run in each of 5 trials. Wall time, as waiting is what is
+compared; the device's own times are not those of any device.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def client(workload: str, *, with_go: bool) -> Iterator[FramedClient]:
             text.attention(2.0)
             if not text.frame():
                 raise RuntimeError("no framed layer")
-            framed = FramedClient(Exchange(port, ShimLink(RetransmissionTimeouts(BAUD))))
+            framed = FramedClient(
+                Exchange(port, ShimLink(RetransmissionTimeouts(BAUD)))
+            )
             caps = framed.hello(1)
             if More.GO not in caps.more:
                 raise RuntimeError("this firmware knows no GO: make firmware")

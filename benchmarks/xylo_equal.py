@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the simulators of Xylo Audio 2 and 3 fire as the integer model of the ASC task does, over
-120 generated seconds; exit code 1 where a train differs, or where the control does not.
+"""Whether the simulators of Xylo Audio 2 and 3 fire as the integer model of the ASC
+task does, over 120 generated seconds; exit code 1 where a train differs, or where the
+control does not.
 
-Run it: `.venv/bin/python benchmarks/xylo_equal.py PYTHON [SLICES [FOLDER]]`; PYTHON is the
-interpreter of an environment with sut_backends/xylo/requirements.txt. The control is the same
-network with one input weight changed by 1: if that made no difference, equal trains would say
-little. With FOLDER the trains are kept there as vectors (tests/vectors/xylo).
+Run it: `.venv/bin/python benchmarks/xylo_equal.py PYTHON [SLICES [FOLDER]]`; PYTHON is
+the interpreter of an environment with sut_backends/xylo/requirements.txt. The control
+is the same network with one input weight changed by 1: if that made no difference,
+equal trains would say little. With FOLDER the trains are kept there as vectors
+(tests/vectors/xylo).
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
 ROOT = Path(__file__).parents[1]
 CHIPS = ("audio2", "audio3")
 SLICES = 120
-#: The input weight that the control changes: channel 3 to the first hidden neuron that hears it.
+#: The input weight that the control changes: channel 3 to the first hidden neuron that
+#: hears it.
 CHANNEL = 3
 _LIMIT_S = 300.0
 #: What runs under the other interpreter: every network of a list over the same spikes.
@@ -48,15 +51,16 @@ for name, one in job["networks"].items():
     about = opened.about
     both = [opened.run(each) for each in spikes]
     kept[name + "/trains"] = np.stack([values for values, _ in both]).astype(np.uint8)
-    kept[name + "/membranes"] = np.stack([membranes for _, membranes in both]).astype(np.int32)
+    membranes = np.stack([membranes for _, membranes in both])
+    kept[name + "/membranes"] = membranes.astype(np.int32)
 np.savez_compressed(job["out"], **kept)
 json.dump(about, open(job["out"] + ".json", "w"))
 """
 
 
 def slices(count: int) -> np.ndarray[Any, Any]:
-    """Return the input spikes (slices, 125, 16) of the default task's first samples, evenly drawn
-    from all 120.
+    """Return the input spikes (slices, 125, 16) of the default task's first samples,
+    evenly drawn from all 120.
     """
     task = AscTask.open(AscTask.Settings(), BenchContext())
     chosen = [index * len(task) // count for index in range(count)]
@@ -76,9 +80,11 @@ def control(folder: Path) -> Path:
     return path
 
 
-def xylo(python: str, spikes: np.ndarray[Any, Any], networks: dict[str, Path], out: Path) -> Any:
-    """Run networks on both chips' simulators under another interpreter; returns trains and last
-    membranes by "CHIP/NETWORK/trains", and what the runner told of itself.
+def xylo(
+    python: str, spikes: np.ndarray[Any, Any], networks: dict[str, Path], out: Path
+) -> Any:
+    """Run networks on both chips' simulators under another interpreter; returns trains
+    and last membranes by "CHIP/NETWORK/trains", and what the runner told of itself.
     """
     np.save(out.with_suffix(".npy"), spikes)
     job = {
@@ -105,7 +111,8 @@ def xylo(python: str, spikes: np.ndarray[Any, Any], networks: dict[str, Path], o
 def integer(
     model: AscModel, spikes: np.ndarray[Any, Any]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return output trains (slices, steps, 4) and last membranes of the integer model."""
+    """Return output trains (slices, steps, 4) and last membranes of the integer
+    model."""
     membranes: Any = None
     for layer in model.layers:
         spikes, membranes = run_layer(layer, spikes)
@@ -131,7 +138,8 @@ def main() -> int:
         found, about = xylo(python, spikes, networks, Path(folder) / "trains.npz")
         took_s = time.monotonic() - began_s
     good = True
-    print(f"{', '.join(f'{name} {version}' for name, version in about['versions'].items())}")
+    versions = [f"{name} {version}" for name, version in about["versions"].items()]
+    print(", ".join(versions))
     for chip in CHIPS:
         trains = differing(found[f"{chip}/asc/trains"], wanted)
         membranes = differing(found[f"{chip}/asc/membranes"], wanted_membranes)
@@ -141,7 +149,10 @@ def main() -> int:
             f"{count - membranes}; control: {changed} trains differ"
         )
         good = good and not trains and not membranes and changed > 0
-    print(f"{4 * count} slices on two simulated chips in {took_s:.1f} s, with imports and mapping")
+    print(
+        f"{4 * count} slices on two simulated chips in {took_s:.1f} s, with imports and"
+        " mapping"
+    )
     if len(sys.argv) > 3:
         keep = Path(sys.argv[3])
         np.savez_compressed(keep / "asc.npz", spikes=spikes, **found)

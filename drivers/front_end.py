@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analog front end of simulated instruments: the world's log, seen through a clock of its own.
-Only simulators use it.
+"""The analog front end of simulated instruments: the world's log, seen through a clock
+of its own. Only simulators use it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MOST_DEVIATIONS = 6.0
 
 @dataclass(frozen=True)
 class AnalogBlock:
-    """`count` samples from number `first` on, as the log has them whose states lie here; each
-    property is computed when it is first asked for.
+    """`count` samples from number `first` on, as the log has them whose states lie
+    here; each property is computed when it is first asked for.
     """
 
     first: int
@@ -48,21 +48,27 @@ class AnalogBlock:
 
     @cached_property
     def levels(self) -> NDArray[np.uint8]:
-        """Return the line's levels, `per_sample` to a sample, at its beginning and evenly after."""
+        """Return the line's levels, `per_sample` to a sample, at its beginning and
+        evenly after."""
         per = self.per_sample
         count = self.count * per
-        starts = _places(self.edge_times_s, self.period_s / per, self.first * per, count)
+        starts = _places(
+            self.edge_times_s, self.period_s / per, self.first * per, count
+        )
         # Before its first state the log says nothing: the line is at rest.
         starts[0] = 0
         return np.repeat(self.state_levels, np.diff(starts, append=count))
 
     @cached_property
     def falls(self) -> NDArray[np.float64]:
-        """Return the falling edges in the block, in samples from the beginning of the recording,
-        with their fraction.
+        """Return the falling edges in the block, in samples from the beginning of the
+        recording, with their fraction.
         """
         times_s = self.edge_times_s[1:]
-        begin_s, end_s = self.first * self.period_s, (self.first + self.count) * self.period_s
+        begin_s, end_s = (
+            self.first * self.period_s,
+            (self.first + self.count) * self.period_s,
+        )
         falling = np.diff(self.state_levels.view(np.int8)) < 0
         falls: NDArray[np.float64] = (
             times_s[(times_s >= begin_s) & (times_s < end_s) & falling] / self.period_s
@@ -74,8 +80,8 @@ class AnalogBlock:
     ) -> NDArray[np.float64]:
         bounds_s = np.arange(self.first, self.first + self.count + 1, dtype=np.float64)
         bounds_s *= self.period_s
-        # A value is constant between states, so its integral is a broken line: exact at every
-        # boundary.
+        # A value is constant between states, so its integral is a broken line: exact at
+        # every boundary.
         integral = np.concatenate([[0.0], np.cumsum(np.diff(times_s) * values[:-1])])
         reached = np.interp(bounds_s, times_s, integral)
         beyond = np.searchsorted(bounds_s, times_s[-1])
@@ -88,12 +94,12 @@ class AnalogBlock:
 def _places(
     times_s: NDArray[np.float64], step_s: float, first: int, count: int
 ) -> NDArray[np.int64]:
-    """Return how many of `count` instants, number `first` and the next of those that lie a step
-    apart, come before each time.
+    """Return how many of `count` instants, number `first` and the next of those that
+    lie a step apart, come before each time.
     """
-    places: NDArray[np.int64] = np.clip(np.ceil(times_s / step_s) - first, 0, count).astype(
-        np.int64
-    )
+    places: NDArray[np.int64] = np.clip(
+        np.ceil(times_s / step_s) - first, 0, count
+    ).astype(np.int64)
     # A quotient may be rounded to the next whole number.
     places -= (places > 0) & ((first + places - 1) * step_s >= times_s)
     places += (places < count) & ((first + places) * step_s < times_s)
@@ -101,15 +107,16 @@ def _places(
 
 
 class FrontEnd:
-    """Turns the log into what an ideal converter would see: box means by cumulative energy, levels
-    at the sampling instants.
+    """Turns the log into what an ideal converter would see: box means by cumulative
+    energy, levels at the sampling instants.
 
-    `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first sample, now
-    unless given. `jitter_s`: standard deviation of the moment at which an edge is seen, at most six
-    of them from its mean, and samples are due six of them later.
-    `edge_delay_s`: how much later SYNC is seen than power, or earlier where it is negative.
-    `share`: the part of the DUT's power that flows through this instrument. Gains, offsets, noise
-    and steps of a converter are for the instrument to add. One thread calls it.
+    `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first
+    sample, now unless given. `jitter_s`: standard deviation of the moment at which an
+    edge is seen, at most six of them from its mean, and samples are due six of them
+    later. `edge_delay_s`: how much later SYNC is seen than power, or earlier where it
+    is negative. `share`: the part of the DUT's power that flows through this
+    instrument. Gains, offsets, noise and steps of a converter are for the instrument to
+    add. One thread calls it.
     """
 
     def __init__(
@@ -130,8 +137,12 @@ class FrontEnd:
         self._jitter_s = jitter_s
         self._share = share
         self._start_ns = world.now_ns() if start_ns is None else start_ns
-        # Delays are relative to the earliest path: an edge is never seen before it happens.
-        self._edge_lag_s, self._power_lag_s = max(edge_delay_s, 0.0), max(-edge_delay_s, 0.0)
+        # Delays are relative to the earliest path: an edge is never seen before it
+        # happens.
+        self._edge_lag_s, self._power_lag_s = (
+            max(edge_delay_s, 0.0),
+            max(-edge_delay_s, 0.0),
+        )
         # A jitter moves an edge into earlier samples, which therefore wait for the log.
         self._margin_s = _MOST_DEVIATIONS * jitter_s
         self._random = random if random is not None else np.random.default_rng(0)
@@ -150,7 +161,8 @@ class FrontEnd:
         return self._at
 
     def due(self, horizon_ns: int) -> int:
-        """Return how many samples end before `horizon_ns`, a true time, and have not been taken."""
+        """Return how many samples end before `horizon_ns`, a true time, and have not
+        been taken."""
         complete_s = (horizon_ns - self._start_ns) / NS_PER_S - self._margin_s
         return max(int(complete_s / self.period_s) - self._at, 0)
 
@@ -179,8 +191,9 @@ class FrontEnd:
         self._forget(self._at * self.period_s)
 
     def late(self) -> Iterator[tuple[int, int]]:
-        """Return and forget spans of samples that had been taken before the log told of a state in
-        them; at the end of a recording too, where no sample follows that would show it.
+        """Return and forget spans of samples that had been taken before the log told of
+        a state in them; at the end of a recording too, where no sample follows that
+        would show it.
         """
         self._fetch()
         late = self._late
@@ -191,7 +204,9 @@ class FrontEnd:
         states = self._world.states(self._fetched)
         if not states:
             return
-        times_s = np.array([(state.time_ns - self._start_ns) / NS_PER_S for state in states])
+        times_s = np.array(
+            [(state.time_ns - self._start_ns) / NS_PER_S for state in states]
+        )
         first = int(times_s[0] / self.period_s)
         if self._fetched and first < self._at:
             self._late.append((first, self._at))
@@ -201,7 +216,9 @@ class FrontEnd:
         self._edge_times_s = np.maximum.accumulate(
             np.concatenate([self._edge_times_s, times_s + self._edge_lag_s + jitter_s])
         )
-        self._power_w = np.concatenate([self._power_w, [state.power_w for state in states]])
+        self._power_w = np.concatenate(
+            [self._power_w, [state.power_w for state in states]]
+        )
         self._levels = np.concatenate(
             [self._levels, np.array([state.level for state in states], dtype=np.uint8)]
         )
@@ -213,8 +230,8 @@ class FrontEnd:
         return self._jitter_s * np.clip(deviations, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
 
     def _forget(self, before_s: float) -> None:
-        """Drop states that no later sample needs; the last one before `before_s` stays, and one
-        exactly there: its edge is to come.
+        """Drop states that no later sample needs; the last one before `before_s` stays,
+        and one exactly there: its edge is to come.
         """
         keep = max(
             int(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No energy monitor: the settings of a bench that has none. There is no driver behind it."""
+"""No energy monitor: the settings of a bench that has none. There is no driver behind
+it."""
 
 from __future__ import annotations
 
@@ -12,17 +13,19 @@ from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
 
-#: Makers of crystals state two limits: at 25 °C, and over temperature. Often either is 50 ppm.
+#: Makers of crystals state two limits: at 25 °C, and over temperature. Often either is
+#: 50 ppm.
 CRYSTAL_PPM = 100.0
 _ASSUMED = (
-    "assumed, not measured: a quartz crystal within 50 ppm at 25 °C and 50 ppm over temperature; "
-    "an internal RC oscillator is off by percents, and its data sheet says by how many"
+    "assumed, not measured: a quartz crystal within 50 ppm at 25 °C and 50 ppm over"
+    " temperature; an internal RC oscillator is off by percents, and its data sheet"
+    " says by how many"
 )
 
 
 class NoMonitor:
-    """No energy monitor: accuracy and latency by the device's own time stamps; there is no
-    energy.
+    """No energy monitor: accuracy and latency by the device's own time stamps; there is
+    no energy.
     """
 
     @dataclass(frozen=True, slots=True)

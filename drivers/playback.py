@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A monitor that plays recordings back: each of its recordings is a copy of a file, of any format
-that `rig measure` reads.
+"""A monitor that plays recordings back: each of its recordings is a copy of a file, of
+any format that `rig measure` reads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 _NUMBER = "{n}"
-#: What rig.importers.open says is said for `rig measure`: its options, with what they take.
+#: What rig.importers.open says is said for `rig measure`: its options, with what they
+#: take.
 _OPTION = re.compile(
     r"--(source|current|voltage|power|sync|time|supply-v|shunt-ohm|rate)\b"
     r"(?: ('.*?:UNIT'|[\w.+:-]+))?"
@@ -40,17 +41,19 @@ _OPTION = re.compile(
 _NUMBERS = {"supply-v": "supply_v", "shunt-ohm": "shunt_ohm", "rate": "rate_hz"}
 #: What is refused here is not advised.
 _REFUSED = re.compile(
-    r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the latter, .*$"
+    r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the"
+    r" latter, .*$"
 )
 _NO_SYNC = (
-    "SIGNALS.sync = NAME, a column or signal with the levels of the line; where a program "
-    "exports a file for each "
-    "channel, as Otii does, put its digital input beside the numbers first, row by row"
+    "SIGNALS.sync = NAME, a column or signal with the levels of the line; where a"
+    " program exports a file for each channel, as Otii does, put its digital input"
+    " beside the numbers first, row by row"
 )
 
 
 class Playback:
-    """Plays recorded traces back: the rig's own, JLS files, CSV tables; nothing is measured."""
+    """Plays recorded traces back: the rig's own, JLS files, CSV tables; nothing is
+    measured."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -58,14 +61,20 @@ class Playback:
 
         path: Annotated[
             PathText,
-            doc("File or folder of a trial; {n} in it is the number of the trial, from 1."),
+            doc(
+                "File or folder of a trial; {n} in it is the number of the trial,"
+                " from 1."
+            ),
         ] = ""
         calibration: Annotated[
             PathText,
-            doc("File of the instrument's limits of error; not needed inside a session folder."),
+            doc(
+                "File of the instrument's limits of error; not needed inside a session"
+                " folder."
+            ),
         ] = ""
-        signals: Annotated[Options, doc("What the file does not say of itself.")] = field(
-            default_factory=Options
+        signals: Annotated[Options, doc("What the file does not say of itself.")] = (
+            field(default_factory=Options)
         )
         start_s: Annotated[
             float,
@@ -107,11 +116,13 @@ class Playback:
         path = _numbered(settings, 1)
         if not path.exists():
             hint = (
-                f"{section}.path, relative to the bench file; {_NUMBER} in it is the number of the "
-                "trial"
+                f"{section}.path, relative to the bench file; {_NUMBER} in it is the"
+                " number of the trial"
             )
             raise DataError(
-                f"{path} cannot be read", evidence="No such file or directory", try_next=hint
+                f"{path} cannot be read",
+                evidence="No such file or directory",
+                try_next=hint,
             )
         promised = (
             accuracy.load(Path(settings.calibration))
@@ -120,11 +131,14 @@ class Playback:
         )
         if promised is None:
             raise ConfigError(
-                "what recorded this is not known, so its energies would have no uncertainty",
+                "what recorded this is not known, so its energies would have no"
+                " uncertainty",
                 path=f"{section}.calibration",
                 evidence=f"{path} lies in no session folder",
-                try_next='calibration = "FILE.toml" with the limits from its data sheet: '
-                "docs/UNCERTAINTY.md shows one",
+                try_next=(
+                    'calibration = "FILE.toml" with the limits from its data sheet: '
+                    "docs/UNCERTAINTY.md shows one"
+                ),
             )
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
         try:
@@ -132,10 +146,12 @@ class Playback:
                 first = open_any(path, Path(scratch.name) / "1", settings.signals)
             if not first.has_current:
                 raise ConfigError(
-                    f"{path} tells power alone, and limits of current and voltage say nothing of "
-                    "it",
+                    f"{path} tells power alone, and limits of current and voltage say"
+                    " nothing of it",
                     path=f"{section}.signals.power",
-                    try_next="rig measure takes it; a session needs current and voltage",
+                    try_next=(
+                        "rig measure takes it; a session needs current and voltage"
+                    ),
                 )
             return cls(settings, context, scratch, first, first.promised(promised))
         except BaseException:
@@ -161,14 +177,16 @@ class Playback:
             ),
             details={
                 "path": self._settings.path,
-                "recordings": "one each"
-                if _NUMBER in self._settings.path
-                else "all are copies of one file",
+                "recordings": (
+                    "one each"
+                    if _NUMBER in self._settings.path
+                    else "all are copies of one file"
+                ),
                 "power": "not switched: nothing is measured",
                 "notes": notes,
             },
-            # Of what is left of a trial there is no recording: the one that there is begins where
-            # the trial did.
+            # Of what is left of a trial there is no recording: the one that there is
+            # begins where the trial did.
             resumable=False,
             switches=False,
         )
@@ -183,8 +201,8 @@ class Playback:
     def opened(self, number: int) -> Opened:
         """Return the recording of trial `number`.
 
-        Raises DeviceNotFound when there is none, BenchError when it cannot be read or is of another
-        kind than the first.
+        Raises DeviceNotFound when there is none, BenchError when it cannot be read or
+        is of another kind than the first.
         """
         if number == 1 or _NUMBER not in self._settings.path:
             return self._first
@@ -197,8 +215,12 @@ class Playback:
         except (ConfigError, DataError) as error:
             cause = f"recording {number}: {error.cause}"
             if path.exists():
-                raise BenchError(cause, evidence=error.evidence, try_next=error.try_next) from error
-            raise DeviceNotFound(cause, evidence=error.evidence, try_next="fewer trials") from error
+                raise BenchError(
+                    cause, evidence=error.evidence, try_next=error.try_next
+                ) from error
+            raise DeviceNotFound(
+                cause, evidence=error.evidence, try_next="fewer trials"
+            ) from error
         have = opened.trace
         first = self._first.trace
         if (have.sample_hz, have.edge_hz, opened.sync) != (
@@ -227,7 +249,8 @@ class Playback:
 
 
 class PlaybackRecording:
-    """One recording: its file is there from the beginning, and the same as its original."""
+    """One recording: its file is there from the beginning, and the same as its
+    original."""
 
     def __init__(self, monitor: Playback, folder: Path, number: int) -> None:
         self._monitor = monitor
@@ -266,16 +289,21 @@ def _numbered(settings: Playback.Settings, number: int) -> Path:
 
 @contextmanager
 def _told(path: Path, section: str) -> Iterator[None]:
-    """Add to an error the file it is of; name keys of the bench file in place of options."""
+    """Add to an error the file it is of; name keys of the bench file in place of
+    options."""
     try:
         yield
     except ConfigError as error:
         keys = ", ".join(
-            f"{section}.signals.{key}".removesuffix(".") for key in error.path.split(", ")
+            f"{section}.signals.{key}".removesuffix(".")
+            for key in error.path.split(", ")
         )
         cause = _of(path, error.cause.removeprefix(f"{error.path}: "))
         raise ConfigError(
-            cause, path=keys, evidence=error.evidence, try_next=_with_keys(error.try_next, section)
+            cause,
+            path=keys,
+            evidence=error.evidence,
+            try_next=_with_keys(error.try_next, section),
         ) from error
     except DataError as error:
         raise DataError(

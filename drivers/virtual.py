@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual energy monitor: samples the simulated bench through its own imperfect clock and
-converter.
+"""A virtual energy monitor: samples the simulated bench through its own imperfect clock
+and converter.
 
 Where the device lives in real time, so does the monitor, at up to 1 MS/s.
 """
@@ -33,7 +33,8 @@ from rig.uncertainty.accuracy import Accuracy, Range
 
 _CHUNK = 100_000
 _POLL_S = 0.02
-#: Somebody who stops a session does not wait for more samples than can be had in this time.
+#: Somebody who stops a session does not wait for more samples than can be had in this
+#: time.
 _HURRY_S = 0.3
 #: At the end of a recording, a simulated device's log is complete within this.
 _COMPLETE_S = 2.0
@@ -76,8 +77,12 @@ class VirtualMonitor:
     def wires(settings: Settings) -> Sequence[Connection]:
         """Return the wires that it would need were it an instrument."""
         return (
-            Connection(WireName.SUPPLY, Pin("monitor", "output +"), Pin("dut", "supply +")),
-            Connection(WireName.GROUND, Pin("monitor", "output -"), Pin("dut", "ground")),
+            Connection(
+                WireName.SUPPLY, Pin("monitor", "output +"), Pin("dut", "supply +")
+            ),
+            Connection(
+                WireName.GROUND, Pin("monitor", "output -"), Pin("dut", "ground")
+            ),
             Connection(WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", "SYNC input")),
         )
 
@@ -126,7 +131,8 @@ def _info(settings: VirtualMonitorSettings, limits: Accuracy) -> MonitorInfo:
 
 
 class VirtualRecording:
-    """One recording: a thread that follows the world's horizon and appends samples to the trace."""
+    """One recording: a thread that follows the world's horizon and appends samples to
+    the trace."""
 
     def __init__(
         self, settings: VirtualMonitor.Settings, world: World, folder: Path, seed: str
@@ -159,7 +165,8 @@ class VirtualRecording:
         )
         self._thread.start()
         try:
-            # An edge is found between two samples: there must be one before the first edge.
+            # An edge is found between two samples: there must be one before the first
+            # edge.
             self._world.wait(round(settings.start_s * NS_PER_S))
         except BaseException:
             self._end()
@@ -167,8 +174,8 @@ class VirtualRecording:
         return self
 
     def check(self) -> None:
-        """Raise what went wrong in the recording so far; in virtual time, wait until the samples
-        have caught up with the device.
+        """Raise what went wrong in the recording so far; in virtual time, wait until
+        the samples have caught up with the device.
         """
         while (
             not self._world.live
@@ -213,8 +220,8 @@ class VirtualRecording:
             self._failure = error
 
     def _finish(self, stop_ns: int) -> None:
-        """Wait until the log is complete up to the end, then sample the rest; a horizon that stands
-        still ends the wait.
+        """Wait until the log is complete up to the end, then sample the rest; a horizon
+        that stands still ends the wait.
         """
         polls_left = round(_COMPLETE_S / _POLL_S)
         while (horizon_ns := self._world.horizon_ns()) < stop_ns and polls_left:
@@ -243,7 +250,8 @@ class VirtualRecording:
 
 
 class Sampler:
-    """The converter of the virtual monitor: what the front end sees, with its errors."""
+    """The converter of the virtual monitor: what the front end sees, with its
+    errors."""
 
     def __init__(
         self,
@@ -254,8 +262,8 @@ class Sampler:
     ) -> None:
         self.settings = settings
         self._world = world
-        # Apart, so that the same seed gives the same trace however the samples are grouped into
-        # calls.
+        # Apart, so that the same seed gives the same trace however the samples are
+        # grouped into calls.
         self._noise, jitter = random.spawn(2)
         self._front_end = FrontEnd(
             world,
@@ -275,12 +283,17 @@ class Sampler:
     def take(
         self, count: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
-        """Return current (A), voltage (V) and SYNC level of the next `count` samples."""
+        """Return current (A), voltage (V) and SYNC level of the next `count`
+        samples."""
         block = self._front_end.take(count)
         supply_v = self._supply_v()
-        seen_v = supply_v * (1 + self.settings.voltage_gain) + self.settings.voltage_offset_v
+        seen_v = (
+            supply_v * (1 + self.settings.voltage_gain) + self.settings.voltage_offset_v
+        )
         voltage_v = np.full(count, seen_v, dtype=np.float32)
-        current_a = block.power_w / self.settings.supply_v if supply_v else np.zeros(count)
+        current_a = (
+            block.power_w / self.settings.supply_v if supply_v else np.zeros(count)
+        )
         return self._convert(current_a), voltage_v, self._line(block.levels)
 
     def _supply_v(self) -> float:
@@ -299,10 +312,13 @@ class Sampler:
         return 1 - levels if settings.sync_wire == "inverted" else levels
 
     def late_gaps(self) -> Iterator[Gap]:
-        """Return and forget the gaps made by states that came after their time had been sampled."""
+        """Return and forget the gaps made by states that came after their time had been
+        sampled."""
         for first, stop in self._front_end.late():
             late_ms = (stop - first) * self._front_end.period_s * 1e3
-            yield Gap(first, stop, f"the simulated device reported {late_ms:.1f} ms too late")
+            yield Gap(
+                first, stop, f"the simulated device reported {late_ms:.1f} ms too late"
+            )
 
     def _convert(self, current_a: NDArray[np.float64]) -> NDArray[np.float32]:
         settings = self.settings

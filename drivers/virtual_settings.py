@@ -38,18 +38,29 @@ class VirtualMonitorSettings:
     gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
     offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
     voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
-    voltage_offset_v: Annotated[float, Unit("V"), doc("Offset error of the voltage.")] = 0.0
+    voltage_offset_v: Annotated[
+        float, Unit("V"), doc("Offset error of the voltage.")
+    ] = 0.0
     low_a: Annotated[
         float, Unit("A"), doc("Currents below this are measured in a lower range.")
     ] = 0.0
     low_gain: Annotated[Ratio, doc("Gain error of the lower range.")] = 0.0
-    low_offset_a: Annotated[float, Unit("A"), doc("Offset error of the lower range.")] = 0.0
-    edge_jitter_s: Annotated[
-        float, Ge(0), Unit("s"), doc("Standard deviation of the moment at which SYNC is seen.")
+    low_offset_a: Annotated[
+        float, Unit("A"), doc("Offset error of the lower range.")
     ] = 0.0
-    edge_delay_s: Annotated[float, Unit("s"), doc("How much later than power SYNC is seen.")] = 0.0
+    edge_jitter_s: Annotated[
+        float,
+        Ge(0),
+        Unit("s"),
+        doc("Standard deviation of the moment at which SYNC is seen."),
+    ] = 0.0
+    edge_delay_s: Annotated[
+        float, Unit("s"), doc("How much later than power SYNC is seen.")
+    ] = 0.0
     share: Annotated[
-        Ratio, Interval(gt=0, le=1), doc("Part of the DUT's power that flows through it.")
+        Ratio,
+        Interval(gt=0, le=1),
+        doc("Part of the DUT's power that flows through it."),
     ] = 1.0
     fed_v: Annotated[
         float,
@@ -64,7 +75,9 @@ class VirtualMonitorSettings:
     ] = "wired"
     sync_wire: Annotated[
         Literal["wired", "open", "inverted"],
-        doc("Its SYNC input: wired to the DUT, open, or behind a shifter that inverts."),
+        doc(
+            "Its SYNC input: wired to the DUT, open, or behind a shifter that inverts."
+        ),
     ] = "wired"
     sync_high_v: Annotated[
         float, Gt(0), Unit("V"), doc("Voltage of the DUT's SYNC line at rest.")
@@ -72,7 +85,9 @@ class VirtualMonitorSettings:
     sync_threshold_v: Annotated[
         float, Gt(0), Unit("V"), doc("Voltage from which on its SYNC input reads high.")
     ] = 1.65
-    gain_limit: Annotated[Ratio, doc("Promised limit of the gain error of the current.")] = 0.002
+    gain_limit: Annotated[
+        Ratio, doc("Promised limit of the gain error of the current.")
+    ] = 0.002
     offset_limit_a: Annotated[
         float, Unit("A"), doc("Promised limit of the offset error of the current.")
     ] = 5e-6

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of JSON that a worker appends to a file, followed by the driver of a monitor."""
+"""Lines of JSON that a worker appends to a file, followed by the driver of a
+monitor."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ class Lines(Protocol):
 
 
 class EventsFile:
-    """Follows the file that the worker appends to; one that is not there yet has no lines.
-    `named_by`: the two settings that name it.
+    """Follows the file that the worker appends to; one that is not there yet has no
+    lines. `named_by`: the two settings that name it.
     """
 
     def __init__(self, path: Path, named_by: str) -> None:
@@ -31,7 +32,8 @@ class EventsFile:
         self._inode = 0
 
     def new(self) -> list[dict[str, Any]]:
-        """Return the lines that have come since; those of a new file after those of an old one."""
+        """Return the lines that have come since; those of a new file after those of an
+        old one."""
         try:
             with self._path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write networks in the form of the NIR paper's examples, with weights from a seed, and inputs.
+"""Write networks in the form of the NIR paper's examples, with weights from a seed, and
+inputs.
 
-`python examples/make_networks.py FOLDER`. The paper's form: a recurrent CubaLIF network as a graph
-in the graph, and as a cycle of edges; convolutions, IF neurons, pools and Flatten. No weight and no
-sample is the paper's: they are random, and what the networks tell apart means nothing. The labels
-are what the network in floating point decides, so that accuracy says what whole numbers change.
-Like the paper's files they state no time step; DT_S is meant. The network of [task.network] where
-no other is named is `recurrent(nested=False)`, with its time step.
+`python examples/make_networks.py FOLDER`. The paper's form: a recurrent CubaLIF network
+as a graph in the graph, and as a cycle of edges; convolutions, IF neurons, pools and
+Flatten. No weight and no sample is the paper's: they are random, and what the networks
+tell apart means nothing. The labels are what the network in floating point decides, so
+that accuracy says what whole numbers change. Like the paper's files they state no time
+step; DT_S is meant. The network of [task.network] where no other is named is
+`recurrent(nested=False)`, with its time step.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ IMAGE = (2, 16, 16)
 
 
 def cuba_lif(size: int, threshold: float) -> Any:
-    """Return neurons with the gains of a spike that counts whole, as exporters write them."""
+    """Return neurons with the gains of a spike that counts whole, as exporters write
+    them."""
     one = np.ones(size)
     return nir.CubaLIF(
         tau_syn=5e-3 * one,
@@ -46,7 +49,9 @@ def cuba_lif(size: int, threshold: float) -> Any:
 def recurrent(nested: bool) -> Any:
     """Return the recurrent network; both forms hold the same numbers."""
     rng = np.random.default_rng(3)
-    first = nir.Affine(rng.normal(0.1, 0.5, (HIDDEN, CHANNELS)), rng.normal(0, 0.02, HIDDEN))
+    first = nir.Affine(
+        rng.normal(0.1, 0.5, (HIDDEN, CHANNELS)), rng.normal(0, 0.02, HIDDEN)
+    )
     again = nir.Affine(rng.normal(-0.05, 0.3, (HIDDEN, HIDDEN)), np.zeros(HIDDEN))
     second = nir.Affine(rng.normal(0.05, 0.5, (CLASSES, HIDDEN)), np.zeros(CLASSES))
     hidden = cuba_lif(HIDDEN, 2.0)
@@ -73,7 +78,8 @@ def recurrent(nested: bool) -> Any:
 
 
 def convolutional() -> Any:
-    """Return two convolutions with integrate-and-fire neurons and pools, then a weighted sum."""
+    """Return two convolutions with integrate-and-fire neurons and pools, then a
+    weighted sum."""
     rng = np.random.default_rng(4)
     two = np.array([2, 2])
     none = np.array([0, 0])
@@ -107,7 +113,9 @@ def labelled(made: Any, inputs: np.ndarray) -> np.ndarray:
     network = graph.network(made)
     done = run(network, inputs, DT_S)
     values = done.values[network.outputs[0]]
-    last = next(place.name for place in reversed(network.places) if place.name in done.membranes)
+    last = next(
+        place.name for place in reversed(network.places) if place.name in done.membranes
+    )
     membranes = done.membranes[last].reshape(len(inputs), -1)
     return decisions(values.sum(axis=1).reshape(len(inputs), -1), membranes)
 
@@ -127,7 +135,15 @@ def write(folder: Path, count: int = 40) -> None:
         np.save(folder / f"{name}-labels.npy", labelled(network, inputs))
 
 
-__all__ = ["CHANNELS", "DT_S", "STEPS", "convolutional", "recurrent", "samples", "write"]
+__all__ = [
+    "CHANNELS",
+    "DT_S",
+    "STEPS",
+    "convolutional",
+    "recurrent",
+    "samples",
+    "write",
+]
 
 if __name__ == "__main__":
     write(Path(sys.argv[1] if len(sys.argv) > 1 else "networks"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a device, as a lab would write them: pytest examples --rig-bench benches/posix-asc.toml
-(default: the virtual bench).
+"""Tests of a device, as a lab would write them: pytest examples --rig-bench
+benches/posix-asc.toml (default: the virtual bench).
 
 An invalid session fails every test that uses it, so none asks for that.
 """
@@ -35,7 +35,9 @@ def test_every_sample_is_answered_in_time(rig_session: rig.Session) -> None:
     assert (samples["preprocess_latency_s"] + samples["infer_latency_s"] < 0.5).all()
 
 
-def test_the_device_answers_a_sync_burst_with_marks_in_order(rig_bench: rig.OpenBench) -> None:
+def test_the_device_answers_a_sync_burst_with_marks_in_order(
+    rig_bench: rig.OpenBench,
+) -> None:
     ticks = [mark.tick for mark in rig_bench.sync().marks]
     assert len(ticks) >= 2
     assert ticks == sorted(ticks)

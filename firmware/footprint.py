@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the worst chain of
-calls; `make size`.
+"""Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the
+worst chain of calls; `make size`.
 
-Flash is code and constants of the objects, and what a linker makes of them together with libgcc,
-where a build leaves out no part, one, or all that can be left out (core/nr_shim.h): without port,
-workload, C library. The stack comes from gcc's own account of each function and its calls. What is
-called through pointers (port and workload), what the C library and libgcc use, and interrupts come
-on top. Recursion and frames of unknown size are errors.
+Flash is code and constants of the objects, and what a linker makes of them together
+with libgcc, where a build leaves out no part, one, or all that can be left out
+(core/nr_shim.h): without port, workload, C library. The stack comes from gcc's own
+account of each function and its calls. What is called through pointers (port and
+workload), what the C library and libgcc use, and interrupts come on top. Recursion and
+frames of unknown size are errors.
 """
 
 from __future__ import annotations
@@ -92,17 +93,28 @@ class Compiler:
     def compile(self, source: Path) -> Path:
         """Return the object; beside it lies the account of its stack, NAME.ci."""
         target = self._folder / f"{source.stem}.o"
-        run(*self._command, "-fstack-usage", "-fcallgraph-info=su", "-c", "-o", target, source)
+        run(
+            *self._command,
+            "-fstack-usage",
+            "-fcallgraph-info=su",
+            "-c",
+            "-o",
+            target,
+            source,
+        )
         return target
 
     def link(self, core: list[Path], left_out: tuple[str, ...] = ()) -> Path:
-        """Link sources or objects with libgcc and a main, leaving open what port, workload and C
-        library bring.
+        """Link sources or objects with libgcc and a main, leaving open what port,
+        workload and C library bring.
         """
         main = self._folder / "start.c"
         target = self._folder / "linked.elf"
         main.write_text(START)
-        options = ["-nostdlib", "-Wl,--gc-sections,-e,start,--unresolved-symbols=ignore-all"]
+        options = [
+            "-nostdlib",
+            "-Wl,--gc-sections,-e,start,--unresolved-symbols=ignore-all",
+        ]
         run(
             *self._command,
             *(f"-DNR_WITH_{name}=0" for name in left_out),
@@ -116,8 +128,8 @@ class Compiler:
         return target
 
     def sizeof(self, expressions: dict[str, str]) -> dict[str, int]:
-        """Return sizes in bytes of C expressions about `struct nr_shim *s`, as this core lays it
-        out.
+        """Return sizes in bytes of C expressions about `struct nr_shim *s`, as this
+        core lays it out.
         """
         source = self._folder / "sizes.c"
         target = self._folder / "sizes.o"
@@ -126,10 +138,14 @@ class Compiler:
             for number, expression in enumerate(expressions.values())
         ]
         source.write_text(
-            '#include "nr_shim.h"\n#define s ((struct nr_shim *)0)\n' + "\n".join(lines) + "\n"
+            '#include "nr_shim.h"\n#define s ((struct nr_shim *)0)\n'
+            + "\n".join(lines)
+            + "\n"
         )
         run(*self._command, "-c", "-o", target, source)
-        found = re.findall(r"\w+ (\w+) \w size_(\d+)", run(self._tool("nm"), "-S", target))
+        found = re.findall(
+            r"\w+ (\w+) \w size_(\d+)", run(self._tool("nm"), "-S", target)
+        )
         sizes = {int(number): int(size, 16) for size, number in found}
         return {name: sizes[number] for number, name in enumerate(expressions)}
 
@@ -168,9 +184,13 @@ def read_calls(accounts: list[Path]) -> tuple[dict[str, int], dict[str, set[str]
 
 
 def worst_chain(
-    root: str, frames: dict[str, int], calls: dict[str, set[str]], above: tuple[str, ...] = ()
+    root: str,
+    frames: dict[str, int],
+    calls: dict[str, set[str]],
+    above: tuple[str, ...] = (),
 ) -> tuple[int, list[str]]:
-    """Return the bytes of the chain of calls from `root` that takes most, and its functions."""
+    """Return the bytes of the chain of calls from `root` that takes most, and its
+    functions."""
     if root in above:
         sys.exit(f"recursion: {' > '.join((*above, root))}")
     deepest: tuple[int, list[str]] = (0, [])
@@ -184,7 +204,10 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
     """Return rows of the table in bytes, and the worst chain of calls."""
     with tempfile.TemporaryDirectory() as scratch:
         compiler = Compiler(gcc, cpu, Path(scratch))
-        objects = {source.stem.removeprefix("nr_"): compiler.compile(source) for source in SOURCES}
+        objects = {
+            source.stem.removeprefix("nr_"): compiler.compile(source)
+            for source in SOURCES
+        }
         missing = set(objects) ^ {name for names in PARTS.values() for name in names}
         if missing:
             sys.exit(f"which part do these belong to: {', '.join(sorted(missing))}")
@@ -192,7 +215,9 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
             f"flash: {part}": sum(compiler.flash_b(objects[name]) for name in names)
             for part, names in PARTS.items()
         }
-        rows["flash: linked, all parts"] = compiler.flash_b(compiler.link(list(objects.values())))
+        rows["flash: linked, all parts"] = compiler.flash_b(
+            compiler.link(list(objects.values()))
+        )
         for left_out in BUILDS:
             rows[f"flash: linked, without {', '.join(left_out)}"] = compiler.flash_b(
                 compiler.link(SOURCES, left_out)
@@ -209,7 +234,8 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
         rows["RAM: struct nr_shim"] = sizes["all"]
         frames, calls = read_calls(sorted(Path(scratch).glob("nr_*.ci")))
         stack_b, chain = max(
-            worst_chain(root, frames, calls) for root in ("nr_shim_init", "nr_shim_poll")
+            worst_chain(root, frames, calls)
+            for root in ("nr_shim_init", "nr_shim_poll")
         )
         rows["stack: worst chain"] = stack_b
     return rows, chain
@@ -220,14 +246,22 @@ def main() -> None:
     gcc = sys.argv[1]
     cpus = sys.argv[2:] or CPUS
     with ThreadPoolExecutor() as pool:
-        columns = dict(zip(cpus, pool.map(lambda cpu: measure(gcc, cpu), cpus), strict=True))
-    lines = [f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes", ""]
+        columns = dict(
+            zip(cpus, pool.map(lambda cpu: measure(gcc, cpu), cpus), strict=True)
+        )
+    lines = [
+        f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes",
+        "",
+    ]
     lines += [f"| | {' | '.join(cpus)} |", f"|---|{'---:|' * len(cpus)}"]
     lines += [
         f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in cpus)} |"
         for row in columns[cpus[0]][0]
     ]
-    lines += ["", *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in cpus)]
+    lines += [
+        "",
+        *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in cpus),
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print core/nr_wire.h: the numbers of sut_backends/shim/messages for the firmware.
 
-`python firmware/wire_header.py > firmware/core/nr_wire.h`, after each change of the messages;
-tests/firmware/test_wire_header.py compares the two.
+`python firmware/wire_header.py > firmware/core/nr_wire.h`, after each change of the
+messages; tests/firmware/test_wire_header.py compares the two.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAIL = """\
 """
 BEHIND_CAPS = """
 /* In a byte behind the strings of CAPS, which older firmware does not send and older hosts do not
-   read. */"""
+   read. */"""  # noqa: E501
 COLUMNS = 100
 SLOW_MONITORS = "SYNC pulse where no host can ask for another: slow monitors see it too"
 
@@ -62,7 +62,9 @@ def limits() -> Iterable[Row]:
 
 def sizes() -> Iterable[Row]:
     """Give the length of each payload, of its head where more may follow."""
-    payloads = [getattr(messages, name) for name in messages.__all__ if name.endswith("Message")]
+    payloads = [
+        getattr(messages, name) for name in messages.__all__ if name.endswith("Message")
+    ]
     for payload in sorted(payloads, key=lambda payload: payload.kind):
         suffix = "FIXED_B" if payload.has_tail else "B"
         yield f"{payload.kind.name}_{suffix}", payload.head.size, ""
@@ -76,7 +78,11 @@ def phases() -> Iterable[Row]:
     yield "INFER", 2, ""
     for name in ("BATCH", "STREAM", "DECIDED", "IDLE", "SYNC"):
         yield name, getattr(completion, name), ""
-    yield "REACHED", completion.REACHED, "of a search, and threshold 0; the others follow"
+    yield (
+        "REACHED",
+        completion.REACHED,
+        "of a search, and threshold 0; the others follow",
+    )
 
 
 def members(numbers: type[IntEnum], **comments: str) -> Iterable[Row]:
@@ -85,7 +91,9 @@ def members(numbers: type[IntEnum], **comments: str) -> Iterable[Row]:
         yield member.name, int(member), comments.get(member.name, "")
 
 
-def enumeration(name: str, prefix: str, rows: Iterable[Row], *, hexadecimal: bool = False) -> str:
+def enumeration(
+    name: str, prefix: str, rows: Iterable[Row], *, hexadecimal: bool = False
+) -> str:
     """Write one enum; comments that fit stand behind their number, in one column."""
     numbered = [
         (f"NR_{prefix}{name} = {f'0x{value:02X}' if hexadecimal else value},", comment)
@@ -107,7 +115,9 @@ def header() -> str:
         (
             HEAD,
             enumeration("", "", limits()),
-            enumeration("nr_message", "", members(messages.MessageKind), hexadecimal=True),
+            enumeration(
+                "nr_message", "", members(messages.MessageKind), hexadecimal=True
+            ),
             "\n/* Lengths of payloads; FIXED_B where more may follow. */",
             enumeration("nr_payload", "", sizes()),
             enumeration("nr_phase", "PHASE_", phases(), hexadecimal=True),
@@ -118,7 +128,9 @@ def header() -> str:
                 "CAP_",
                 members(
                     messages.Flag,
-                    NO_SELF_TEST="older firmware has it and sets no bit, so its absence is told",
+                    NO_SELF_TEST=(
+                        "older firmware has it and sets no bit, so its absence is told"
+                    ),
                 ),
             ),
             BEHIND_CAPS,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start the application: Qt, the theme, the window; what no screen caught is said in the window."""
+"""Start the application: Qt, the theme, the window; what no screen caught is said in
+the window."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from rig.host.second_signal import handle_once
 from rig.importers.options import Options
 from rig.user_folders import expanded
 
-#: Python hears a signal only between two of its own steps, so that Qt must let it have one.
+#: Python hears a signal only between two of its own steps, so that Qt must let it have
+#: one.
 _HEAR_SIGNALS_MS = 200
 
 
@@ -30,8 +32,8 @@ def start(
     demonstration: bool = False,
     said: Options | None = None,
 ) -> int:
-    """Show the window until it is closed; return the exit code. `said` is what a file at `path`
-    does not say itself.
+    """Show the window until it is closed; return the exit code. `said` is what a file
+    at `path` does not say itself.
     """
     application = _opened(arguments)
     application.setApplicationName("neurorig")
@@ -54,7 +56,8 @@ def start(
 
 
 def _opened(arguments: Sequence[str]) -> QApplication:
-    """Return Qt's application. Without a display Qt would end the process by abort(): say why."""
+    """Return Qt's application. Without a display Qt would end the process by abort():
+    say why."""
     heard: list[str] = []
 
     def hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
@@ -63,9 +66,13 @@ def _opened(arguments: Sequence[str]) -> QApplication:
             return
         error = BenchError(
             "the window has no display to open on",
-            evidence="; ".join(one.strip(" .") for one in heard or text.splitlines()[:1]),
-            try_next="a desktop session, or ssh -X; on Debian apt-get install libxcb-cursor0. "
-            "rig run, rig check and rig report need none",
+            evidence="; ".join(
+                one.strip(" .") for one in heard or text.splitlines()[:1]
+            ),
+            try_next=(
+                "a desktop session, or ssh -X; on Debian apt-get install"
+                " libxcb-cursor0. rig run, rig check and rig report need none"
+            ),
         )
         sys.stderr.write("error " + str(error).replace("\n", "\n  ") + "\n")
         sys.stderr.flush()

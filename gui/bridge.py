@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bridge from the engine's threads to Qt: what is posted anywhere arrives in Qt's thread."""
+"""The bridge from the engine's threads to Qt: what is posted anywhere arrives in Qt's
+thread."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _AT_A_TIME_S = 0.008
 class Bridge(QObject):
     """A queue into Qt's thread, in order; each item arrives by the signal `arrived`.
 
-    For events of the session, not for samples or bytes: those have bounded stores of their own.
+    For events of the session, not for samples or bytes: those have bounded stores of
+    their own.
     """
 
     arrived = Signal(object)

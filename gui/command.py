@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `rig gui` and `rig view`.
 
-No Qt is imported here: `rig --help` reads this file, also where the extra is not installed.
+No Qt is imported here: `rig --help` reads this file, also where the extra is not
+installed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("path", type=_PATH, required=False)
-@click.option("--demo", is_flag=True, help="Begin with five finished virtual trials; one drifts.")
+@click.option(
+    "--demo", is_flag=True, help="Begin with five finished virtual trials; one drifts."
+)
 def gui(path: Path | None, demo: bool) -> int:
     """Open the window: bench, run, traces, trials, sessions.
 
@@ -39,8 +42,9 @@ def gui(path: Path | None, demo: bool) -> int:
 def view(path: Path, **said: Any) -> int:
     """Look at a trace, or the traces of a session, in a window.
 
-    PATH: a file of the rig, of Joulescope, of Power Profiler, a table, or a session folder. What a
-    file does not say itself is said by the options of rig measure, or asked for in the window.
+    PATH: a file of the rig, of Joulescope, of Power Profiler, a table, or a session
+    folder. What a file does not say itself is said by the options of rig measure, or
+    asked for in the window.
     """
     return _start(path, trace_only=True, said=checked(Options(**said), ""))
 
@@ -55,10 +59,13 @@ def _start(
         from gui.application import start
     except ImportError as error:
         raise ConfigError(
-            f"the window needs what is not installed: {error.name or 'a library of the system'}",
+            "the window needs what is not installed:"
+            f" {error.name or 'a library of the system'}",
             path="gui",
             evidence=str(error),
-            try_next="pip install 'neurorig[gui]'; on Debian also apt-get install libegl1 libgl1 "
-            "libfontconfig1 libxkbcommon0 libdbus-1-3",
+            try_next=(
+                "pip install 'neurorig[gui]'; on Debian also apt-get install libegl1"
+                " libgl1 libfontconfig1 libxkbcommon0 libdbus-1-3"
+            ),
         ) from error
     return start(sys.argv[:1], path, trace_only, demonstration, said)

@@ -17,8 +17,8 @@ _RECENT = 12
 
 
 def default_path() -> Path:
-    """Return the file of the user: under XDG_CONFIG_HOME, or ~/.config; without a home, one that
-    can be neither read nor written.
+    """Return the file of the user: under XDG_CONFIG_HOME, or ~/.config; without a home,
+    one that can be neither read nor written.
     """
     try:
         return user_folders.config() / "gui.json"
@@ -27,7 +27,8 @@ def default_path() -> Path:
 
 
 class Memory:
-    """Values by name, in a JSON file; one that cannot be read or written is done without."""
+    """Values by name, in a JSON file; one that cannot be read or written is done
+    without."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

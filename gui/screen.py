@@ -15,8 +15,8 @@ from rig.api.sessions.session import Session
 class Screen(QWidget):
     """One page of the window; `shell` is what it shares with the others.
 
-    It is made when it is first shown, or when something is handed to it. KEYS are its own keys and
-    what each does, for the sheet of shortcuts.
+    It is made when it is first shown, or when something is handed to it. KEYS are its
+    own keys and what each does, for the sheet of shortcuts.
     """
 
     KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -32,19 +32,20 @@ class Screen(QWidget):
         """Do what is due when another screen is shown."""
 
     def show_session(self, session: Session) -> None:
-        """Take a session that was opened; called on every screen that exists, and on one that is
-        made later.
+        """Take a session that was opened; called on every screen that exists, and on
+        one that is made later.
         """
 
     def show_trace(self, request: TraceRequest) -> None:
         """Show a trace; only the trace screen can."""
 
     def open_file(self, path: Path) -> bool:
-        """Take a file that was dropped or named; return whether this screen can use it."""
+        """Take a file that was dropped or named; return whether this screen can use
+        it."""
         return False
 
     def close_down(self) -> bool:
-        """End threads and let go of devices, the DUT's supply off; return whether the window may
-        close.
+        """End threads and let go of devices, the DUT's supply off; return whether the
+        window may close.
         """
         return True

@@ -19,7 +19,8 @@ from rig.importers.options import Options
 
 @dataclass(frozen=True, slots=True)
 class TraceRequest:
-    """A trace to show: a file, or a session with its trial, rail and span in seconds."""
+    """A trace to show: a file, or a session with its trial, rail and span in
+    seconds."""
 
     path: Path
     trial: int | None = None
@@ -52,7 +53,9 @@ class Shell(QObject):
     #: The bench file at hand is another: its path, or None.
     bench_changed = Signal(object)
 
-    def __init__(self, window: Window, memory: Memory, parent: QObject | None = None) -> None:
+    def __init__(
+        self, window: Window, memory: Memory, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._window = window
         self.memory = memory

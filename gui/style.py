@@ -34,40 +34,47 @@ class Colours(Protocol):
 
 
 _SHEET = """
-QToolTip {{ color: {text}; background: {raised}; border: 1px solid {border}; padding: 3px; }}
+QToolTip {{ color: {text}; background: {raised}; border: 1px solid {border};
+    padding: 3px; }}
 QPushButton {{ color: {text}; background: {raised}; border: 1px solid {border};
     border-radius: 4px; padding: 4px 12px; min-height: 1.2em; }}
 QPushButton:hover {{ border-color: {accent}; }}
 QPushButton:focus {{ border: 1px solid {accent}; }}
 QPushButton:pressed {{ background: {border}; }}
 QPushButton:disabled {{ color: {muted}; background: {window}; }}
-QPushButton:checked {{ color: {accent_text}; background: {accent}; border-color: {accent}; }}
+QPushButton:checked {{ color: {accent_text}; background: {accent};
+    border-color: {accent}; }}
 QPushButton[role="primary"] {{ color: {accent_text}; background: {accent};
     border-color: {accent}; font-weight: 600; }}
 QPushButton[role="primary"]:focus {{ border: 1px solid {text}; }}
 QPushButton[role="primary"]:disabled {{ color: {muted}; background: {raised};
     border-color: {border}; }}
 QPushButton[role="danger"] {{ color: {bad}; border-color: {bad}; font-weight: 600; }}
-QPushButton[role="link"] {{ color: {accent}; background: transparent; border: 1px solid transparent;
+QPushButton[role="link"] {{ color: {accent}; background: transparent;
+    border: 1px solid transparent;
     text-align: left; padding: 3px 6px; }}
-QPushButton[role="link"]:hover, QPushButton[role="link"]:focus {{ border-color: {accent}; }}
+QPushButton[role="link"]:hover, QPushButton[role="link"]:focus {{
+    border-color: {accent}; }}
 QLineEdit, QPlainTextEdit, QTextEdit {{
     color: {text}; background: {base}; border: 1px solid {border}; border-radius: 4px;
-    padding: 3px 6px; selection-background-color: {accent}; selection-color: {accent_text}; }}
+    padding: 3px 6px; selection-background-color: {accent};
+    selection-color: {accent_text}; }}
 QAbstractSpinBox QLineEdit, QComboBox QLineEdit {{ border: 0; padding: 0; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {{ border: 1px solid {accent}; }}
 QLineEdit:disabled {{ color: {muted}; background: {window}; }}
 QComboBox QAbstractItemView {{ color: {text}; background: {base};
     selection-background-color: {accent}; selection-color: {accent_text}; }}
 QTableView, QTreeView, QListView {{ color: {text}; background: {base};
-    alternate-background-color: {window}; border: 1px solid {border}; gridline-color: {raised};
+    alternate-background-color: {window}; border: 1px solid {border};
+    gridline-color: {raised};
     selection-background-color: {accent}; selection-color: {accent_text}; }}
 QTableView:focus, QTreeView:focus, QListView:focus {{ border: 1px solid {accent}; }}
 QTableView::item {{ padding: 0 5px; }}
 QHeaderView::section {{ color: {muted}; background: {window}; border: 0;
     border-bottom: 1px solid {border}; padding: 4px 6px; font-weight: 600; }}
 QTableCornerButton::section {{ background: {window}; border: 0; }}
-QListWidget#navigation {{ background: {window}; border: 0; border-right: 1px solid {border};
+QListWidget#navigation {{ background: {window}; border: 0;
+    border-right: 1px solid {border};
     outline: 0; padding-top: 6px; }}
 QListWidget#navigation::item {{ padding: 9px 14px; color: {text};
     border-left: 3px solid transparent; }}
@@ -75,7 +82,8 @@ QListWidget#navigation::item:hover {{ background: {raised}; }}
 QListWidget#navigation::item:selected {{ background: {raised}; color: {text};
     border-left: 3px solid {accent}; font-weight: 600; }}
 QWidget#navigation-bottom {{ background: {window}; border-right: 1px solid {border}; }}
-QFrame[role="card"] {{ background: {base}; border: 1px solid {border}; border-radius: 8px; }}
+QFrame[role="card"] {{ background: {base}; border: 1px solid {border};
+    border-radius: 8px; }}
 QFrame[severity="success"] {{ background: {base}; border: 1px solid {ok};
     border-left: 4px solid {ok}; border-radius: 4px; }}
 QFrame[severity="information"] {{ background: {base}; border: 1px solid {accent};
@@ -98,8 +106,10 @@ QStatusBar {{ color: {muted}; border-top: 1px solid {border}; }}
 QStatusBar::item {{ border: 0; }}
 QSplitter::handle {{ background: {window}; }}
 QSplitter::handle:hover {{ background: {border}; }}
-QGroupBox {{ border: 1px solid {border}; border-radius: 6px; margin-top: 10px; padding-top: 6px; }}
-QGroupBox::title {{ subcontrol-origin: margin; left: 10px; padding: 0 4px; color: {muted}; }}
+QGroupBox {{ border: 1px solid {border}; border-radius: 6px; margin-top: 10px;
+    padding-top: 6px; }}
+QGroupBox::title {{ subcontrol-origin: margin; left: 10px; padding: 0 4px;
+    color: {muted}; }}
 QTabBar::tab {{ padding: 6px 14px; color: {muted}; border: 0;
     border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {text}; border-bottom: 2px solid {accent}; }}
@@ -115,7 +125,8 @@ QRadioButton::indicator {{ border-radius: 7px; }}
 QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {accent};
     border: 1px solid {accent}; }}
 QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
-QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{ border-color: {border};
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{
+    border-color: {border};
     background: {window}; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 3px 6px; }}
 QToolButton:hover, QToolButton:focus {{ border-color: {accent}; }}
@@ -125,6 +136,15 @@ QToolButton:checked {{ background: {raised}; border-color: {border}; }}
 
 def stylesheet(colours: Colours) -> str:
     """Return the style sheet in the colours of a theme."""
-    names = ("window", "base", "raised", "border", "text", "muted", "accent", "accent_text")
+    names = (
+        "window",
+        "base",
+        "raised",
+        "border",
+        "text",
+        "muted",
+        "accent",
+        "accent_text",
+    )
     found = {name: getattr(colours, name) for name in (*names, "ok", "warn", "bad")}
     return _SHEET.format(**found)

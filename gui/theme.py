@@ -14,7 +14,8 @@ from rig.report import palette
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours as #rrggbb; those of plots can be told apart also by colour-blind readers."""
+    """Colours as #rrggbb; those of plots can be told apart also by colour-blind
+    readers."""
 
     name: str
     window: str
@@ -88,7 +89,8 @@ _APPLIED = "neurorig-theme"
 class Themes(QObject):
     """The theme at hand; `changed` is emitted with the new one.
 
-    `choice` is "light" or "dark", or empty: then it follows the system, also while it changes.
+    `choice` is "light" or "dark", or empty: then it follows the system, also while it
+    changes.
     """
 
     changed = Signal(object)
@@ -129,8 +131,12 @@ def _of_the_system() -> Theme:
 def _apply(theme: Theme) -> None:
     _SHOWN[0] = theme
     application = QApplication.instance()
-    # A style is worked into every widget that there is, which takes its time: once is enough.
-    if isinstance(application, QApplication) and application.property(_APPLIED) != theme.name:
+    # A style is worked into every widget that there is, which takes its time: once is
+    # enough.
+    if (
+        isinstance(application, QApplication)
+        and application.property(_APPLIED) != theme.name
+    ):
         application.setProperty(_APPLIED, theme.name)
         application.setStyle("Fusion")
         application.setPalette(_palette(theme))

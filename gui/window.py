@@ -74,7 +74,8 @@ class _Navigation(QListWidget):
     """The list of screens; to have the keyboard chooses none."""
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802
-        """Take the keyboard: Qt would choose the first row where there is none, as on a page."""
+        """Take the keyboard: Qt would choose the first row where there is none, as on a
+        page."""
         nothing = self.currentRow() < 0
         with QSignalBlocker(self):
             super().focusInEvent(event)
@@ -96,7 +97,8 @@ class MainWindow(QMainWindow):
         self.shell.themes.changed.connect(self._take_theme)
         self._screens: dict[str, Screen] = {}
         self._stack = QStackedWidget()
-        # What a screen would like to have must not make the window larger than a small display.
+        # What a screen would like to have must not make the window larger than a small
+        # display.
         self._stack.setMinimumSize(*_LEAST)
         self._notice = Notice(self)
         self._path_bar = PathBar(self)
@@ -119,7 +121,9 @@ class MainWindow(QMainWindow):
             self._stack.addWidget(made)
             self._restore_splitters(made)
             if isinstance(made, KeysScreen):
-                made.show_keys({_ALL[each].title: _screen_class(each).KEYS for each in _ALL})
+                made.show_keys(
+                    {_ALL[each].title: _screen_class(each).KEYS for each in _ALL}
+                )
             if self.shell.session is not None:
                 made.show_session(self.shell.session)
         return self._screens[name]
@@ -151,7 +155,9 @@ class MainWindow(QMainWindow):
         if not path.exists():
             error = DataError(
                 f"{path} is not there",
-                try_next="its path; a session folder, a bench file or a trace can be opened",
+                try_next=(
+                    "its path; a session folder, a bench file or a trace can be opened"
+                ),
             )
             self.say_error(error)
         elif path.is_dir():
@@ -164,7 +170,8 @@ class MainWindow(QMainWindow):
             self.shell.open_trace(path)
 
     def open_demonstration(self) -> None:
-        """Open the finished demonstration session; where there is none, run it first."""
+        """Open the finished demonstration session; where there is none, run it
+        first."""
         start = self.screen_named("start")
         assert isinstance(start, StartScreen)
         start.open_demonstration()
@@ -173,7 +180,10 @@ class MainWindow(QMainWindow):
         """Open a session in the background, and hand it to every screen."""
         self.say(f"opening {path.name} ...")
         self.shell.worker.do(
-            lambda: open_session(path), self._take_session, self.say_error, key="open-session"
+            lambda: open_session(path),
+            self._take_session,
+            self.say_error,
+            key="open-session",
         )
 
     def open_trace(self, request: TraceRequest) -> None:
@@ -236,7 +246,8 @@ class MainWindow(QMainWindow):
             self.go(list(_PLACES)[row])
 
     def _new_bottom(self) -> QWidget:
-        """Return what stands below the navigation: the pages that are not part of the work."""
+        """Return what stands below the navigation: the pages that are not part of the
+        work."""
         bottom = QWidget()
         bottom.setObjectName("navigation-bottom")
         bottom.setFixedWidth(_NAVIGATION_PX)
@@ -283,8 +294,9 @@ class MainWindow(QMainWindow):
         self.shell.themes.choose(name)
 
     def _take_theme(self, theme: Theme) -> None:
-        """Take the style sheet of a theme. The application has none: it would be worked into each
-        part of a screen anew as often as that is put into another while the screen is made.
+        """Take the style sheet of a theme. The application has none: it would be worked
+        into each part of a screen anew as often as that is put into another while the
+        screen is made.
         """
         self.setStyleSheet(stylesheet(theme))
 
@@ -301,7 +313,9 @@ class MainWindow(QMainWindow):
     def _restore_splitters(self, screen: QWidget) -> None:
         for splitter in self._splitters(screen):
             sizes = self.shell.memory.get(f"splitter {splitter.objectName()}", [])
-            if len(sizes) == splitter.count() and all(isinstance(size, int) for size in sizes):
+            if len(sizes) == splitter.count() and all(
+                isinstance(size, int) for size in sizes
+            ):
                 splitter.setSizes(sizes)
 
     def _keep_splitters(self) -> None:
@@ -338,7 +352,9 @@ class MainWindow(QMainWindow):
     def _remembered(self) -> None:
         geometry = self.shell.memory.get("geometry", "")
         if geometry:
-            self.restoreGeometry(QByteArray.fromBase64(geometry.encode("ascii", "replace")))
+            self.restoreGeometry(
+                QByteArray.fromBase64(geometry.encode("ascii", "replace"))
+            )
 
 
 def _screen_class(name: str) -> type[Screen]:

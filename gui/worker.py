@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A background thread for what is slow: reading files, computing; results come back to Qt."""
+"""A background thread for what is slow: reading files, computing; results come back to
+Qt."""
 
 from __future__ import annotations
 
@@ -34,14 +35,17 @@ class _Outcome:
 class Worker(QObject):
     """One background thread that does one job after another.
 
-    A newer job replaces a waiting one of the same key, and the result of one that is being done is
-    dropped; with the key "" nothing is. `failed` is emitted with an error that has no handler.
+    A newer job replaces a waiting one of the same key, and the result of one that is
+    being done is dropped; with the key "" nothing is. `failed` is emitted with an error
+    that has no handler.
     """
 
     failed = Signal(object)
     _finished = Signal(object)
 
-    def __init__(self, parent: QObject | None = None, name: str = "rig-gui-worker") -> None:
+    def __init__(
+        self, parent: QObject | None = None, name: str = "rig-gui-worker"
+    ) -> None:
         super().__init__(parent)
         self._jobs: deque[_Job] = deque()
         self._newest: dict[str, int] = {}
@@ -66,7 +70,8 @@ class Worker(QObject):
         on_error: Callable[[BaseException], None] | None = None,
         key: str = "",
     ) -> None:
-        """Do a function in the background, then call `on_done` with its result in Qt's thread."""
+        """Do a function in the background, then call `on_done` with its result in Qt's
+        thread."""
         with self._ready:
             self._count += 1
             if key:

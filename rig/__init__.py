@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure accuracy, latency and energy of a system under test: open a bench, run it, read the
-session.
+"""Measure accuracy, latency and energy of a system under test: open a bench, run it,
+read the session.
 
 Names are imported when they are first used: the command line needs few of them.
 """

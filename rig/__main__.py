@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `rig`, and python -m rig: Ctrl-C ends it at once until its modules are imported."""
+"""The command `rig`, and python -m rig: Ctrl-C ends it at once until its modules are
+imported."""
 
 from __future__ import annotations
 

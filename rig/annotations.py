@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations of a trace: markers, notes and levels, in files that Joulescope UI reads and writes
-(NAME.anno.jls).
+"""Annotations of a trace: markers, notes and levels, in files that Joulescope UI reads
+and writes (NAME.anno.jls).
 
 Its conventions (version 1.7.1, joulescope_ui/jls_v2_annotations.py, jls_source.py and
-widgets/waveform/waveform_widget.py): beside NAME.jls it reads NAME.anno*.jls. Signals without
-samples carry annotations; two time stamps map their counts to UTC. Vertical markers stand on the
-first signal, a single one by its number, a dual one as "1a" and "1b"; behind a separator
-stands JSON with its label. A note has its shape in the group, and no y where it is centred.
-Horizontal markers have a y alone. Places by UTC are known to a nanosecond; where a file is of ours,
-user data have them exactly, for traces without a date too.
+widgets/waveform/waveform_widget.py): beside NAME.jls it reads NAME.anno*.jls. Signals
+without samples carry annotations; two time stamps map their counts to UTC. Vertical
+markers stand on the first signal, a single one by its number, a dual one as "1a" and
+"1b"; behind a separator stands JSON with its label. A note has its shape in the group,
+and no y where it is centred. Horizontal markers have a y alone. Places by UTC are known
+to a nanosecond; where a file is of ours, user data have them exactly, for traces
+without a date too.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class DualMarker:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text at an instant of a signal; `y` in the signal's unit, None where it is centred, and
-    `shape` the number of its symbol in Joulescope UI.
+    """A text at an instant of a signal; `y` in the signal's unit, None where it is
+    centred, and `shape` the number of its symbol in Joulescope UI.
     """
 
     at_s: float
@@ -93,7 +94,9 @@ class Annotations:
 
     def __add__(self, other: Annotations) -> Annotations:
         return Annotations(
-            self.markers + other.markers, self.notes + other.notes, self.levels + other.levels
+            self.markers + other.markers,
+            self.notes + other.notes,
+            self.levels + other.levels,
         )
 
 
@@ -108,10 +111,14 @@ class _Entry:
 
 
 def write(
-    path: Path, content: Annotations, trace: Trace, marked: Marked | None, over: bool = False
+    path: Path,
+    content: Annotations,
+    trace: Trace,
+    marked: Marked | None,
+    over: bool = False,
 ) -> None:
-    """Write an annotation file whole or not at all; raises DataError, and where a file is there
-    that another program wrote, unless it may be replaced.
+    """Write an annotation file whole or not at all; raises DataError, and where a file
+    is there that another program wrote, unless it may be replaced.
     """
     if path.exists() and not over and not _is_ours(path):
         raise DataError(
@@ -138,16 +145,26 @@ def write(
                     key=lambda entry: entry.at_s,
                 )
                 writer.signal_def(
-                    signal_id=number, source_id=1, sample_rate=_RATE, name=name, units=_UNITS[name]
+                    signal_id=number,
+                    source_id=1,
+                    sample_rate=_RATE,
+                    name=name,
+                    units=_UNITS[name],
                 )
                 for at_s in (0.0, trace.duration_s):
                     writer.utc(number, round(at_s * _RATE), clock.utc(at_s))
                 for entry in own:
                     data = entry.text
                     count = round(entry.at_s * _RATE)
-                    writer.annotation(number, count, entry.y, entry.kind, entry.group, data)
+                    writer.annotation(
+                        number, count, entry.y, entry.kind, entry.group, data
+                    )
                     places.append((entry.at_s, entry.y))
-            said = {"trace": trace.path.name, "samples": trace.length, "dated": clock.dated}
+            said = {
+                "trace": trace.path.name,
+                "samples": trace.length,
+                "dated": clock.dated,
+            }
             writer.user_data(PLACES, json.dumps(said | {"places": places}))
         partial.replace(path)
     except (OSError, RuntimeError) as error:
@@ -158,8 +175,8 @@ def write(
 
 
 def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
-    """Read an annotation file of ours or of Joulescope UI; raises DataError, and where its places
-    are dates that the trace does not have.
+    """Read an annotation file of ours or of Joulescope UI; raises DataError, and where
+    its places are dates that the trace does not have.
     """
     if jls_state(path) != (True, True):
         raise DataError(
@@ -175,9 +192,14 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
         pairs = zip(places, found, strict=True)
         with suppress(TypeError, ValueError):
             return _joined(
-                [replace(entry, at_s=float(at_s), y=y) for (at_s, y), (entry, _) in pairs]
+                [
+                    replace(entry, at_s=float(at_s), y=y)
+                    for (at_s, y), (entry, _) in pairs
+                ]
             )
-    undated = [entry for entry, dated in found if not dated and entry.kind != _HORIZONTAL]
+    undated = [
+        entry for entry, dated in found if not dated and entry.kind != _HORIZONTAL
+    ]
     if undated:
         raise DataError(
             f"{path.name} places its markers by date, and {trace.path.name} has none",
@@ -187,7 +209,8 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
 
 
 def own(trace: Trace, marked: Marked) -> Annotations:
-    """Return the markers and notes that are in the trace's file itself; raises DataError."""
+    """Return the markers and notes that are in the trace's file itself; raises
+    DataError."""
     found = markers_in(marked.path, own=True)
     if not found:
         return Annotations()
@@ -196,7 +219,8 @@ def own(trace: Trace, marked: Marked) -> Annotations:
     with reading(marked.path) as reader:
         signals = {int(row.signal_id): row for row in reader.signals.values()}
     base = signals[marked.signal]
-    # Where a rate was given in the place of the file's, all signals' rates were wrong alike.
+    # Where a rate was given in the place of the file's, all signals' rates were wrong
+    # alike.
     file_s = base.sample_rate / trace.sample_hz
     for signal, at, name, kind in found:
         if signal is None:
@@ -207,7 +231,9 @@ def own(trace: Trace, marked: Marked) -> Annotations:
             if reduced is not None and signal in MEANS:
                 at = int(reduced.recorded(np.array([at]))[0])
             before_s = (int(base.sample_id_offset) + marked.first) / base.sample_rate
-            at_s = ((int(row.sample_id_offset) + at) / row.sample_rate - before_s) * file_s
+            at_s = (
+                (int(row.sample_id_offset) + at) / row.sample_rate - before_s
+            ) * file_s
         if at_s is not None:
             code = _TEXT if kind == "text" else _VERTICAL
             entries.append(_Entry(at_s, code, _FIRST, name))
@@ -231,7 +257,8 @@ class _Clock:
         return len(self._stamps) > 0
 
     def utc(self, at_s: float) -> int:
-        """Return the date of an instant; without one, the time since the first sample."""
+        """Return the date of an instant; without one, the time since the first
+        sample."""
         if not self.dated or self._marked is None:
             return round(at_s * _TIME64)
         sample = self._marked.first + at_s * self._trace.sample_hz
@@ -247,14 +274,24 @@ class _Clock:
         return (sample - self._marked.first) / self._trace.sample_hz
 
     def _line(self, column: int, at: float) -> tuple[int, int, float]:
-        """Return a stamp before a sample (or date), and the rate from it on, in 2**-30 s."""
+        """Return a stamp before a sample (or date), and the rate from it on, in 2**-30
+        s."""
         stamps = self._stamps
         nominal = _TIME64 / self._trace.sample_hz
         if len(stamps) < 2:
             return int(stamps[0, 0]), int(stamps[0, 1]), nominal
-        place = int(np.clip(np.searchsorted(stamps[:, column], at) - 1, 0, len(stamps) - 2))
-        (sample, time), (later, end) = stamps[place].tolist(), stamps[place + 1].tolist()
-        return sample, time, (end - time) / (later - sample) if later > sample else nominal
+        place = int(
+            np.clip(np.searchsorted(stamps[:, column], at) - 1, 0, len(stamps) - 2)
+        )
+        (sample, time), (later, end) = (
+            stamps[place].tolist(),
+            stamps[place + 1].tolist(),
+        )
+        return (
+            sample,
+            time,
+            (end - time) / (later - sample) if later > sample else nominal,
+        )
 
 
 def _entries(content: Annotations) -> Iterator[_Entry]:
@@ -280,7 +317,8 @@ def _refuse_strange(entries: Sequence[_Entry], trace: Trace) -> None:
     for entry in entries:
         if entry.signal not in _UNITS:
             raise DataError(
-                f"an annotation on {entry.signal!r}", try_next=f"one of {', '.join(_UNITS)}"
+                f"an annotation on {entry.signal!r}",
+                try_next=f"one of {', '.join(_UNITS)}",
             )
         if not 0 <= entry.at_s <= trace.duration_s:
             raise DataError(
@@ -332,7 +370,8 @@ def _found(reader: Any, clock: _Clock) -> Iterator[tuple[_Entry, bool]]:
 
 
 def _joined(entries: Sequence[_Entry]) -> Annotations:
-    """Return annotations with their pairs found: of a number, what ends in a and in b."""
+    """Return annotations with their pairs found: of a number, what ends in a and in
+    b."""
     markers: list[SingleMarker | DualMarker] = []
     notes = []
     levels = []
@@ -341,7 +380,9 @@ def _joined(entries: Sequence[_Entry]) -> Annotations:
     for entry in entries:
         name, _, about = entry.text.partition(_SEPARATOR)
         if entry.kind == _TEXT:
-            notes.append(Note(entry.at_s, entry.text, entry.signal, entry.y, entry.group))
+            notes.append(
+                Note(entry.at_s, entry.text, entry.signal, entry.y, entry.group)
+            )
         elif entry.kind == _HORIZONTAL and entry.y is not None:
             key = entry.signal, name[:-1]
             if name[-1:] not in ("a", "b"):

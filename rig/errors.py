@@ -12,7 +12,8 @@ RigError
  |  + RemoteProtocolError   the device sent nonsense, also after retries
  + SutError         the device answered with an error code
  + DeadlineError    nothing came in time
- + DataError        a file of the task or of a session is missing, truncated or of another format
+ + DataError        a file of the task or of a session is missing, truncated or of
+   another format
     + NotInSession   the content of a sample, which a session folder does not hold
 
 Stopped is none of them: a KeyboardInterrupt that a program asked for.
@@ -34,10 +35,11 @@ _PART = 3
 
 
 class RigError(Exception):
-    """Base class of the rig's errors: the cause, the evidence, and what to try next; of what is
-    very long, the beginning and the end.
+    """Base class of the rig's errors: the cause, the evidence, and what to try next; of
+    what is very long, the beginning and the end.
 
-    `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench failed.
+    `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench
+    failed.
     """
 
     exit_code = 3
@@ -65,18 +67,22 @@ class ConfigError(RigError):
     def __init__(
         self, cause: str, *, path: str = "", evidence: str = "", try_next: str = ""
     ) -> None:
-        try_next = try_next or "the key's type and limits; rig bench list shows examples"
+        try_next = (
+            try_next or "the key's type and limits; rig bench list shows examples"
+        )
         super().__init__(
             f"{path}: {cause}" if path else cause, evidence=evidence, try_next=try_next
         )
         self.path = path
 
     def moved(self, section: str, to: str) -> None:
-        """Name the key where it stands in this bench file: under `to`, where a part says
-        `section`.
+        """Name the key where it stands in this bench file: under `to`, where a part
+        says `section`.
         """
         here = [
-            to + key.removeprefix(section) if f"{key}.".startswith(f"{section}.") else key
+            to + key.removeprefix(section)
+            if f"{key}.".startswith(f"{section}.")
+            else key
             for key in self.path.split(", ")
         ]
         path = ", ".join(here)
@@ -86,8 +92,8 @@ class ConfigError(RigError):
 
 
 class BenchError(RigError):
-    """A part of the bench does not work; `supply_is_off`: that of the DUT is off all the same, and
-    known to be.
+    """A part of the bench does not work; `supply_is_off`: that of the DUT is off all
+    the same, and known to be.
     """
 
     supply_is_off = False
@@ -141,7 +147,9 @@ class RemoteProtocolError(ProtocolError):
 class SutError(RigError):
     """The system under test answered with an error code."""
 
-    def __init__(self, cause: str, *, code: int, evidence: str = "", try_next: str = "") -> None:
+    def __init__(
+        self, cause: str, *, code: int, evidence: str = "", try_next: str = ""
+    ) -> None:
         super().__init__(cause, evidence=evidence, try_next=try_next)
         self.code = code
 
@@ -153,14 +161,17 @@ class DeadlineError(RigError):
         self, awaited: str, waited_s: float, *, evidence: str = "", try_next: str = ""
     ) -> None:
         super().__init__(
-            f"no {awaited} within {waited_s:.3g} s", evidence=evidence, try_next=try_next
+            f"no {awaited} within {waited_s:.3g} s",
+            evidence=evidence,
+            try_next=try_next,
         )
         self.awaited = awaited
         self.waited_s = waited_s
 
 
 class DataError(RigError):
-    """A file of the task, the model or a session is missing, truncated or of another format."""
+    """A file of the task, the model or a session is missing, truncated or of another
+    format."""
 
     exit_code = 2
 
@@ -173,8 +184,8 @@ class DataError(RigError):
 
 
 class NotInSession(DataError):
-    """A session folder does not hold the content of a sample, and something that is made again from
-    it would need it.
+    """A session folder does not hold the content of a sample, and something that is
+    made again from it would need it.
     """
 
 
@@ -182,7 +193,8 @@ _PERMISSION = "its owner's permission to read it: chmod a+rX, or a copy of your 
 
 
 def denied(error: PermissionError) -> DataError:
-    """Translate what the operating system refuses this account of a file or folder by its name."""
+    """Translate what the operating system refuses this account of a file or folder by
+    its name."""
     return DataError(
         f"{error.filename} may not be read, or not be written, by this account",
         evidence=error.strerror or str(error),
@@ -191,8 +203,8 @@ def denied(error: PermissionError) -> DataError:
 
 
 def unread(error: OSError, path: Path, try_next: str = "") -> DataError:
-    """Translate what the operating system says of a file or folder that cannot be read; `try_next`
-    helps where its owner's permission does not.
+    """Translate what the operating system says of a file or folder that cannot be read;
+    `try_next` helps where its owner's permission does not.
     """
     return DataError(
         f"{path} cannot be read",
@@ -202,8 +214,8 @@ def unread(error: OSError, path: Path, try_next: str = "") -> DataError:
 
 
 def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
-    """Translate what the operating system says of a file or folder of ours; `try_next` helps where
-    another folder for new sessions does not.
+    """Translate what the operating system says of a file or folder of ours; `try_next`
+    helps where another folder for new sessions does not.
     """
     evidence = error.strerror or str(error)
     # A file of ours that begins with a dot is one that the user never sees.
@@ -224,12 +236,14 @@ def storage_error(error: OSError, path: Path, try_next: str = "") -> BenchError:
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
-    """Return "did you mean A? " for the names that come nearest to one that does not exist, or of
-    which it is a part; empty where none does.
+    """Return "did you mean A? " for the names that come nearest to one that does not
+    exist, or of which it is a part; empty where none does.
     """
     folded = {each.casefold(): each for each in known}
     meant = name.casefold()
     close = get_close_matches(meant, folded, most)
     if not close and len(meant) >= _PART:
         close = [each for each in folded if meant in each][:most]
-    return f"did you mean {' or '.join(folded[each] for each in close)}? " if close else ""
+    return (
+        f"did you mean {' or '.join(folded[each] for each in close)}? " if close else ""
+    )

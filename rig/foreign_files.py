@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a folder that another person made: regular files that lie in it, and no others.
+"""Files of a folder that another person made: regular files that lie in it, and no
+others.
 
-A link leads elsewhere, a pipe blocks its reader, a device never ends. Every file of a session
-folder is opened here; tests/test_foreign_files.py lists what is opened elsewhere, and why.
+A link leads elsewhere, a pipe blocks its reader, a device never ends. Every file of a
+session folder is opened here; tests/test_foreign_files.py lists what is opened
+elsewhere, and why.
 
-A path below a session folder is walked from that folder on, one component after another, and no
-link is followed. A path outside of any session folder was named by the user, whose links are
-followed; it must lead to a regular file all the same.
+A path below a session folder is walked from that folder on, one component after
+another, and no link is followed. A path outside of any session folder was named by the
+user, whose links are followed; it must lead to a regular file all the same.
 """
 
 from __future__ import annotations
@@ -50,9 +52,9 @@ _CAN_WALK = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
 def opened(path: Path, folder: Path | None = None) -> BufferedReader:
     """Open a file for reading.
 
-    `folder` is the folder that the file must lie in; left out, the session folder around it.
-    Raises FileNotFoundError, and DataError where the file is a link, lies below one, is not a
-    regular file, is larger than any of its name, or cannot be read.
+    `folder` is the folder that the file must lie in; left out, the session folder
+    around it. Raises FileNotFoundError, and DataError where the file is a link, lies
+    below one, is not a regular file, is larger than any of its name, or cannot be read.
     """
     return os.fdopen(descriptor(path, folder), "rb")
 
@@ -64,30 +66,34 @@ def read_bytes(path: Path, folder: Path | None = None) -> bytes:
 
 
 def read_text(path: Path, folder: Path | None = None, errors: str = "strict") -> str:
-    """Return the text of a file; raises as `opened`, and UnicodeDecodeError where `errors` is
-    "strict".
+    """Return the text of a file; raises as `opened`, and UnicodeDecodeError where
+    `errors` is "strict".
     """
     text = read_bytes(path, folder).decode("utf-8", errors)
-    return text.replace("\r\n", "\n").replace("\r", "\n")  # as a file opened as text gives it
+    # as a file opened as text gives it
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def checked(path: Path, folder: Path | None = None) -> str:
-    """Return the name of a file for a library that opens it by its name; raises as `opened`.
+    """Return the name of a file for a library that opens it by its name; raises as
+    `opened`.
 
-    Between this look and the library's another process of this computer could put a link there; a
-    folder that came from elsewhere cannot.
+    Between this look and the library's another process of this computer could put a
+    link there; a folder that came from elsewhere cannot.
     """
     os.close(descriptor(path, folder))
     return str(path)
 
 
 def descriptor(path: Path, folder: Path | None = None, flags: int = os.O_RDONLY) -> int:
-    """Open a file with flags of os.open and return its descriptor; raises as `opened`, and
-    PermissionError where it may be read and not written.
+    """Open a file with flags of os.open and return its descriptor; raises as `opened`,
+    and PermissionError where it may be read and not written.
     """
     within = folder if folder is not None else session_of(path)
     try:
-        found = _walked(path, within, flags) if within is not None else _open(path, flags)
+        found = (
+            _walked(path, within, flags) if within is not None else _open(path, flags)
+        )
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -107,13 +113,17 @@ def descriptor(path: Path, folder: Path | None = None, flags: int = os.O_RDONLY)
 
 
 def session_of(path: Path) -> Path | None:
-    """Return the session folder that a file lies in; of one inside another, the outer one."""
+    """Return the session folder that a file lies in; of one inside another, the outer
+    one."""
     above = _whole(path).parents[: DEPTH_MAX + 1]
-    return next((each for each in reversed(above) if os.path.lexists(each / MARK)), None)
+    return next(
+        (each for each in reversed(above) if os.path.lexists(each / MARK)), None
+    )
 
 
 def why_strange(mode: int) -> str:
-    """Return why a file of this mode belongs into no session folder; empty for a regular file."""
+    """Return why a file of this mode belongs into no session folder; empty for a
+    regular file."""
     if stat.S_ISREG(mode):
         return ""
     return _KINDS.get(stat.S_IFMT(mode), "is neither a file nor a folder")
@@ -129,7 +139,8 @@ def largest_b(name: str) -> int:
 
 
 def too_large(size_b: int) -> str:
-    """Return what is said of a file of that size which is larger than any of its name."""
+    """Return what is said of a file of that size which is larger than any of its
+    name."""
     return f"has {size_b} bytes, more than any file of its kind"
 
 
@@ -157,7 +168,8 @@ def _walked(path: Path, folder: Path, flags: int) -> int:
 
 
 def _looked_at(path: Path, folder: Path, parts: tuple[str, ...], flags: int) -> int:
-    """Open a file below a folder where the system cannot walk: look at each component first."""
+    """Open a file below a folder where the system cannot walk: look at each component
+    first."""
     for depth in range(1, len(parts)):
         above = folder.joinpath(*parts[:depth])
         _require_folder(above, above.lstat().st_mode)

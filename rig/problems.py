@@ -10,20 +10,30 @@ if TYPE_CHECKING:
     pass
 
 
-#: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected silently.
+#: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected
+#: silently.
 PROBLEM_CODES = {
     "sync": "SYNC edges do not lie on one line with the device's ticks",
     "edges": "SYNC edges are missing or too many",
     "gap": "monitor samples were lost inside a measured window",
-    "range": "current or voltage of a window was beyond the ranges whose limits of error are known",
-    "clock": "device time, edge time, and the number of marks or of iterations disagree",
+    "range": (
+        "current or voltage of a window was beyond the ranges whose limits of error are"
+        " known"
+    ),
+    "clock": (
+        "device time, edge time, and the number of marks or of iterations disagree"
+    ),
     "short": "a window is too short for the monitor or for the SYNC pulse",
     "power": "the measured power cannot be told from that of nothing wired",
     "link": "the UART was not silent inside a measured window",
     "restart": "the device restarted, and its timer with it",
-    "stream": "the signal and the device did not keep pace: windows came late, were lost, or have "
-    "no answer",
-    "cost": "the device's vector is not what it claims: another length, or another cost",
+    "stream": (
+        "the signal and the device did not keep pace: windows came late, were lost, or"
+        " have no answer"
+    ),
+    "cost": (
+        "the device's vector is not what it claims: another length, or another cost"
+    ),
     "answers": "interleaved trials have different answers to the same load of a sample",
     "rule": "a rule of the benchmark is not met",
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a process that reads what may be damaged: so much time of a processor, and a multiple
-of it by the clock.
+"""Limits of a process that reads what may be damaged: so much time of a processor, and
+a multiple of it by the clock.
 
-A reader that loops for ever uses up its processor time. One that waits, as other programs keep the
-computer busy or a disk is slow, does not: its end by the clock says nothing of what it reads.
+A reader that loops for ever uses up its processor time. One that waits, as other
+programs keep the computer busy or a disk is slow, does not: its end by the clock says
+nothing of what it reads.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ _KILLED_S = 5
 
 
 def wall_s(limit_s: float) -> float:
-    """Return how long a process with a limit of processor time may take by the clock."""
+    """Return how long a process with a limit of processor time may take by the
+    clock."""
     return _WALLS * limit_s
 
 
 def apply(limit_s: float) -> None:
-    """Let the kernel end this process once it has used so much processor time, in whole seconds,
-    where it knows how to.
+    """Let the kernel end this process once it has used so much processor time, in whole
+    seconds, where it knows how to.
     """
     if sys.platform != "win32":
         import resource
@@ -49,11 +51,12 @@ def used_up(limit_s: float) -> str:
 
 
 def late(limit_s: float) -> str:
-    """Return in words what was seen of a process that was not done in time by the clock."""
+    """Return in words what was seen of a process that was not done in time by the
+    clock."""
     return (
-        f"was not done after {_seconds(wall_s(limit_s))} s, and had not used the "
-        f"{_seconds(limit_s)} s of processor time that it may take: other programs keep this "
-        "computer busy, or its disk is slow"
+        f"was not done after {_seconds(wall_s(limit_s))} s, and had not used the"
+        f" {_seconds(limit_s)} s of processor time that it may take: other programs"
+        " keep this computer busy, or its disk is slow"
     )
 
 

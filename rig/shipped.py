@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders beside the packages, which an installed package brings too: benches, docs, firmware."""
+"""Folders beside the packages, which an installed package brings too: benches, docs,
+firmware."""
 
 from __future__ import annotations
 
@@ -12,15 +13,19 @@ if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
 #: A file that each folder has, by which it is known.
-_MARKS = {"benches": "virtual-asc.toml", "docs": "PROTOCOL.md", "firmware": "core/nr_shim.h"}
+_MARKS = {
+    "benches": "virtual-asc.toml",
+    "docs": "PROTOCOL.md",
+    "firmware": "core/nr_shim.h",
+}
 _INSTALLED = "share/neurorig"
 #: The bench of the demonstration, a file of the package.
 DEMO = Path(__file__).with_name("demo.toml")
 
 
 def shipped(name: str) -> Path:
-    """Return a folder: of the checkout, or what an installed package brought; raise BenchError
-    where there is none.
+    """Return a folder: of the checkout, or what an installed package brought; raise
+    BenchError where there is none.
     """
     mark = _MARKS[name]
     checkout = Path(__file__).resolve().parents[1] / name
@@ -32,13 +37,19 @@ def shipped(name: str) -> Path:
             return place.parents[mark.count("/")]
     raise BenchError(
         f"the folder {name} is not here",
-        evidence=f"neither {checkout} nor {_INSTALLED}/{name} of the installed package exists",
-        try_next="install neurorig with pip from a wheel or a checkout, without --target",
+        evidence=(
+            f"neither {checkout} nor {_INSTALLED}/{name} of the installed package"
+            " exists"
+        ),
+        try_next=(
+            "install neurorig with pip from a wheel or a checkout, without --target"
+        ),
     )
 
 
 def _installed_files() -> list[PackagePath]:
-    # A checkout needs no metadata, and a program on this computer starts a tenth faster without.
+    # A checkout needs no metadata, and a program on this computer starts a tenth faster
+    # without.
     from importlib.metadata import PackageNotFoundError, files
 
     try:

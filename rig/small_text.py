@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that people write: a file that is larger than any of its kind is not read to its end, and
-one that an editor saved as UTF-16, or with a mark at its beginning, is read all the same.
+"""Text that people write: a file that is larger than any of its kind is not read to its
+end, and one that an editor saved as UTF-16, or with a mark at its beginning, is read
+all the same.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ def read(path: Path, *, newline: str | None = None) -> str:
 
 
 def text_of(block: bytes) -> str:
-    """Return a text in UTF-8, or as the mark at its beginning says; raises UnicodeDecodeError,
-    also where a zero byte shows that it is no text, or UTF-16 without its mark.
+    """Return a text in UTF-8, or as the mark at its beginning says; raises
+    UnicodeDecodeError, also where a zero byte shows that it is no text, or UTF-16
+    without its mark.
     """
     encoding = next((name for mark, name in _MARKS if block.startswith(mark)), "utf-8")
     text = block.decode(encoding)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stop: the wish of another thread that a bench ends what it does, and the waits that hear it.
+"""Stop: the wish of another thread that a bench ends what it does, and the waits that
+hear it.
 
-A wait that may be long is `pause`, or calls `look` at least five times a second; both do nothing
-but wait where nobody can ask. They know by the thread whom to ask: what waits deep inside a backend
-need not be handed anything.
+A wait that may be long is `pause`, or calls `look` at least five times a second; both
+do nothing but wait where nobody can ask. They know by the thread whom to ask: what
+waits deep inside a backend need not be handed anything.
 """
 
 from __future__ import annotations
@@ -32,20 +33,22 @@ _heard = _Heard()
 class Stop:
     """A request to end what a bench does, from any thread; once made, it stands.
 
-    Whatever waits in the thread of `heard` raises Stopped, once: what is then closed and switched
-    off may wait again, and is not stopped in turn.
+    Whatever waits in the thread of `heard` raises Stopped, once: what is then closed
+    and switched off may wait again, and is not stopped in turn.
     """
 
     def __init__(self) -> None:
         self._requested = False
         self._raised = False
-        # Unlike an Event's lock, this may be put into by a signal's handler, whatever was in the
-        # midst of it. One that waits takes what it holds, and puts it back for the next.
+        # Unlike an Event's lock, this may be put into by a signal's handler, whatever
+        # was in the midst of it. One that waits takes what it holds, and puts it back
+        # for the next.
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._guards: list[Callable[[], RigError | None]] = []
 
     def guard(self, look: Callable[[], RigError | None]) -> None:
-        """End what is done, with the error that `look` returns, as soon as it returns one."""
+        """End what is done, with the error that `look` returns, as soon as it returns
+        one."""
         self._guards.append(look)
 
     def request(self) -> None:
@@ -74,8 +77,8 @@ class Stop:
             _heard.stop = before
 
     def check(self) -> None:
-        """Raise Stopped where the end was asked for, or a guard's error; cheap. Both are raised in
-        the thread that hears it, once.
+        """Raise Stopped where the end was asked for, or a guard's error; cheap. Both
+        are raised in the thread that hears it, once.
         """
         if _heard.stop is not self:
             return
@@ -90,7 +93,8 @@ class Stop:
                 raise error
 
     def wait(self, duration_s: float) -> None:
-        """Wait; raise Stopped as soon as the end is asked for, where this thread hears it."""
+        """Wait; raise Stopped as soon as the end is asked for, where this thread hears
+        it."""
         if _heard.stop is not self:
             time.sleep(max(duration_s, 0.0))
             return

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables written as text: the one writer of CSV, and lines with tabs for the clipboard.
 
-A spreadsheet takes a cell that begins with =, +, -, @, a tab or a carriage return for a formula,
-and a formula can start a program. Such a cell gets an apostrophe before it (OWASP, CSV Injection);
-a number, also with its unit, stays as it is. A cell with characters that command a terminal is
-written as an apostrophe, a backslash and the text as JSON escapes it.
+A spreadsheet takes a cell that begins with =, +, -, @, a tab or a carriage return for a
+formula, and a formula can start a program. Such a cell gets an apostrophe before it
+(OWASP, CSV Injection); a number, also with its unit, stays as it is. A cell with
+characters that command a terminal is written as an apostrophe, a backslash and the text
+as JSON escapes it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]")
 _VALUE = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?: ?[%°µμΩa-zA-Z]{1,4})?"
 #: A number, maybe with its unit and its uncertainty, or a dash in the place of one.
 _NUMBER = re.compile(rf"{_VALUE}(?: ?± ?{_VALUE})?|[+-]?(?:inf|nan)|-")
-#: Bytes in base64: as a formula it is none, or one without a bracket, which calls no function.
+#: Bytes in base64: as a formula it is none, or one without a bracket, which calls no
+#: function.
 _BYTES = re.compile(r"\+[A-Za-z0-9+/]*={1,2}|\+[A-Za-z0-9+/]{23,}")
 _LABELS = "# neurorig: "
 _BETWEEN = ", "
@@ -29,7 +31,9 @@ _MARK = "'"
 _ESCAPED = "'\\"
 
 
-def text(rows: Iterable[Iterable[object]], *, delimiter: str = ",", end: str = "\n") -> str:
+def text(
+    rows: Iterable[Iterable[object]], *, delimiter: str = ",", end: str = "\n"
+) -> str:
     """Return rows as CSV; `end` ends each line."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=delimiter, lineterminator=end)
@@ -40,21 +44,22 @@ def text(rows: Iterable[Iterable[object]], *, delimiter: str = ",", end: str = "
 def tabbed(rows: Iterable[Sequence[str]]) -> str:
     """Return rows as lines with tabs, to be pasted into a spreadsheet."""
     return "\n".join(
-        "\t".join(_guarded(one_line(value.replace("\t", " "))) for value in row) for row in rows
+        "\t".join(_guarded(one_line(value.replace("\t", " "))) for value in row)
+        for row in rows
     )
 
 
 def labels_line(labels: Sequence[str], place: str = "") -> str:
-    """Return the line above a table of text that says what must stand beside its numbers, and
-    where they are from; empty where there are no labels.
+    """Return the line above a table of text that says what must stand beside its
+    numbers, and where they are from; empty where there are no labels.
     """
     said = one_line(f"{_LABELS}{_BETWEEN.join(labels)}{'; ' if place else ''}{place}")
     return f"{said}\n" if labels else ""
 
 
 def labels_of(line: str) -> tuple[str, ...]:
-    """Return the labels that `labels_line` wrote into the first line of a file; of another line
-    none.
+    """Return the labels that `labels_line` wrote into the first line of a file; of
+    another line none.
     """
     if not line.startswith(_LABELS):
         return ()
@@ -62,7 +67,8 @@ def labels_of(line: str) -> tuple[str, ...]:
 
 
 def cell(value: object) -> object:
-    """Return what is written for a value: of a text, one that is no formula and no command."""
+    """Return what is written for a value: of a text, one that is no formula and no
+    command."""
     if not isinstance(value, str):
         return value
     if visible(value) != value:
@@ -86,7 +92,8 @@ def _guarded(value: str) -> str:
 
 
 def _is_formula(value: str) -> bool:
-    """Return whether a text would be taken for a formula, or for one that was marked."""
+    """Return whether a text would be taken for a formula, or for one that was
+    marked."""
     inner = value.lstrip(_MARK)
     if inner != value and inner.startswith("\\"):
         return True

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frozen dataclasses to and from the JSON of the rig's files: the one use of cattrs for them.
+"""Frozen dataclasses to and from the JSON of the rig's files: the one use of cattrs for
+them.
 
-A class is the form of a JSON object: its fields are the keys, in their order. Nothing is converted
-silently, and an unknown key is refused with its path. null stands for a number that does not exist
-or is not finite: a field `float | None` reads it as None, a field `float` as NaN. bytes are a text
-in hexadecimal.
+A class is the form of a JSON object: its fields are the keys, in their order. Nothing
+is converted silently, and an unknown key is refused with its path. null stands for a
+number that does not exist or is not finite: a field `float | None` reads it as None, a
+field `float` as NaN. bytes are a text in hexadecimal.
 
 A field may carry metadata, made by these functions:
 
 - `optional()`: the key is left out where the field has its default;
 - `beside("other")`: the key is there wherever another is, and nowhere else;
-- `since(N, default)`: the key is there from schema N on. A file of an older schema is read with the
-  default, and written in its own form without the key. So a field is added to a stored class, and a
-  session of before still compares byte for byte;
+- `since(N, default)`: the key is there from schema N on. A file of an older schema is
+  read with the default, and written in its own form without the key. So a field is
+  added to a stored class, and a session of before still compares byte for byte;
 - `renamed(N, "old")`: the key had another name before schema N;
-- `rest()`: a dict of all keys that the class does not name; in the file they stand beside the
-  others;
+- `rest()`: a dict of all keys that the class does not name; in the file they stand
+  beside the others;
 - `verbatim()`: the whole object as it was read, which is also what is written.
 """
 
@@ -62,7 +63,8 @@ def since(
     factory: Callable[[], Any] | None = None,
     left_out: bool = False,
 ) -> Any:
-    """Return a field that files have from a schema on; `left_out` where it has its default."""
+    """Return a field that files have from a schema on; `left_out` where it has its
+    default."""
     return _field(default, factory, {_SINCE: schema, _OPTIONAL: left_out})
 
 
@@ -91,45 +93,54 @@ def is_verbatim(part: dataclasses.Field[Any]) -> bool:
     return bool(part.metadata.get(_VERBATIM))
 
 
-def _field(default: Any, factory: Callable[[], Any] | None, metadata: dict[str, Any]) -> Any:
+def _field(
+    default: Any, factory: Callable[[], Any] | None, metadata: dict[str, Any]
+) -> Any:
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def to_json(content: Any, schema: int = NEWEST) -> Any:
-    """Return the JSON tree of a dataclass, in the form of a schema: dicts, lists, strings, numbers
-    and None.
+    """Return the JSON tree of a dataclass, in the form of a schema: dicts, lists,
+    strings, numbers and None.
     """
     return _converter(schema).unstructure(content)
 
 
 def from_json(kind: type[T], tree: Any, place: str, schema: int = NEWEST) -> T:
-    """Return the dataclass that a JSON tree is; raise DataError that names what does not fit, with
-    its path.
+    """Return the dataclass that a JSON tree is; raise DataError that names what does
+    not fit, with its path.
     """
     try:
         return _converter(schema).structure(tree, kind)
     except cattrs.BaseValidationError as error:
         raise DataError(
             f"{place} is not of the form of its schema",
-            evidence="; ".join(cattrs.transform_error(error, format_exception=_said)[:5]),
+            evidence="; ".join(
+                cattrs.transform_error(error, format_exception=_said)[:5]
+            ),
         ) from error
     except (TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{place} is not of the form of its schema", evidence=str(error)) from error
+        raise DataError(
+            f"{place} is not of the form of its schema", evidence=str(error)
+        ) from error
 
 
 def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
-    """Read the keys of a dataclass out of a tree that has others besides, and remove them from it;
-    raise DataError as `from_json` does.
+    """Read the keys of a dataclass out of a tree that has others besides, and remove
+    them from it; raise DataError as `from_json` does.
     """
-    names = [part.name for part in dataclasses.fields(cast(Any, kind)) if part.name in tree]
+    names = [
+        part.name for part in dataclasses.fields(cast(Any, kind)) if part.name in tree
+    ]
     return from_json(kind, {name: tree.pop(name) for name in names}, place)
 
 
 def from_row(kind: type[T], row: Mapping[str, str | None], place: str) -> T:
-    """Return the dataclass that a row of a CSV file is, its cells by the names of their columns;
-    raise DataError. Truth is yes or no, an empty cell None where a field may be that.
+    """Return the dataclass that a row of a CSV file is, its cells by the names of their
+    columns; raise DataError. Truth is yes or no, an empty cell None where a field may
+    be that.
     """
     names = [part.name for part in dataclasses.fields(cast(Any, kind))]
     missing = [name for name in names if row.get(name) is None]
@@ -141,12 +152,15 @@ def from_row(kind: type[T], row: Mapping[str, str | None], place: str) -> T:
     except cattrs.BaseValidationError as error:
         raise DataError(
             f"{place} has a row of another form",
-            evidence="; ".join(cattrs.transform_error(error, format_exception=_said)[:5]),
+            evidence="; ".join(
+                cattrs.transform_error(error, format_exception=_said)[:5]
+            ),
         ) from error
 
 
 def to_row(content: Any) -> dict[str, Any]:
-    """Return the cells of a dataclass as a row of a CSV file, by the names of their columns."""
+    """Return the cells of a dataclass as a row of a CSV file, by the names of their
+    columns."""
     tree: dict[str, Any] = to_json(content)
     return {name: _cell(value) for name, value in tree.items()}
 
@@ -160,10 +174,14 @@ def _cell(value: Any) -> Any:
 @cache
 def _rows() -> cattrs.Converter:
     converter = cattrs.Converter()
-    converter.register_structure_hook(bool, lambda cell, _: {"yes": True, "no": False}[cell])
+    converter.register_structure_hook(
+        bool, lambda cell, _: {"yes": True, "no": False}[cell]
+    )
     converter.register_structure_hook_func(
         lambda kind: kind in (int | None, float | None),
-        lambda cell, kind: converter.structure(cell, kind.__args__[0]) if cell else None,
+        lambda cell, kind: (
+            converter.structure(cell, kind.__args__[0]) if cell else None
+        ),
     )
     return converter
 
@@ -179,11 +197,14 @@ def _said(error: BaseException, kind: type | None) -> str:
 @cache
 def _converter(schema: int) -> cattrs.Converter:
     converter = cattrs.Converter(
-        forbid_extra_keys=True, unstruct_collection_overrides={tuple: list, Sequence: list}
+        forbid_extra_keys=True,
+        unstruct_collection_overrides={tuple: list, Sequence: list},
     )
     for kind in (int, str, bool):
         converter.register_structure_hook(kind, _exactly)
-    converter.register_structure_hook(bytes, lambda value, _: bytes.fromhex(_exactly(value, str)))
+    converter.register_structure_hook(
+        bytes, lambda value, _: bytes.fromhex(_exactly(value, str))
+    )
     converter.register_unstructure_hook(bytes, bytes.hex)
     # A StrEnum is a str, whose hook would take its text for itself.
     converter.register_structure_hook(StrEnum, lambda told, kind: kind(told))
@@ -219,7 +240,8 @@ def _in_order(
     verbatim: str,
     beside: Mapping[str, str],
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return an unstructure hook that keeps the order of fields; cattrs puts optional keys last."""
+    """Return an unstructure hook that keeps the order of fields; cattrs puts optional
+    keys last."""
 
     def ordered(content: Any) -> dict[str, Any]:
         tree = unstructure(content)
@@ -234,7 +256,9 @@ def _in_order(
     return ordered
 
 
-def _with_rest(structure: Callable[[Any, Any], Any], kind: Any) -> Callable[[Any, Any], Any]:
+def _with_rest(
+    structure: Callable[[Any, Any], Any], kind: Any
+) -> Callable[[Any, Any], Any]:
     """Return a structure hook that gives a class its rest, and the object as it is."""
     rest = _marked(kind, _REST)
     verbatim = _marked(kind, _VERBATIM)
@@ -247,7 +271,9 @@ def _with_rest(structure: Callable[[Any, Any], Any], kind: Any) -> Callable[[Any
             raise ValueError(f"{repr(tree)[:60]} is not an object")
         known = {key: value for key, value in tree.items() if key in names or not rest}
         if rest:
-            known[rest] = {key: value for key, value in tree.items() if key not in names}
+            known[rest] = {
+                key: value for key, value in tree.items() if key not in names
+            }
         if verbatim:
             known[verbatim] = tree
         return structure(known, own)
@@ -257,7 +283,9 @@ def _with_rest(structure: Callable[[Any, Any], Any], kind: Any) -> Callable[[Any
 
 def _marked(kind: Any, mark: str) -> str:
     """Return the name of the field with a mark; empty where there is none."""
-    return next((part.name for part in dataclasses.fields(kind) if part.metadata.get(mark)), "")
+    return next(
+        (part.name for part in dataclasses.fields(kind) if part.metadata.get(mark)), ""
+    )
 
 
 def _overrides(kind: Any, schema: int) -> dict[str, Any]:

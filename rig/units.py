@@ -16,18 +16,27 @@ _LEAST = 1e-15
 
 
 def scale(value: float | None, unit: str) -> tuple[float, str]:
-    """Return the factor and the unit that show a value as a number from 1 to 999: 0.018 s -> (1000,
-    "ms"); "1" is no unit.
+    """Return the factor and the unit that show a value as a number from 1 to 999: 0.018
+    s -> (1000, "ms"); "1" is no unit.
     """
-    if unit not in _UNITS or not value or not math.isfinite(value) or abs(value) < _LEAST:
+    if (
+        unit not in _UNITS
+        or not value
+        or not math.isfinite(value)
+        or abs(value) < _LEAST
+    ):
         return 1.0, "" if unit == "1" else unit
-    power = min(max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES))
+    power = min(
+        max(math.floor(math.log10(abs(value))) // 3, min(_PREFIXES)), max(_PREFIXES)
+    )
     return 10.0 ** (-3 * power), _PREFIXES[power] + unit
 
 
-def quantity(value: float | None, unit: str, error: float | None = None, digits: int = 4) -> str:
-    """Return "2.5160 ± 0.0030 mJ": two digits of the uncertainty, the value to the same place (GUM
-    7.2.6); four digits, or as many as are asked for, without one.
+def quantity(
+    value: float | None, unit: str, error: float | None = None, digits: int = 4
+) -> str:
+    """Return "2.5160 ± 0.0030 mJ": two digits of the uncertainty, the value to the same
+    place (GUM 7.2.6); four digits, or as many as are asked for, without one.
 
     The prefix is chosen by the larger of both. Less than a femto of a unit is 0.
     """
@@ -37,7 +46,8 @@ def quantity(value: float | None, unit: str, error: float | None = None, digits:
         value, error = _noticed(value), error and _noticed(error)
     factor, name = scale(max(abs(value), error or 0.0), unit)
     if not error:
-        return f"{value * factor:.{digits}g}{'' if error is None else ' ± 0'} {name}".rstrip()
+        exact = "" if error is None else " ± 0"
+        return f"{value * factor:.{digits}g}{exact} {name}".rstrip()
     spread = float(f"{error * factor:.1e}")
     decimals = min(1 - math.floor(math.log10(spread)), _DECIMALS)
     # A zero that is added has no sign: no value is -0.
@@ -52,13 +62,16 @@ def _noticed(value: float) -> float:
 
 
 def ends(
-    low: float | None, high: float | None, value: float | None = None, factor: float = 1.0
+    low: float | None,
+    high: float | None,
+    value: float | None = None,
+    factor: float = 1.0,
 ) -> str:
-    """Return "0.18 to 0.76", "at least 0.09", "at most 3.2": both ends of an interval times a
-    factor, each with two digits of its distance from the value.
+    """Return "0.18 to 0.76", "at least 0.09", "at most 3.2": both ends of an interval
+    times a factor, each with two digits of its distance from the value.
 
-    An end that is None or infinite is no bound. Without a value both ends have two digits of half
-    their distance, and a single one has four digits.
+    An end that is None or infinite is no bound. Without a value both ends have two
+    digits of half their distance, and a single one has four digits.
     """
     known = [_finite(low), _finite(high)]
     bounds = [end for end in known if end is not None]
@@ -69,7 +82,9 @@ def ends(
     # An end at the value itself, but for rounding, has the digits of the other end.
     widest = max(sides) or (bounds[-1] - bounds[0]) / 2
     shown = [
-        _to_digits(end * factor, (side if side > _ROUNDING * widest else widest) * factor)
+        _to_digits(
+            end * factor, (side if side > _ROUNDING * widest else widest) * factor
+        )
         for end, side in zip(bounds, sides, strict=True)
     ]
     if len(shown) == 2:
@@ -78,7 +93,8 @@ def ends(
 
 
 def not_known(reason: str) -> str:
-    """Return "not known: 2 cities": what is shown in place of an interval that is not stated."""
+    """Return "not known: 2 cities": what is shown in place of an interval that is not
+    stated."""
     return f"not known: {reason.removeprefix('not known: ')}"
 
 
@@ -96,7 +112,9 @@ def _to_digits(value: float, error: float) -> str:
 
 def four_digits(value: float) -> int:
     """Return how many decimals show four digits of a value that has no error."""
-    return max(min(3 - math.floor(math.log10(abs(value))), _DECIMALS), 0) if value else 3
+    return (
+        max(min(3 - math.floor(math.log10(abs(value))), _DECIMALS), 0) if value else 3
+    )
 
 
 def duration(seconds: float | None) -> str:
@@ -122,14 +140,18 @@ def bytes_text(count: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1 ppm" below
-    that.
+    """Return a part of a whole with two digits: "0.12 %", "48 ppm" below 0.01 %, "<1
+    ppm" below that.
     """
     if value is None or not math.isfinite(value):
         return "-"
     if value < 1e-6:
         return "<1 ppm" if value else "0"
-    return f"{_two_digits(value * 1e6)} ppm" if value < 1e-4 else f"{_two_digits(value * 100)} %"
+    return (
+        f"{_two_digits(value * 1e6)} ppm"
+        if value < 1e-4
+        else f"{_two_digits(value * 100)} %"
+    )
 
 
 def _two_digits(value: float) -> str:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of the user: for data that can be made again, for settings, for installed SDKs.
+"""The folders of the user: for data that can be made again, for settings, for installed
+SDKs.
 
-An account of a cluster or a container may have no home: HOME is unset and no user has its number.
+An account of a cluster or a container may have no home: HOME is unset and no user has
+its number.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from rig.errors import ConfigError
 
 
 def cache() -> Path:
-    """Return the folder of data that can be made again; ConfigError where there is no home."""
+    """Return the folder of data that can be made again; ConfigError where there is no
+    home."""
     return _base("XDG_CACHE_HOME", ".cache") / "neurorig"
 
 
@@ -44,8 +47,8 @@ def home() -> Path | None:
 
 
 def expanded(path: Path | str) -> Path:
-    """Return a path with the home of its user in place of `~`; it stays as it is, as in a shell,
-    where there is no such user or home.
+    """Return a path with the home of its user in place of `~`; it stays as it is, as in
+    a shell, where there is no such user or home.
     """
     return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises RuntimeError
 
@@ -58,7 +61,10 @@ def _base(variable: str, below: str) -> Path:
     if place is None:
         raise ConfigError(
             "this account has no home folder",
-            evidence=f"neither HOME nor {variable} is set, and the user has no entry in passwd",
+            evidence=(
+                f"neither HOME nor {variable} is set, and the user has no entry in"
+                " passwd"
+            ),
             try_next=f"set {variable} to a folder that you may write to",
         )
     return place / below

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offline: all samples at hand from the start, processed back to back in windows as full as the
-device's slots allow.
+"""Offline: all samples at hand from the start, processed back to back in windows as
+full as the device's slots allow.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ THROUGHPUT = "throughput"
 
 
 class Offline:
-    """All samples in an order shuffled by the trial's seed, chunk by chunk; each chunk is a batch
-    of as many rounds as others.
+    """All samples in an order shuffled by the trial's seed, chunk by chunk; each chunk
+    is a batch of as many rounds as others.
     """
 
     name = "offline"
@@ -53,7 +53,9 @@ class Offline:
             doc("Least duration of all windows of a trial together."),
         ] = 10.0
         min_count: Annotated[
-            Count, Interval(ge=1, le=REPEAT_MAX), doc("Least number of inferences in a trial.")
+            Count,
+            Interval(ge=1, le=REPEAT_MAX),
+            doc("Least number of inferences in a trial."),
         ] = 1
         margin: Annotated[
             Ratio,
@@ -81,7 +83,8 @@ class Offline:
         ] = 60.0
 
     def __init__(self, settings: Settings, slots: int = 0) -> None:
-        """`slots` is how many samples the device takes at a time, 0 while that is not known."""
+        """`slots` is how many samples the device takes at a time, 0 while that is not
+        known."""
         self.settings = settings
         self._slots = slots
 
@@ -91,27 +94,30 @@ class Offline:
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Offline:
-        """Return the scenario for a device that takes so many samples; raise ConfigError where it
-        takes but one a window.
+        """Return the scenario for a device that takes so many samples; raise
+        ConfigError where it takes but one a window.
         """
         if info.batch_max < 1:
             raise ConfigError(
                 f"{info.name} cannot process several samples in one window",
                 path="scenario.offline",
-                try_next="[scenario.single_stream]; or firmware that knows BATCH, in the framed "
-                "layer (docs/PROTOCOL.md section 4)",
+                try_next=(
+                    "[scenario.single_stream]; or firmware that knows BATCH, in the"
+                    " framed layer (docs/PROTOCOL.md section 4)"
+                ),
             )
         if self.settings.chunk > info.batch_max:
             raise ConfigError(
-                f"{self.settings.chunk} samples at a time, {info.name} takes {info.batch_max}",
+                f"{self.settings.chunk} samples at a time, {info.name} takes"
+                f" {info.batch_max}",
                 path="scenario.offline.chunk",
                 try_next=f"{info.batch_max} or less, or 0",
             )
         return Offline(self.settings, info.batch_max)
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield idle time, then for each chunk its loads and one batch; before the first one a
-        calibration that does not count.
+        """Yield idle time, then for each chunk its loads and one batch; before the
+        first one a calibration that does not count.
         """
         settings = self.settings
         chunks = self._chunks(len(task), seed)
@@ -126,8 +132,8 @@ class Offline:
         yield Idle(settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        """Reduce one trial: rates over all windows together, as loading between them is no part of
-        it.
+        """Reduce one trial: rates over all windows together, as loading between them is
+        no part of it.
         """
         samples = measured.samples
         throughput = replace(
@@ -151,7 +157,11 @@ class Offline:
             )
             found.append(Problem("rule", detail))
         if count < settings.min_count:
-            found.append(Problem("rule", f"{count} inferences, min_count is {settings.min_count}"))
+            found.append(
+                Problem(
+                    "rule", f"{count} inferences, min_count is {settings.min_count}"
+                )
+            )
         return tuple(found)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
@@ -165,8 +175,8 @@ class Offline:
             f"{rounds} rounds over each: "
         )
         done += (
-            f"{sum(_counts(samples))} inferences in {took_s:.3f} s of windows. Loading is "
-            "in no window, and untimed."
+            f"{sum(_counts(samples))} inferences in {took_s:.3f} s of windows. Loading"
+            " is in no window, and untimed."
         )
         differs = [] if len(samples) == 1 else ["has all samples in one query"]
         differs += [] if took_s >= LOADGEN_S else [f"lasts {LOADGEN_S:g} s or more"]
@@ -193,13 +203,15 @@ class Offline:
     def _calibrated(
         self, chunk: tuple[int, ...], samples: int, rate_hz: float
     ) -> Generator[Step, Completion | None, tuple[int, float]]:
-        """Return how many rounds make all windows together long enough, and the time limit of
-        one.
+        """Return how many rounds make all windows together long enough, and the time
+        limit of one.
         """
         settings = self.settings
         share_s = settings.min_duration_s * len(chunk) / samples
         rounds = math.ceil(settings.min_count / samples)
-        length = Length(share_s, rounds, settings.margin, settings.idle_s, settings.limit_s)
+        length = Length(
+            share_s, rounds, settings.margin, settings.idle_s, settings.limit_s
+        )
         pace = yield from calibrate(
             partial(Query, chunk, settings.limit_s, warmup=True, batch=True), 1, rate_hz
         )
@@ -225,16 +237,26 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
 
 
 def _energies(measured: Measured) -> dict[str, Metric]:
-    whole = [sample for sample in measured.samples if sample.windows[0].energy_j is not None]
+    whole = [
+        sample for sample in measured.samples if sample.windows[0].energy_j is not None
+    ]
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
     counts = _counts(whole)
     times_s = _times_s(whole)
-    energies_j = [(sample.windows[0].energy_j or 0.0) * sample.repeat for sample in whole]
-    idle = _ratio([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles], "W")
+    energies_j = [
+        (sample.windows[0].energy_j or 0.0) * sample.repeat for sample in whole
+    ]
+    idle = _ratio(
+        [idle.energy_j or 0.0 for idle in idles],
+        [idle.latency_s for idle in idles],
+        "W",
+    )
     active = _ratio(energies_j, times_s, "W")
     each_s = ratio(times_s, counts)[0]
     dynamic = _ratio(
-        [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)], counts, "J"
+        [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)],
+        counts,
+        "J",
     )
     above_idle = replace(
         active,
@@ -270,15 +292,18 @@ def _headline(metric: Metric) -> Metric:
 
 
 def _ratio(
-    above: Sequence[float], below: Sequence[float], unit: str, higher_is_better: bool = False
+    above: Sequence[float],
+    below: Sequence[float],
+    unit: str,
+    higher_is_better: bool = False,
 ) -> Metric:
     value, error = ratio(above, below)
     return Metric(value, unit, error, len(below), higher_is_better, Statistic.RATIO)
 
 
 def _together(metric: Metric, idle: Metric, times: float) -> float | None:
-    """Return the standard error of a metric from which idle power, `times` so much, was taken: it
-    is common to all windows.
+    """Return the standard error of a metric from which idle power, `times` so much, was
+    taken: it is common to all windows.
     """
     if metric.standard_error is None or idle.standard_error is None:
         return None

@@ -22,8 +22,8 @@ from rig.stats.summary import mean, ratio, standard_error
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 
 PERCENTILES = (50, 90, 99)
-#: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th percentile of
-#: latency.
+#: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th
+#: percentile of latency.
 LOADGEN_PERCENT = 90.0
 EARLY_STOPPING = "latency_total_p90_early_stopping"
 
@@ -47,13 +47,21 @@ class SingleStream:
             doc("Idle time before the first sample, after the last, and in between."),
         ] = 0.5
         idle_every: Annotated[
-            Count, Or(0, "only before and after all"), Ge(1), doc("Samples between two idle times.")
+            Count,
+            Or(0, "only before and after all"),
+            Ge(1),
+            doc("Samples between two idle times."),
         ] = 0
-        warmup: Annotated[Count, Ge(0), doc("Queries before all others, which do not count.")] = 2
+        warmup: Annotated[
+            Count, Ge(0), doc("Queries before all others, which do not count.")
+        ] = 2
         repeat: Annotated[
             Count,
             Interval(ge=1, le=REPEAT_MAX),
-            doc("Runs of each phase in one window, for devices too fast for the monitor."),
+            doc(
+                "Runs of each phase in one window, for devices too fast for the"
+                " monitor."
+            ),
         ] = 1
         limit_s: Annotated[
             float,
@@ -64,8 +72,8 @@ class SingleStream:
         interleaved: Annotated[
             bool,
             doc(
-                "Load each sample once for all trials, which query it in turn, not trial by "
-                "trial; stated."
+                "Load each sample once for all trials, which query it in turn, not"
+                " trial by trial; stated."
             ),
         ] = False
 
@@ -94,7 +102,11 @@ class SingleStream:
         for count, index in enumerate(order, start=1):
             yield Load(index)
             yield Query((index,), settings.limit_s, settings.repeat)
-            if settings.idle_every and count % settings.idle_every == 0 and count < len(order):
+            if (
+                settings.idle_every
+                and count % settings.idle_every == 0
+                and count < len(order)
+            ):
                 yield Idle(settings.idle_s)
         yield Idle(settings.idle_s)
 
@@ -103,7 +115,8 @@ class SingleStream:
         metrics = _accuracy(measured.samples)
         for place, phase in enumerate(phases):
             metrics |= _latency(
-                f"latency_{phase}", [sample.windows[place].latency_s for sample in measured.samples]
+                f"latency_{phase}",
+                [sample.windows[place].latency_s for sample in measured.samples],
             )
         totals_s = [_total_latency_s(sample) for sample in measured.samples]
         metrics |= _latency("latency_total", totals_s, Prominence.HEADLINE)
@@ -127,8 +140,10 @@ class SingleStream:
         needed = early_stopping.needed(LOADGEN_PERCENT)
         if any(sample.repeat > 1 for sample in measured.samples):
             return {
-                EARLY_STOPPING: "each latency is the mean of several runs (repeat), of which one "
-                "by one nothing is known"
+                EARLY_STOPPING: (
+                    "each latency is the mean of several runs (repeat), of which one "
+                    "by one nothing is known"
+                )
             }
         return (
             {}
@@ -138,7 +153,8 @@ class SingleStream:
 
 
 def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
-    # A task whose single outputs give no answer, only scores, has no accuracy by the sample.
+    # A task whose single outputs give no answer, only scores, has no accuracy by the
+    # sample.
     if any(not sample.answer for sample in samples):
         return {}
     right = [sample.correct for sample in samples]
@@ -164,7 +180,9 @@ def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
     total_j = [_total_energy_j(sample) for sample in whole]
     total_s = [_total_latency_s(sample) for sample in whole]
-    idle = _power([idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles])
+    idle = _power(
+        [idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]
+    )
     active = _power(total_j, total_s, Prominence.HEADLINE)
     metrics = {
         "power_idle": replace(idle, budget_shown=True),
@@ -183,7 +201,9 @@ def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     metrics["energy_idle"] = _beyond_idle(
         [0.0] * len(total_s), total_s, idle, Prominence.DETAIL, sign=-1.0
     )
-    metrics["energy_dynamic"] = _beyond_idle(total_j, total_s, idle, Prominence.HEADLINE)
+    metrics["energy_dynamic"] = _beyond_idle(
+        total_j, total_s, idle, Prominence.HEADLINE
+    )
     return metrics
 
 
@@ -194,15 +214,20 @@ def _beyond_idle(
     prominence: Prominence,
     sign: float = 1.0,
 ) -> Metric:
-    """Take idle power off each energy; its standard error is common to all samples, so it does not
-    shrink with their number.
+    """Take idle power off each energy; its standard error is common to all samples, so
+    it does not shrink with their number.
     """
-    beyond_j = [sign * (e - idle.value * t) for e, t in zip(energies_j, durations_s, strict=True)]
+    beyond_j = [
+        sign * (e - idle.value * t)
+        for e, t in zip(energies_j, durations_s, strict=True)
+    ]
     single_j = standard_error(beyond_j)
     error_j = None
     if single_j is not None and idle.standard_error is not None:
         error_j = math.hypot(single_j, mean(durations_s) * idle.standard_error)
-    return _single(mean(beyond_j), "J", error_j, len(beyond_j), Statistic.DIFFERENCE, prominence)
+    return _single(
+        mean(beyond_j), "J", error_j, len(beyond_j), Statistic.DIFFERENCE, prominence
+    )
 
 
 def _power(
@@ -235,7 +260,9 @@ def _total_energy_j(sample: Sample) -> float:
     return sum(window.energy_j or 0.0 for window in sample.windows)
 
 
-def _metric(values: Sequence[float], unit: str, prominence: Prominence = Prominence.MAIN) -> Metric:
+def _metric(
+    values: Sequence[float], unit: str, prominence: Prominence = Prominence.MAIN
+) -> Metric:
     error = standard_error(values)
     return _single(mean(values), unit, error, len(values), Statistic.MEAN, prominence)
 
@@ -248,7 +275,8 @@ def _single(
     statistic: Statistic,
     prominence: Prominence,
 ) -> Metric:
-    """Return a metric of which less is better, as it is shown: a headline has its budget.
+    """Return a metric of which less is better, as it is shown: a headline has its
+    budget.
 
     Made in one piece: an uncertainty budget asks for thousands.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated boards, and their images: built on demand, or a plain word on what is missing."""
+"""The emulated boards, and their images: built on demand, or a plain word on what is
+missing."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _PACKAGES = {
 
 
 def image(port: str, workload: str) -> Path:
-    """Return the image of a workload for a port; skip the test where a tool is not installed."""
+    """Return the image of a workload for a port; skip the test where a tool is not
+    installed."""
     for tool, package in _PACKAGES.items():
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is missing (Debian: apt-get install {package})")

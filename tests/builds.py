@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware, built in its own folder by one process at a time: tests run side by side, and two
-`make` would mix their files. What one run of the tests has built, the next one finds.
+"""The firmware, built in its own folder by one process at a time: tests run side by
+side, and two `make` would mix their files. What one run of the tests has built, the
+next one finds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ BUILD = FIRMWARE / "build"
 
 
 def make(*words: str | Path) -> str:
-    """Run make with targets and settings in the firmware's folder; return what it says."""
+    """Run make with targets and settings in the firmware's folder; return what it
+    says."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
@@ -41,8 +43,8 @@ def built(target: str) -> Path:
 
 @cache
 def built_with(target: str, *settings: str, folder: str = ".") -> Path:
-    """Make a target of a folder with settings, of which the names of its files tell nothing;
-    returns the folder of these builds alone.
+    """Make a target of a folder with settings, of which the names of its files tell
+    nothing; returns the folder of these builds alone.
     """
     build = BUILD / re.sub(r"\W+", "-", " ".join(settings))
     make("-C", folder, f"BUILD={build}", *settings, target)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig check` of a session that the test itself has recorded: its traces are read in this process.
+"""`rig check` of a session that the test itself has recorded: its traces are read in
+this process.
 
-The command reads traces in a process of its own, as a stranger's may crash their reader: what that
-takes to start is most of a check. tests/rig/check and tests/rig/cli do it as the command does.
+The command reads traces in a process of its own, as a stranger's may crash their
+reader: what that takes to start is most of a check. tests/rig/check and tests/rig/cli
+do it as the command does.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ def check(session: Path, **_: object) -> command.Check:
 
 
 def fingerprints(traces: Sequence[Path]) -> Mapping[Path, Fingerprint]:
-    """Return the fingerprint of each trace, and the fault of one that cannot be read."""
+    """Return the fingerprint of each trace, and the fault of one that cannot be
+    read."""
     return {trace: _fingerprint(trace) for trace in traces}
 
 

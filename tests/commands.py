@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in a process of their own which has the rig's modules already: to import them is most of
-what a short command takes.
+"""Programs in a process of their own which has the rig's modules already: to import
+them is most of what a short command takes.
 
-The process is forked from one that imported them and did nothing else. tests/rig/cli/test_main.py
-also starts `python -m rig` itself, as a shell does.
+The process is forked from one that imported them and did nothing else.
+tests/rig/cli/test_main.py also starts `python -m rig` itself, as a shell does.
 """
 
 from __future__ import annotations
@@ -24,14 +24,27 @@ import pytest
 
 #: Modules of the commands, and what they import when they use it.
 _IMPORTED = (
-    *("rig.cli.run", "rig.cli.check", "rig.cli.report", "rig.cli.measure", "rig.cli.list"),
-    *("rig.check.check", "rig.report.report", "scipy.special", "matplotlib.backends.backend_svg"),
+    *(
+        "rig.cli.run",
+        "rig.cli.check",
+        "rig.cli.report",
+        "rig.cli.measure",
+        "rig.cli.list",
+    ),
+    *(
+        "rig.check.check",
+        "rig.report.report",
+        "scipy.special",
+        "matplotlib.backends.backend_svg",
+    ),
     *("pytest", "pandas"),
 )
 _LIMIT_S = 240.0
 
 
-def rig(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def rig(
+    *words: str | Path, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; return its exit code and what it printed."""
     return Running(_rig, ["-m", "rig", *map(str, words)], cwd).ended()
 
@@ -57,7 +70,8 @@ def pytest_at(cwd: Path, *words: str | Path) -> subprocess.CompletedProcess[str]
 
 
 def pytest_in(pytester: pytest.Pytester, *words: str | Path) -> pytest.RunResult:
-    """Run pytest in the folder of a test; return what it did, as `runpytest_subprocess` does."""
+    """Run pytest in the folder of a test; return what it did, as `runpytest_subprocess`
+    does."""
     began_s = time.monotonic()
     done = pytest_at(pytester.path, f"--basetemp={pytester.path / 'basetemp'}", *words)
     outputs = (done.stdout.splitlines(), done.stderr.splitlines())
@@ -72,12 +86,18 @@ class Running:
     ) -> None:
         self._words = words
         self._scratch = tempfile.TemporaryDirectory()
-        self._outputs = [Path(self._scratch.name) / name for name in ("stdout", "stderr")]
+        self._outputs = [
+            Path(self._scratch.name) / name for name in ("stdout", "stderr")
+        ]
         for path in self._outputs:
             path.touch()
         self._program: subprocess.Popen[bytes] | None = None
-        if "COVERAGE_PROCESS_START" in os.environ:  # which counts where an interpreter begins
-            with self._outputs[0].open("ab") as stdout, self._outputs[1].open("ab") as stderr:
+        # which counts where an interpreter begins
+        if "COVERAGE_PROCESS_START" in os.environ:
+            with (
+                self._outputs[0].open("ab") as stdout,
+                self._outputs[1].open("ab") as stderr,
+            ):
                 self._program = subprocess.Popen(
                     [sys.executable, *words], cwd=cwd, stdout=stdout, stderr=stderr
                 )
@@ -123,7 +143,9 @@ class Running:
             if code is None:
                 self.signal(signal.SIGKILL)
                 raise subprocess.TimeoutExpired(self._words, limit_s)
-            stdout, stderr = (path.read_text(encoding="utf-8") for path in self._outputs)
+            stdout, stderr = (
+                path.read_text(encoding="utf-8") for path in self._outputs
+            )
         return subprocess.CompletedProcess(self._words, code, stdout, stderr)
 
 
@@ -144,7 +166,8 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # whoever tests behind nohup ignores the second
+    # whoever tests behind nohup ignores the second
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     main(words)
 
@@ -167,4 +190,6 @@ def _pytest(words: list[str]) -> None:
     sys.argv = words[1:]
     sys.path.insert(0, "")
     # Of the rig's modules, none has an assertion to be rewritten.
-    sys.exit(pytest.main(["-W", "ignore::pytest.PytestAssertRewriteWarning", *words[2:]]))
+    sys.exit(
+        pytest.main(["-W", "ignore::pytest.PytestAssertRewriteWarning", *words[2:]])
+    )

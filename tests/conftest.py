@@ -29,11 +29,12 @@ pytest_plugins = ["pytester"]
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it: processes of
-    the tests would inherit that.
+    """Hear Ctrl-C also where a shell started the tests in the background, deaf to it:
+    processes of the tests would inherit that.
 
-    And let no property fail because the computer is busy: Hypothesis gives an example 200 ms
-    otherwise. What is collected stays to the end, so that garbage is not sought there.
+    And let no property fail because the computer is busy: Hypothesis gives an example
+    200 ms otherwise. What is collected stays to the end, so that garbage is not sought
+    there.
     """
     gc.disable()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -45,8 +46,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage in what the tests make only, and less often than by default: among the
-    modules and thousands of tests, that takes one second in fifteen.
+    """Look for garbage in what the tests make only, and less often than by default:
+    among the modules and thousands of tests, that takes one second in fifteen.
     """
     gc.freeze()
     gc.enable()
@@ -54,23 +55,34 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the long tests in each process, and leave out in `make test` what only repeats."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Begin with the long tests in each process, and leave out in `make test` what only
+    repeats."""
     if is_short():
-        repeated = [item for item in items if item.get_closest_marker("repeats") is not None]
+        repeated = [
+            item for item in items if item.get_closest_marker("repeats") is not None
+        ]
         config.hook.pytest_deselected(items=repeated)
-        items[:] = [item for item in items if item.get_closest_marker("repeats") is None]
+        items[:] = [
+            item for item in items if item.get_closest_marker("repeats") is None
+        ]
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
     items[:] = long_ones_first(items, processes)
 
 
 @pytest.fixture
-def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Run pytest in a home of its own, with the generated data of the user's, and without those
-    plugins of this environment that take long to import.
+def pytester(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """Run pytest in a home of its own, with the generated data of the user's, and
+    without those plugins of this environment that take long to import.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", USERS_CACHE)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest-qt -p no:xdist")
+    monkeypatch.setenv(
+        "PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest-qt -p no:xdist"
+    )
     return pytester
 
 
@@ -84,8 +96,8 @@ def _levels_of_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 @pytest.fixture(scope="session", autouse=True)
 def _disk_is_not_waited_for() -> Iterator[None]:
-    """Let no test wait until its files have reached the disk: a session asks for that at each step.
-    tests/rig/store/test_power_cut.py looks at when it does.
+    """Let no test wait until its files have reached the disk: a session asks for that
+    at each step. tests/rig/store/test_power_cut.py looks at when it does.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
@@ -94,11 +106,13 @@ def _disk_is_not_waited_for() -> Iterator[None]:
 
 @pytest.fixture
 def run_virtual(tmp_path: Path) -> Callable[..., SessionResult]:
-    """Run the virtual bench with the null task and some overrides; sessions lie in tmp_path."""
+    """Run the virtual bench with the null task and some overrides; sessions lie in
+    tmp_path."""
 
     def run(*overrides: str, trials: int = 1) -> SessionResult:
         with open_bench(
-            VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", *overrides]
+            VIRTUAL_NULL,
+            ["task.null.samples=6", "scenario.single_stream.idle_s=0.1", *overrides],
         ) as bench:
             return bench.run(trials, tmp_path)
 
@@ -116,9 +130,9 @@ def drifting_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read_networks_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read NIR files, which the test itself has written, in this process.
 
-    The rig starts a process for each, as a damaged file may crash HDF5: what that takes to start is
-    nearly all of reading one. tests/rig/network/test_nir_file.py reads them as the rig does, and so
-    is read here what is no such file.
+    The rig starts a process for each, as a damaged file may crash HDF5: what that takes
+    to start is nearly all of reading one. tests/rig/network/test_nir_file.py reads them
+    as the rig does, and so is read here what is no such file.
     """
     from rig.network import hdf5_tree, nir_file
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be called, and how: a stand-in compared with the library that it stands for.
 
-A stand-in that accepts a call which the library refuses proves nothing of the program that makes
-the call. `described` looks at objects by introspection alone, and `looser` says what a stand-in
-accepts that the library does not. The library may be in another interpreter: `described_by` has
-that one run this file. It needs the standard library only.
+A stand-in that accepts a call which the library refuses proves nothing of the program
+that makes the call. `described` looks at objects by introspection alone, and `looser`
+says what a stand-in accepts that the library does not. The library may be in another
+interpreter: `described_by` has that one run this file. It needs the standard library
+only.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ _LIMIT_S = 180.0
 
 
 def described(thing: Any) -> dict[str, Any]:
-    """Return the parameters of an object that can be called (name, kind, whether there is a
-    default), None where it cannot be or does not tell, and the names of its public attributes.
+    """Return the parameters of an object that can be called (name, kind, whether there
+    is a default), None where it cannot be or does not tell, and the names of its public
+    attributes.
     """
     parameters = None
     with contextlib.suppress(TypeError, ValueError):
@@ -51,7 +53,8 @@ def _stated(thing: Any) -> list[inspect.Parameter]:
 
 
 def found(expressions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what objects are described as: each a module, and an expression in its names."""
+    """Return what objects are described as: each a module, and an expression in its
+    names."""
     told = {}
     for name, (module, expression) in expressions.items():
         try:
@@ -65,7 +68,8 @@ def found(expressions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def described_by(
     interpreter: str | Path, expressions: Mapping[str, Sequence[str]], home: Path
 ) -> dict[str, Any]:
-    """Return the same, of the libraries of another interpreter, which gets a home folder."""
+    """Return the same, of the libraries of another interpreter, which gets a home
+    folder."""
     done = subprocess.run(
         [interpreter, "-W", "ignore", __file__, json.dumps(expressions)],
         cwd=home,
@@ -81,9 +85,11 @@ def described_by(
     return told
 
 
-def looser(stand_in: Any, library: Mapping[str, Any], named: Sequence[str] = ()) -> list[str]:
-    """Return in sentences what a stand-in accepts that the library refuses. `named`: names that the
-    library takes as keywords beside those of its signature.
+def looser(
+    stand_in: Any, library: Mapping[str, Any], named: Sequence[str] = ()
+) -> list[str]:
+    """Return in sentences what a stand-in accepts that the library refuses. `named`:
+    names that the library takes as keywords beside those of its signature.
     """
     if "missing" in library:
         return [f"it is not there: {library['missing']}"]
@@ -95,8 +101,11 @@ def looser(stand_in: Any, library: Mapping[str, Any], named: Sequence[str] = ())
     return list(_looser(_split(own), _split(library["parameters"]), named))
 
 
-def lacking(stand_in: Any, library: Mapping[str, Any], used: Sequence[str]) -> list[str]:
-    """Return which of the attributes that a program uses the stand-in or the library lacks."""
+def lacking(
+    stand_in: Any, library: Mapping[str, Any], used: Sequence[str]
+) -> list[str]:
+    """Return which of the attributes that a program uses the stand-in or the library
+    lacks."""
     sides = {"the stand-in": described(stand_in), "the library": library}
     return [
         f"{side} has no {name}"
@@ -143,10 +152,12 @@ def _looser(own: dict[str, Any], library: dict[str, Any], named: Sequence[str]) 
 
 
 def _has_place(name: str, own: dict[str, Any], library: dict[str, Any]) -> bool:
-    """Return whether an argument that the library requires is one without a name in the stand-in,
-    which requires it too.
+    """Return whether an argument that the library requires is one without a name in the
+    stand-in, which requires it too.
     """
-    place = library["positions"].index(name) if name in library["positions"] else len(own)
+    place = (
+        library["positions"].index(name) if name in library["positions"] else len(own)
+    )
     return bool(set(own["only_positions"][place : place + 1]) & set(own["required"]))
 
 

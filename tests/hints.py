@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every text of the source that an error, a finding or a row of a scan gives as what to try,
-rendered: what only a run knows stands in it as X.
+"""Every text of the source that an error, a finding or a row of a scan gives as what to
+try, rendered: what only a run knows stands in it as X.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def module(path: Path) -> Module:
 
 def _assign(found: Module, target: ast.expr, value: ast.expr) -> None:
     match target, value:
-        case (ast.Tuple(elts=targets), ast.Tuple(elts=values)) if len(targets) == len(values):
+        case (ast.Tuple(elts=targets), ast.Tuple(elts=values)) if len(targets) == len(
+            values
+        ):
             for each, one in zip(targets, values, strict=True):
                 _assign(found, each, one)
         case (ast.Tuple(elts=targets), ast.IfExp(body=body, orelse=other)):
@@ -86,20 +88,23 @@ def _files() -> Iterator[Path]:
 
 @cache
 def _places() -> dict[str, int]:
-    """Return the place of such a parameter among those that are given without their names, by the
-    name of the function or class.
+    """Return the place of such a parameter among those that are given without their
+    names, by the name of the function or class.
     """
     found = {}
     for path in _files():
         for node in ast.walk(module(path).tree):
             match node:
                 case ast.FunctionDef(name=name, args=ast.arguments(args=arguments)):
-                    names = [one.arg for one in arguments if one.arg not in ("self", "cls")]
+                    names = [
+                        one.arg for one in arguments if one.arg not in ("self", "cls")
+                    ]
                 case ast.ClassDef(name=name, body=body):
                     names = [
                         one.target.id
                         for one in body
-                        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+                        if isinstance(one, ast.AnnAssign)
+                        and isinstance(one.target, ast.Name)
                     ]
                 case _:
                     continue
@@ -153,7 +158,9 @@ def _rendered(value: ast.expr, where: Module, depth: int) -> list[str]:
             return _rendered(body, where, depth) + _rendered(other, where, depth)
         case ast.BoolOp(values=values):
             return [text for one in values for text in _rendered(one, where, depth)]
-        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in where.imported:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if (
+            owner in where.imported
+        ):
             home = _home(".".join(where.imported[owner]))
             return [UNKNOWN] if home is None else _named(name, home, depth + 1)
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -161,7 +168,9 @@ def _rendered(value: ast.expr, where: Module, depth: int) -> list[str]:
         case ast.Subscript(value=inner):
             return _rendered(inner, where, depth)
         case ast.Dict(values=values) | ast.Tuple(elts=values) | ast.List(elts=values):
-            return [text for one in values if one for text in _rendered(one, where, depth)]
+            return [
+                text for one in values if one for text in _rendered(one, where, depth)
+            ]
         case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in _SAME:
             return _rendered(inner, where, depth)
         case ast.Call(func=ast.Name(id=name)):
@@ -176,7 +185,8 @@ def _joined(parts: Sequence[ast.expr], where: Module, depth: int) -> list[str]:
 
 
 def _named(name: str, where: Module, depth: int) -> list[str]:
-    """Return what is assigned to a name, here or in the file that it is imported from."""
+    """Return what is assigned to a name, here or in the file that it is imported
+    from."""
     if name in where.values:
         values = where.values[name]
         return [text for one in values for text in _rendered(one, where, depth + 1)]
@@ -191,7 +201,9 @@ def _returned(name: str, where: Module, depth: int) -> list[str]:
         home = _home(where.imported[name][0]) if name in where.imported else None
         return [UNKNOWN] if home is None else _returned(name, home, depth + 1)
     nodes = ast.walk(where.functions[name])
-    values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
+    values = [
+        node.value for node in nodes if isinstance(node, ast.Return) and node.value
+    ]
     return [text for one in values for text in _rendered(one, where, depth + 1)]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of tests: at the end of a run no processor shall wait for a long test on another."""
+"""The order of tests: at the end of a run no processor shall wait for a long test on
+another."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ import pytest
 
 
 def long_ones_first(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
-    """Return tests so that each process begins with some of the long ones, those of a file in one:
-    pytest-xdist deals them out in as many pieces (`--dist worksteal`).
+    """Return tests so that each process begins with some of the long ones, those of a
+    file in one: pytest-xdist deals them out in as many pieces (`--dist worksteal`).
     """
     files: dict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -23,6 +24,8 @@ def long_ones_first(items: Sequence[pytest.Item], processes: int) -> list[pytest
     ordered: list[pytest.Item] = []
     for number in range(processes):
         piece = (len(items) - len(ordered)) // (processes - number)
-        long = [item for file in list(files.values())[number::processes] for item in file]
+        long = [
+            item for file in list(files.values())[number::processes] for item in file
+        ]
         ordered += [*long, *islice(others, max(piece - len(long), 0))]
     return [*ordered, *others]

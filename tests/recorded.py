@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that several files of tests look at: recorded once in a run of the suite, by the first
-of its processes that asks.
+"""Sessions that several files of tests look at: recorded once in a run of the suite, by
+the first of its processes that asks.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 
-def recorded(factory: pytest.TempPathFactory, name: str, record: Callable[[Path], object]) -> Path:
-    """Return a folder into which `record` wrote one session; what is in it is not to be changed."""
+def recorded(
+    factory: pytest.TempPathFactory, name: str, record: Callable[[Path], object]
+) -> Path:
+    """Return a folder into which `record` wrote one session; what is in it is not to be
+    changed."""
     base = factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     with root.with_suffix(".lock").open("a+") as lock:

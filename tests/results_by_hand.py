@@ -50,7 +50,9 @@ RESULTS = Results(
     trials=(trial(1),),
     metrics={},
     absent={},
-    replication=VerdictResult(ok=False, rule="", rule_text="", reason="", trials=1, per_metric={}),
+    replication=VerdictResult(
+        ok=False, rule="", rule_text="", reason="", trials=1, per_metric={}
+    ),
     resolution=(),
     problems=(),
     provenance=PROVENANCE,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printed screens beside the tests, so that a person sees each change of one in the diff.
+"""Printed screens beside the tests, so that a person sees each change of one in the
+diff.
 
-`RIG_SCREENS=write` in the environment writes them again; look at them before you commit.
+`RIG_SCREENS=write` in the environment writes them again; look at them before you
+commit.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ WIDTHS = (80, 100, 140)
 
 
 def screen(show: Callable[[Terminal], None], width: int, *, piped: bool = False) -> str:
-    """Return what is printed in a terminal of a width, or for a program that reads it, without
-    colours or trailing blanks.
+    """Return what is printed in a terminal of a width, or for a program that reads it,
+    without colours or trailing blanks.
     """
     out = io.StringIO()
     show(Terminal(file=out, width=width, force_terminal=not piped, color_system=None))
@@ -35,17 +37,17 @@ def screen(show: Callable[[Terminal], None], width: int, *, piped: bool = False)
 
 
 def every(show: Callable[[int, bool], str]) -> str:
-    """Return a screen in each width, and as a program gets it, under headings; `show` is called
-    with the width, and whether it is a program's.
+    """Return a screen in each width, and as a program gets it, under headings; `show`
+    is called with the width, and whether it is a program's.
     """
     found = [f"===== {width} columns\n{show(width, False)}" for width in WIDTHS]
     return "\n".join([*found, f"===== piped\n{show(WIDTHS[0], True)}"])
 
 
 def of_command(width: int, piped: bool, *words: str) -> str:
-    """Return what `rig` prints in a terminal of a width, and its exit code, without what hangs on
-    this computer: a session's hashes, which commit to it, and times of a run are
-    zeros.
+    """Return what `rig` prints in a terminal of a width, and its exit code, without
+    what hangs on this computer: a session's hashes, which commit to it, and times of a
+    run are zeros.
     """
     out = io.StringIO()
     environment = {
@@ -56,7 +58,9 @@ def of_command(width: int, piped: bool, *words: str) -> str:
     }
     # By the module of the program click tells what it is called.
     program = ModuleType("__main__")
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     with (
         mock.patch.dict(os.environ, environment),
         mock.patch.object(sys, "argv", ["rig", *words]),
@@ -81,7 +85,8 @@ def of_command(width: int, piped: bool, *words: str) -> str:
 
 
 def wider(screens: str) -> list[str]:
-    """Return the lines of a stored screen that are wider than the terminal of their heading."""
+    """Return the lines of a stored screen that are wider than the terminal of their
+    heading."""
     found = []
     width = 0
     for line in screens.splitlines():
@@ -98,4 +103,6 @@ def compare(path: Path, found: str) -> None:
     if os.environ.get("RIG_SCREENS") == "write":
         path.write_text(found, encoding="utf-8")
     assert path.exists(), f"{path.name} is new: RIG_SCREENS=write"
-    assert found == path.read_text(encoding="utf-8"), "look at it, then RIG_SCREENS=write"
+    assert found == path.read_text(encoding="utf-8"), (
+        "look at it, then RIG_SCREENS=write"
+    )

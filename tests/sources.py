@@ -11,7 +11,8 @@ from pathlib import Path
 def parsed(path: Path) -> ast.Module:
     """Return the tree of a Python file.
 
-    Its nodes are no garbage: looking for some among so many new objects takes as long as parsing.
+    Its nodes are no garbage: looking for some among so many new objects takes as long
+    as parsing.
     """
     looks = gc.isenabled()
     gc.disable()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks whose aim is not met say so by their exit code; the peer that they compare with does
-the peer's work.
+"""Benchmarks whose aim is not met say so by their exit code; the peer that they compare
+with does the peer's work.
 """
 
 from __future__ import annotations
@@ -41,18 +41,22 @@ def test_every_benchmark_that_is_run_ends_with_an_exit_code() -> None:
     for path in sorted(FOLDER.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         mains = [
-            node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == "main"
         ]
         guards = [
             node
             for node in tree.body
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+            if isinstance(node, ast.If)
+            and ast.unparse(node.test) == "__name__ == '__main__'"
         ]
         assert len(guards) >= len(mains), f"{path.name} has a main that nothing calls"
         for guard in guards:
             assert ast.unparse(guard.body[-1]).startswith("sys.exit("), path.name
         assert all(
-            node.returns is not None and ast.unparse(node.returns) == "int" for node in mains
+            node.returns is not None and ast.unparse(node.returns) == "int"
+            for node in mains
         ), path.name
         run += [path.name] * bool(guards)
     assert {
@@ -78,9 +82,15 @@ def test_no_benchmark_hides_a_package_when_it_is_run() -> None:
     ids=str,
 )
 def test_an_aim_of_ingest_that_is_not_met_is_an_exit_code(
-    ingest: ModuleType, capsys: pytest.CaptureFixture[str], aims: list[bool | None], code: int
+    ingest: ModuleType,
+    capsys: pytest.CaptureFixture[str],
+    aims: list[bool | None],
+    code: int,
 ) -> None:
-    assert ingest.concluded([(f"aim {number}", met) for number, met in enumerate(aims)]) == code
+    assert (
+        ingest.concluded([(f"aim {number}", met) for number, met in enumerate(aims)])
+        == code
+    )
     assert capsys.readouterr().out.count("NOT met") == aims.count(False)
 
 
@@ -88,7 +98,11 @@ def test_an_aim_of_ingest_that_is_not_met_is_an_exit_code(
     ("share", "text_s", "code"), [(0.97, 99.0, 0), (0.94, 99.0, 1), (0.97, 0.01, 1)]
 )
 def test_a_link_below_its_aim_or_behind_the_others_is_an_exit_code(
-    link: ModuleType, capsys: pytest.CaptureFixture[str], share: float, text_s: float, code: int
+    link: ModuleType,
+    capsys: pytest.CaptureFixture[str],
+    share: float,
+    text_s: float,
+    code: int,
 ) -> None:
     took_s = len(link.SAMPLE) * 10 / 115_200 / share
     rows = [(115_200, link.Loads([took_s]), link.Loads([text_s]), link.Loads([99.0]))]
@@ -101,20 +115,24 @@ def test_the_peer_puts_a_sum_a_millisecond_and_one_at_each_rising_edge(
     peer: ModuleType, rises: int
 ) -> None:
     random = np.random.default_rng(1)
-    current, voltage = (random.uniform(0.5, 1.5, 100_000).astype(np.float32) for _ in range(2))
+    current, voltage = (
+        random.uniform(0.5, 1.5, 100_000).astype(np.float32) for _ in range(2)
+    )
     levels = np.ones(100_000, np.uint8)
     for number in range(rises):
         levels[10_500 * number + 1000 : 10_500 * number + 1300] = (
             0  # rises within a millisecond, and not at its end
         )
     energy_j, events, sums = peer.joulescope(current, voltage, levels, 1e6)
-    # Each edge ends a sum early, and the next one begins there; what is left at the end is not put.
+    # Each edge ends a sum early, and the next one begins there; what is left at the end
+    # is not put.
     ends = [0, *(10_500 * number + 1301 for number in range(rises))]
     left = 100_000 - ends[-1]
     assert events == rises
     assert (
         sums
-        == sum(math.ceil((stop - start) / 1000) for start, stop in pairwise(ends)) + left // 1000
+        == sum(math.ceil((stop - start) / 1000) for start, stop in pairwise(ends))
+        + left // 1000
     )
     put = ends[-1] + left // 1000 * 1000
     assert energy_j == pytest.approx(
@@ -135,5 +153,9 @@ def test_the_peer_reads_what_an_lpm01a_writes(peer: ModuleType) -> None:
     assert events == 1
 
 
-def test_the_revision_of_the_peer_is_the_one_that_the_documentation_names(peer: ModuleType) -> None:
-    assert peer.REVISION in (ROOT / "docs" / "COMPATIBILITY.md").read_text(encoding="utf-8")
+def test_the_revision_of_the_peer_is_the_one_that_the_documentation_names(
+    peer: ModuleType,
+) -> None:
+    assert peer.REVISION in (ROOT / "docs" / "COMPATIBILITY.md").read_text(
+        encoding="utf-8"
+    )

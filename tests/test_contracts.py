@@ -36,9 +36,17 @@ class WithReset:
 @pytest.mark.parametrize(
     ("stand_in", "library", "said"),
     [
-        (WithReset().start, Library().start, ["it takes reset as argument 1 without a name"]),
+        (
+            WithReset().start,
+            Library().start,
+            ["it takes reset as argument 1 without a name"],
+        ),
         (lambda **more: None, Library().start, ["it takes any names"]),
-        (lambda steps, seed: None, Library().run, ["it takes seed as argument 2 without a name"]),
+        (
+            lambda steps, seed: None,
+            Library().run,
+            ["it takes seed as argument 2 without a name"],
+        ),
         (lambda count, *, seed: None, Library().run, ["its argument 1 is count"]),
         (lambda steps, *, seed=1: None, Library().run, ["it does without seed"]),
         (lambda steps: None, Library().run, ["it does without seed"]),
@@ -76,5 +84,7 @@ def test_a_library_of_another_interpreter_is_described_without_an_import_here(
     told = described_by(sys.executable, wanted, tmp_path)
     assert looser(lambda obj, *, indent=None: None, told["dumps"]) == []
     assert looser(lambda obj, indent: None, told["dumps"]) != []
-    assert lacking(Library(), told["decoder"], ("decode",)) == ["the stand-in has no decode"]
+    assert lacking(Library(), told["decoder"], ("decode",)) == [
+        "the stand-in has no decode"
+    ]
     assert looser(print, told["nothing"])[0].startswith("it is not there: NameError")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other people's folders are opened in rig/foreign_files.py; what is opened elsewhere is
-listed here, with the reason why the file is the user's own or the rig's own.
+"""Files of other people's folders are opened in rig/foreign_files.py; what is opened
+elsewhere is listed here, with the reason why the file is the user's own or the rig's
+own.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ OWN_CACHE = "the rig's own cache or settings of this user"
 SHIPPED = "shipped with the rig, or a project that the rig made"
 SYSTEM = "a file or a device of the operating system"
 NAMED = "a file that the user names: a data set, a bench's model, a program"
-LOOKED_AT = "a trace that the user names, which rig/importers/markers.py looked at before"
+LOOKED_AT = (
+    "a trace that the user names, which rig/importers/markers.py looked at before"
+)
 JOB = "a job that the rig wrote for its worker"
 MEMORY = "no file: bytes in memory, standard input, or an instrument's answer"
 WIDGET = "no file: a dialog or a trace view"
 CHECKED = "rig/foreign_files.py looked at it: a library of C opens it by its name"
-#: Where else something is opened: how often, and why it is no file of another person's folder.
+#: Where else something is opened: how often, and why it is no file of another person's
+#: folder.
 ELSEWHERE = {
     "drivers/host_counters/nvml_state.py": (2, SYSTEM),
     "drivers/host_counters/rapl.py": (2, SYSTEM),
@@ -105,26 +109,45 @@ ELSEWHERE = {
     "sut_backends/xylo/runner.py": (1, JOB),
 }
 METHODS = {"read_text", "read_bytes"}
-#: Functions of modules that open a file by its name, by the last two words of how they are called.
+#: Functions of modules that open a file by its name, by the last two words of how they
+#: are called.
 FUNCTIONS = {
     *("open", "io.open", "os.open", "json.load", "tomllib.load", "pickle.load"),
     *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.copytree"),
-    *("zipfile.ZipFile", "ZipFile", "tarfile.open", "gzip.open", "wave.open", "sqlite3.connect"),
+    *(
+        "zipfile.ZipFile",
+        "ZipFile",
+        "tarfile.open",
+        "gzip.open",
+        "wave.open",
+        "sqlite3.connect",
+    ),
     *("np.load", "np.fromfile", "np.memmap", "np.genfromtxt", "np.loadtxt"),
     *("pd.read_csv", "pandas.read_csv", "pandas.read_parquet", "pandas.read_hdf"),
-    *("h5py.File", "nir.read", "pyjls.Reader", "pyjls.copy", "soundfile.read", "torch.load"),
+    *(
+        "h5py.File",
+        "nir.read",
+        "pyjls.Reader",
+        "pyjls.copy",
+        "soundfile.read",
+        "torch.load",
+    ),
 }
 CSV_WRITERS = {"csv.writer", "csv.DictWriter", "writer", "DictWriter"}
 THE_ONE_WRITER = "rig/table_file.py"
-#: Where else a table is written, and why no spreadsheet takes a cell of it for a formula.
+#: Where else a table is written, and why no spreadsheet takes a cell of it for a
+#: formula.
 TABLES = {
-    "rig/importers/profilers/otii.py": (1, "a copy in a folder of ours, numbers, read at once"),
+    "rig/importers/profilers/otii.py": (
+        1,
+        "a copy in a folder of ours, numbers, read at once",
+    ),
 }
 
 
 def is_opening(call: ast.Call) -> bool:
-    """Return whether a call opens a file; `Kind.open(...)` of a class of ours does not, and
-    neither does `kind.open(settings, context)`.
+    """Return whether a call opens a file; `Kind.open(...)` of a class of ours does not,
+    and neither does `kind.open(settings, context)`.
     """
     name = ast.unparse(call.func)
     if name in FUNCTIONS:
@@ -150,7 +173,10 @@ def calls(top: str) -> Iterator[tuple[str, ast.Call]]:
 
 def test_a_file_is_opened_in_the_one_module_or_is_listed_with_the_reason() -> None:
     found = Counter(
-        name for top in TOPS for name, call in calls(top) if name != THE_ONE and is_opening(call)
+        name
+        for top in TOPS
+        for name, call in calls(top)
+        if name != THE_ONE and is_opening(call)
     )
     assert found == {name: count for name, (count, _) in ELSEWHERE.items()}, (
         "foreign_files.opened, or a line here that says whose file it is"

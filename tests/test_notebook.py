@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example notebook runs on a session of the virtual bench, and is kept without outputs."""
+"""The example notebook runs on a session of the virtual bench, and is kept without
+outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def notebook() -> Any:
     return nbformat.read(PATH, as_version=4)
 
 
-def test_it_is_kept_without_outputs_and_without_traces_of_a_machine(notebook: Any) -> None:
+def test_it_is_kept_without_outputs_and_without_traces_of_a_machine(
+    notebook: Any,
+) -> None:
     assert all(
         not cell.outputs and cell.execution_count is None
         for cell in notebook.cells
@@ -34,9 +37,13 @@ def test_it_is_kept_without_outputs_and_without_traces_of_a_machine(notebook: An
 def test_it_runs(notebook: Any, tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
-    with rig.open_bench(ROOT / "benches" / "virtual-asc.toml", {"task.asc.samples": 8}) as bench:
+    with rig.open_bench(
+        ROOT / "benches" / "virtual-asc.toml", {"task.asc.samples": 8}
+    ) as bench:
         bench.run(root=tmp_path / "sessions")
-    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}})
+    client = NotebookClient(
+        notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}}
+    )
     client.execute()
     shown = [
         output.get("text", "") or output.get("data", {}).get("text/plain", "")

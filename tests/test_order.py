@@ -24,7 +24,8 @@ LONG = [item(f"z{number // 2}", True) for number in range(6)]
 
 
 @pytest.mark.parametrize(
-    ("processes", "files_begun"), [(1, [3]), (2, [2, 1]), (3, [1, 1, 1]), (4, [1, 1, 1, 0])]
+    ("processes", "files_begun"),
+    [(1, [3]), (2, [2, 1]), (3, [1, 1, 1]), (4, [1, 1, 1, 0])],
 )
 def test_each_process_begins_with_the_long_tests_of_some_files(
     processes: int, files_begun: list[int]

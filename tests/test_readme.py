@@ -26,7 +26,8 @@ def test_the_python_program_runs_as_printed(tmp_path: Path) -> None:
     done = program(blocks("python")[0], tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(
-        r"energy_infer = [\d.]+ ± [\d.]+ mJ.* PASS for \d+ energies, .*not tested \(", done.stdout
+        r"energy_infer = [\d.]+ ± [\d.]+ mJ.* PASS for \d+ energies, .*not tested \(",
+        done.stdout,
     )
 
 
@@ -37,12 +38,17 @@ def test_the_test_of_the_readme_passes(pytester: pytest.Pytester) -> None:
 
 def test_the_readme_has_every_command_and_no_other() -> None:
     listed = subprocess.run(
-        [sys.executable, "-m", "rig", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "rig", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     named = set(re.findall(r"^\| .*?`rig (\w+)", README, re.MULTILINE))
     # A cell may name two: `rig gui`, `rig view`.
     named |= set(re.findall(r"^\| `[^|]*`, `rig (\w+)", README, re.MULTILINE))
-    assert named == set(re.findall(r"^  (\w+)  ", listed.partition("Commands:\n")[2], re.MULTILINE))
+    assert named == set(
+        re.findall(r"^  (\w+)  ", listed.partition("Commands:\n")[2], re.MULTILINE)
+    )
 
 
 def test_the_window_is_shown_near_the_top_and_labelled() -> None:
@@ -56,7 +62,12 @@ def test_ci_runs_the_shell_commands_of_the_readme() -> None:
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     # The same tests, with their coverage counted.
     ci = ci.replace("make coverage", "make test")
-    lines = [line for block in blocks("sh") for line in block.splitlines() if "FOLDER" not in line]
+    lines = [
+        line
+        for block in blocks("sh")
+        for line in block.splitlines()
+        if "FOLDER" not in line
+    ]
     assert lines
     for line in lines:
         assert line in ci, line

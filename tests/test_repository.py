@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files for people: types for users of the packages, hooks, citation, width of the pages."""
+"""The files for people: types for users of the packages, hooks, citation, width of the
+pages."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGES = [
-    name.removesuffix("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    name.removesuffix("*")
+    for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
 ]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
@@ -29,7 +31,9 @@ def test_the_types_of_every_package_reach_its_users(package: str) -> None:
 def test_every_hook_before_a_commit_is_a_step_of_make_check() -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
     steps = (ROOT / "Makefile").read_text(encoding="utf-8")
-    entries = re.findall(r"entry: \.venv/bin/(.+?)(?: --force-exclude)?$", hooks, re.MULTILINE)
+    entries = re.findall(
+        r"entry: \.venv/bin/(.+?)(?: --force-exclude)?$", hooks, re.MULTILINE
+    )
     assert len(entries) == hooks.count("- id:") == 4
     for entry in entries:
         assert f"$(BIN)/{entry}" in steps, entry
@@ -44,7 +48,9 @@ def test_the_citation_names_the_version_and_licence_of_the_package() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_lines_of_pages_are_at_most_100_columns_wide_except_rows_of_tables(page: Path) -> None:
+def test_lines_of_pages_are_at_most_100_columns_wide_except_rows_of_tables(
+    page: Path,
+) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()
     wide = [
         number
@@ -56,7 +62,9 @@ def test_lines_of_pages_are_at_most_100_columns_wide_except_rows_of_tables(page:
 
 def test_every_link_between_pages_leads_to_a_file() -> None:
     for page in PAGES:
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        for link in re.findall(
+            r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")
+        ):
             assert (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"
 
 
@@ -67,24 +75,31 @@ def test_every_page_is_named_in_the_readme() -> None:
 
 
 def pinned(name: str) -> dict[str, str]:
-    """Return the packages of a file of versions, by their names as registries write them."""
-    rows = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
+    """Return the packages of a file of versions, by their names as registries write
+    them."""
+    rows = re.findall(
+        r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text("utf-8"), re.MULTILINE
+    )
     return {canonicalize_name(package): version for package, version in rows}
 
 
-def test_the_lock_has_the_versions_of_the_constraints_and_a_hash_of_each_package() -> None:
+def test_the_lock_has_the_versions_of_the_constraints_and_a_hash_of_each_package():
     lock = (ROOT / "constraints.lock").read_text(encoding="utf-8")
     assert "//" not in lock, "no address of a registry"
     known = pinned("constraints.txt")
     locked = pinned("constraints.lock")
-    assert {name: version for name, version in locked.items() if known.get(name) != version} == {}
+    assert {
+        name: version for name, version in locked.items() if known.get(name) != version
+    } == {}
     packages = re.split(r"^(?=\S)", lock, flags=re.MULTILINE)[1:]
     assert len(packages) == len(locked)
     assert all("--hash=sha256:" in package for package in packages)
 
 
 def test_the_lock_has_every_package_that_the_tests_need() -> None:
-    extras = re.search(r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    extras = re.search(
+        r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
     assert extras is not None
     wanted = [*PROJECT["project"]["dependencies"]]
     for extra in extras[1].split():

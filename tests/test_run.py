@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes only the second time fails `make test`, unless it is listed with a reason."""
+"""What passes only the second time fails `make test`, unless it is listed with a
+reason."""
 
 from __future__ import annotations
 
@@ -40,21 +41,31 @@ def run(
     (folder / FLAKY).write_text(listed)
     command = [sys.executable, str(ROOT / "tests" / "run.py"), jobs, *words]
     environment = uncounted() | {"PYTHONDONTWRITEBYTECODE": "1"}
-    # Of the plugins of this environment only the one that runs tests side by side: others take
-    # longer to import than such a run.
-    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    # Of the plugins of this environment only the one that runs tests side by side:
+    # others take longer to import than such a run.
+    environment |= {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_PLUGINS": "xdist.plugin",
+    }
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 @pytest.mark.parametrize("jobs", ["0", pytest.param("2", marks=pytest.mark.repeats)])
-def test_a_test_that_passes_only_the_second_time_fails_the_run(tmp_path: Path, jobs: str) -> None:
+def test_a_test_that_passes_only_the_second_time_fails_the_run(
+    tmp_path: Path, jobs: str
+) -> None:
     done = run(tmp_path, "", jobs)
     assert done.returncode == 1, done.stdout
     said = (
-        "make test: passed the second time only: tests/test_it.py::test_second[b]; not in "
-        "tests/flaky.txt, so this run fails"
+        "make test: passed the second time only: tests/test_it.py::test_second[b]; not"
+        " in tests/flaky.txt, so this run fails"
     )
     assert said in done.stdout
     assert "test_second[a]; " not in done.stdout
@@ -71,7 +82,8 @@ def test_one_that_is_listed_with_a_reason_does_not(tmp_path: Path, listed: str) 
     done = run(tmp_path, listed)
     assert done.returncode == 0, done.stdout
     assert (
-        "tests/test_it.py::test_second[b]; known: its line is simulated in real time" in done.stdout
+        "tests/test_it.py::test_second[b]; known: its line is simulated in real time"
+        in done.stdout
     )
 
 
@@ -89,7 +101,11 @@ def test_a_run_without_failures_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["tests/test_it.py::test_second", "tests/test_it.py::test_second  #  ", "test_second  # slow"],
+    [
+        "tests/test_it.py::test_second",
+        "tests/test_it.py::test_second  #  ",
+        "test_second  # slow",
+    ],
 )
 def test_a_line_without_a_reason_or_a_test_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="lacks a reason, or is no test"):
@@ -101,7 +117,9 @@ def test_every_test_on_the_list_is_there() -> None:
         path, _, test = name.partition("::")
         function = test.rpartition("::")[2].partition("[")[0]
         assert re.search(
-            rf"^ *def {function}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE
+            rf"^ *def {function}\(",
+            (ROOT / path).read_text(encoding="utf-8"),
+            re.MULTILINE,
         ), name
 
 
@@ -143,7 +161,9 @@ def test_that_is_known_to_fail():
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("0", marks=pytest.mark.repeats), "2"])
-def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: str) -> None:
+def test_what_was_skipped_is_told_in_one_line_at_the_end(
+    tmp_path: Path, jobs: str
+) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_whole.py").write_text(
         'import pytest\npytest.skip("no compiler", allow_module_level=True)\n'
@@ -158,7 +178,9 @@ def test_what_was_skipped_is_told_in_one_line_at_the_end(tmp_path: Path, jobs: s
     assert "no compiler (1)" in last and "no board is plugged in (1)" in last
     assert "no clock keeps its pace (1)" in last and "no numbers are wanted (1)" in last
     assert done.stdout.count("no compiler") == 1 and "SKIPPED" not in done.stdout
-    assert done.stdout.splitlines()[-2].startswith("make test: repetitions were short; make cov")
+    assert done.stdout.splitlines()[-2].startswith(
+        "make test: repetitions were short; make cov"
+    )
 
 
 COMPUTED = """
@@ -170,7 +192,9 @@ def test_a_sum():
 """
 
 
-def test_a_failure_among_those_that_only_compute_is_shown_and_fails_the_run(tmp_path: Path) -> None:
+def test_a_failure_among_those_that_only_compute_is_shown_and_fails_the_run(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    computes\n")
     done = run(tmp_path, "", "1", source=COMPUTED)
     assert done.returncode == 1 and "that was not to be" in done.stdout
@@ -225,10 +249,18 @@ def test_what_repeats_is_left_out_of_a_short_run_alone(
     monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     monkeypatch.setenv(VARIABLE, asked)
-    words = ("--collect-only", "-q", "-p", "no:cacheprovider", "tests/firmware/test_host.py")
+    words = (
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/firmware/test_host.py",
+    )
     done = pytest_at(ROOT, *words)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ("test_everything_compiles_without_a_warning" in done.stdout) == (asked == "full")
+    assert ("test_everything_compiles_without_a_warning" in done.stdout) == (
+        asked == "full"
+    )
 
 
 def test_make_test_runs_this() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree: tests lie in a folder named as what they test (tests/rig/trace has those of rig/trace),
-and what has a fixed form is read by attributes.
+"""The tree: tests lie in a folder named as what they test (tests/rig/trace has those of
+rig/trace), and what has a fixed form is read by attributes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def test_the_tests_of_a_folder_lie_in_a_folder_of_its_name(top: str) -> None:
 
 
 def test_every_folder_of_tests_is_one_of_these() -> None:
-    tops = {path.name for path in TESTS.iterdir() if path.is_dir() and folders_of_tests(path)}
+    tops = {
+        path.name
+        for path in TESTS.iterdir()
+        if path.is_dir() and folders_of_tests(path)
+    }
     assert tops <= {*MIRRORED, *OTHERS}
 
 
@@ -45,8 +49,9 @@ ARRAYS = "arrays in a file of arrays"
 NAMES = "metrics, effects or facts, under the names that their part gives them"
 GIVEN = "a mapping of another program's, or what a simulator makes of it"
 WIDGETS = "widgets under the names of a list"
-#: Where the product's code takes something out of a mapping by a name that is written there: how
-#: often at most, and of what. All files, messages and settings of a fixed form are dataclasses.
+#: Where the product's code takes something out of a mapping by a name that is written
+#: there: how often at most, and of what. All files, messages and settings of a fixed
+#: form are dataclasses.
 BY_NAME = {
     "drivers/joulescope/driver.py": (4, NAMES),
     "drivers/joulescope/sim/instrument.py": (3, GIVEN),
@@ -115,14 +120,16 @@ def taken_by_name(path: Path) -> Iterator[str]:
                     yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
-def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings() -> None:
+def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings():
     found = {
         str(path.relative_to(ROOT)): list(taken_by_name(path))
         for top in MIRRORED
         for path in sorted((ROOT / top).rglob("*.py"))
     }
     more = {
-        name: taken for name, taken in found.items() if len(taken) > BY_NAME.get(name, (0, ""))[0]
+        name: taken
+        for name, taken in found.items()
+        if len(taken) > BY_NAME.get(name, (0, ""))[0]
     }
     assert more == {}, "a dataclass, read in one place: rig/typed.py"
     assert sorted(BY_NAME) == sorted(name for name, taken in found.items() if taken)

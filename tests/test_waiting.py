@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No test sleeps for a fixed time without a reason: on a busy machine it is too short, on a quiet
-one too long.
+"""No test sleeps for a fixed time without a reason: on a busy machine it is too short,
+on a quiet one too long.
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ def test_every_fixed_sleep_says_why_it_is_no_wait_for_something() -> None:
         for path in sorted((ROOT / "tests").rglob("*.py"))
         for number in unexplained(path.read_text(encoding="utf-8"))
     ]
-    assert not found, "use tests/waiting.py (eventually), or say why in a comment behind it"
+    assert not found, (
+        "use tests/waiting.py (eventually), or say why in a comment behind it"
+    )
 
 
-@pytest.mark.parametrize("text", ["time.sleep(1)", "    time.sleep(1)  #", "time.sleep(x)  # hm"])
+@pytest.mark.parametrize(
+    "text", ["time.sleep(1)", "    time.sleep(1)  #", "time.sleep(x)  # hm"]
+)
 def test_a_sleep_without_a_reason_is_found(text: str) -> None:
     assert unexplained(f"first\n{text}\n") == [2]
     assert not unexplained("time.sleep(1)  # nothing may happen meanwhile\n")

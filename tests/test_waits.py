@@ -61,7 +61,9 @@ def hanging(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+def short(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[None]:
     """Set a limit, and require that the wait ends."""
     monkeypatch.setattr(request.param, SHORT_S)
     began_s = time.monotonic()
@@ -140,7 +142,10 @@ def test_a_process_of_our_own_that_does_not_end_when_it_is_released(
     monkeypatch.setattr("rig.host.kill_with_parent._LEAVE_S", SHORT_S)
     if what == "watchdog":
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        sleeps = "import time; print('ready', flush=True); time.sleep(600)  # until it is killed"
+        sleeps = (
+            "import time; print('ready', flush=True); time.sleep(600)  # until it is"
+            " killed"
+        )
         (tmp_path / "deaf_child.py").write_text(sleeps)
         with SupplyWatchdog() as watchdog:
             watchdog._child = PythonChild("deaf_child", (), "a deaf child")
@@ -172,7 +177,13 @@ def test_a_recovery_of_a_trace_that_does_not_end(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(hanging))
     with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="", about={}, sync_kind="none"
+        tmp_path,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="test",
+        serial="",
+        about={},
+        sync_kind="none",
     ) as writer:
         writer.analog(np.ones(HZ), np.ones(HZ))
     partial = (tmp_path / "trace.jls").rename(tmp_path / "partial.jls")
@@ -197,7 +208,9 @@ def test_a_trace_whose_reader_does_not_end(
 
 @limit("rig.check.signature._LIMIT_S")
 @pytest.mark.usefixtures("short")
-def test_a_signature_that_is_never_judged(hanging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signature_that_is_never_judged(
+    hanging: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(signature, "_PROGRAM", str(hanging))
     with pytest.raises(ConfigError, match="was not done after"):
         signature._run(["verify"], b"")
@@ -254,7 +267,10 @@ def test_an_n6705_that_never_logs(tmp_path: Path) -> None:
     )
     with closing(KeysightN6705.open(settings, BenchContext())) as monitor:
         monitor.power(True)
-        with pytest.raises(DeadlineError, match="first record"), monitor.record(tmp_path):
+        with (
+            pytest.raises(DeadlineError, match="first record"),
+            monitor.record(tmp_path),
+        ):
             pytest.fail("it recorded")
 
 
@@ -300,11 +316,15 @@ SETTINGS = (ROOT / "docs" / "SETTINGS.md").read_text(encoding="utf-8")
 def test_every_row_names_a_test_and_what_sets_its_limit(row: list[str]) -> None:
     _, at_most, set_by, test = row
     path, _, name = test.strip("`").partition("::")
-    assert re.search(rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(
+        rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE
+    )
     for named in re.findall(r"`([^`]+)`", set_by):
         module, _, constant = named.rpartition(".")
         if constant.startswith("_"):
-            source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+            source = (ROOT / f"{module.replace('.', '/')}.py").read_text(
+                encoding="utf-8"
+            )
             (value,) = re.findall(rf"^{constant} = ([\d.]+)\b", source, re.MULTILINE)
             assert f"{float(value):g} s" in at_most, named
         else:
@@ -313,8 +333,11 @@ def test_every_row_names_a_test_and_what_sets_its_limit(row: list[str]) -> None:
             assert f"`{key}`" in of, named
 
 
-#: What a call that `endless` looks for begins with: a file without one need not be parsed.
-CALLS = re.compile(r"\.(?:(?:wait|join|communicate|acquire)\(\)|(?:run|check_\w+|select)\()")
+#: What a call that `endless` looks for begins with: a file without one need not be
+#: parsed.
+CALLS = re.compile(
+    r"\.(?:(?:wait|join|communicate|acquire)\(\)|(?:run|check_\w+|select)\()"
+)
 
 
 def endless(path: Path) -> bool:

@@ -7,7 +7,7 @@ import os
 
 
 def uncounted() -> dict[str, str]:
-    """Return this environment without coverage: for a program that may write nothing, counts its
-    own branches, or runs other sources than this tree's.
+    """Return this environment without coverage: for a program that may write nothing,
+    counts its own branches, or runs other sources than this tree's.
     """
     return {name: value for name, value in os.environ.items() if "COVERAGE" not in name}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands for which permissions count, also where the tests run as root, who may read every file:
-the command then runs without the capabilities that let root.
+"""Commands for which permissions count, also where the tests run as root, who may read
+every file: the command then runs without the capabilities that let root.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ needed = pytest.mark.skipif(
 
 
 def given_away(folder: Path) -> None:
-    """Let a folder and all that lies in it belong to another account, which lets others read and
-    not write it; without being root, be its owner who may not write it either.
+    """Let a folder and all that lies in it belong to another account, which lets others
+    read and not write it; without being root, be its owner who may not write it either.
     """
     for path in (folder, *folder.rglob("*")):
         if _IS_ROOT:
             os.chown(path, STRANGER, STRANGER)
-        path.chmod(0o755 if path.is_dir() and _IS_ROOT else 0o555 if path.is_dir() else 0o444)
+        path.chmod(
+            0o755 if path.is_dir() and _IS_ROOT else 0o555 if path.is_dir() else 0o444
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for what happens in another thread or process: until it did, and not for a fixed time."""
+"""Waiting for what happens in another thread or process: until it did, and not for a
+fixed time."""
 
 from __future__ import annotations
 
@@ -22,12 +23,14 @@ def eventually(
     limit_s: float = 60.0,
     process: Process | None = None,
 ) -> T:
-    """Return what the condition gives once that is true; fail after a limit, or where the process
-    that should make it true has ended.
+    """Return what the condition gives once that is true; fail after a limit, or where
+    the process that should make it true has ended.
     """
     end_s = time.monotonic() + limit_s
     while not (found := condition()):
         assert time.monotonic() < end_s, f"not so within {limit_s} s"
-        assert process is None or process.poll() is None, "the process has ended before it was so"
+        assert process is None or process.poll() is None, (
+            "the process has ended before it was so"
+        )
         time.sleep(0.005)  # between two looks
     return found

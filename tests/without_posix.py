@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes this computer look like Windows to the rig's own modules, and to no library.
 
-`python -m tests.without_posix run BENCH ...` is `rig run BENCH ...` there, and
-`pytest -p tests.without_posix` runs tests there. Modules that only Linux and macOS have cannot be
-imported, and their functions and constants are missing in `os`, `signal` and `time`.
+`python -m tests.without_posix run BENCH ...` is `rig run BENCH ...` there, and `pytest
+-p tests.without_posix` runs tests there. Modules that only Linux and macOS have cannot
+be imported, and their functions and constants are missing in `os`, `signal` and `time`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import Any
 OURS = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 ABSENT = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 _OS = (
-    "O_CLOEXEC O_DIRECTORY O_NOCTTY O_NOFOLLOW O_NONBLOCK chown fchmod fchown fork geteuid getgid "
-    "getpgid getuid killpg mkfifo openpty pidfd_open posix_spawn pread pwrite register_at_fork "
-    "sched_getaffinity sched_setaffinity set_blocking setsid statvfs ttyname uname"
+    "O_CLOEXEC O_DIRECTORY O_NOCTTY O_NOFOLLOW O_NONBLOCK chown fchmod fchown fork"
+    " geteuid getgid getpgid getuid killpg mkfifo openpty pidfd_open posix_spawn pread"
+    " pwrite register_at_fork sched_getaffinity sched_setaffinity set_blocking setsid"
+    " statvfs ttyname uname"
 )
 _SIGNAL = (
     "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGQUIT SIGTSTP SIGUSR1 SIGUSR2 SIGXCPU "
@@ -33,7 +34,9 @@ _SIGNAL = (
 class _Changed(ModuleType):
     """A module with some of its names missing or other values in their place."""
 
-    def __init__(self, real: ModuleType, hidden: str, instead: Mapping[str, Any]) -> None:
+    def __init__(
+        self, real: ModuleType, hidden: str, instead: Mapping[str, Any]
+    ) -> None:
         super().__init__(real.__name__)
         self.__dict__.update(instead)
         self._real = real
@@ -41,7 +44,9 @@ class _Changed(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name in self._hidden:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r} on Windows")
+            raise AttributeError(
+                f"module {self.__name__!r} has no attribute {name!r} on Windows"
+            )
         return getattr(self._real, name)
 
 

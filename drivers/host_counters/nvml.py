@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVML: the energy counter and power sensor that an NVIDIA board keeps of itself, through NVIDIA's
-own binding (nvidia-ml-py).
+"""NVML: the energy counter and power sensor that an NVIDIA board keeps of itself,
+through NVIDIA's own binding (nvidia-ml-py).
 
-Sources: the binding's source (13.615), and NVIDIA's reference of nvmlDeviceGetPowerUsage and
-nvmlDeviceGetTotalEnergyConsumption. Never run on hardware: tested on a simulated binding, and with
-the real binding on a simulated library.
+Sources: the binding's source (13.615), and NVIDIA's reference of
+nvmlDeviceGetPowerUsage and nvmlDeviceGetTotalEnergyConsumption. Never run on hardware:
+tested on a simulated binding, and with the real binding on a simulated library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from drivers.host_counters.nvml_board import (
     listed,
     translated,
 )
-from drivers.host_counters.nvml_watch import FILE, REFUSE, BoardLog, BoardRecording, BoardWatch
+from drivers.host_counters.nvml_watch import (
+    FILE,
+    REFUSE,
+    BoardLog,
+    BoardRecording,
+    BoardWatch,
+)
 from drivers.host_counters.recording import (
     ALWAYS_ON,
     STAND_IN,
@@ -51,29 +57,35 @@ _SPREAD_S = 0.02
 #: "For newer GPUs, energy readings are updated every 20-100ms" (PETSc manual,
 #: PetscLogGpuEnergyMeter); not verified here.
 _UPDATE_S = 0.1
-#: "On Ampere (except GA100) or newer GPUs, the API returns power averaged over 1 sec interval"
-#: (nvmlDeviceGetPowerUsage).
+#: "On Ampere (except GA100) or newer GPUs, the API returns power averaged over 1 sec
+#: interval" (nvmlDeviceGetPowerUsage).
 _FILTER_S = 1.0
-#: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general knowledge.
+#: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general
+#: knowledge.
 _CLOCK_PPM = 500.0
 _FILTERS = {
-    ENERGY: "the board's own energy counter, in steps of 1 mJ, updated every 20 to 100 ms",
-    POWER: "the driver's power reading, held since the one before: the mean of the last second on "
-    "Ampere (except GA100) and newer, "
-    "a momentary value on older boards",
-    INSTANT: "the board's momentary power (NVML_FI_DEV_POWER_INSTANT), held since the reading "
-    "before: what happened between two updates is not seen",
+    ENERGY: (
+        "the board's own energy counter, in steps of 1 mJ, updated every 20 to 100 ms"
+    ),
+    POWER: (
+        "the driver's power reading, held since the one before: the mean of the last"
+        " second on Ampere (except GA100) and newer, a momentary value on older boards"
+    ),
+    INSTANT: (
+        "the board's momentary power (NVML_FI_DEV_POWER_INSTANT), held since the"
+        " reading before: what happened between two updates is not seen"
+    ),
 }
-#: With the rig's least of 20 samples a window: 2 s, twice the second that the reading averages.
+#: With the rig's least of 20 samples a window: 2 s, twice the second that the reading
+#: averages.
 _AVERAGED_HZ = 10
 _SOURCE = (
-    'NVIDIA, nvmlDeviceGetPowerUsage: "On Fermi and Kepler GPUs the reading is accurate to within '
-    '+/- 5% of current power draw." '
-    "For newer boards, and for the energy counter, NVIDIA states nothing: that 5 % holds there is "
-    "assumed, not verified. "
-    "On A100 and H100 only 25 % of the run time is sampled (arXiv 2312.02741, abstract), which no "
-    "limit of gain covers. "
-    "Clock: the largest slew of NTP; voltage: 1 V by definition"
+    'NVIDIA, nvmlDeviceGetPowerUsage: "On Fermi and Kepler GPUs the reading is accurate'
+    ' to within +/- 5% of current power draw." For newer boards, and for the energy'
+    " counter, NVIDIA states nothing: that 5 % holds there is assumed, not verified. On"
+    " A100 and H100 only 25 % of the run time is sampled (arXiv 2312.02741, abstract),"
+    " which no limit of gain covers. Clock: the largest slew of NTP; voltage: 1 V by"
+    " definition"
 )
 
 
@@ -86,12 +98,17 @@ class Nvml:
 
         index: Annotated[Number, Ge(0), doc("Number of the board in this host.")] = 0
         uuid: Annotated[
-            str, doc('Name of the board ("GPU-..."), which goes before its number; or "simulator".')
+            str,
+            doc(
+                'Name of the board ("GPU-..."), which goes before its number; or'
+                ' "simulator".'
+            ),
         ] = ""
         source: Annotated[
             Literal["energy", "power", "instant"],
             doc(
-                "Counter of energy (Volta and newer), the usual power reading, or momentary power."
+                "Counter of energy (Volta and newer), the usual power reading, or"
+                " momentary power."
             ),
         ] = ENERGY
         others: Annotated[
@@ -109,7 +126,10 @@ class Nvml:
             float,
             Interval(gt=0, le=10),
             Unit("s"),
-            doc("Time without news of the counter that makes a gap; 2 / poll_hz or more."),
+            doc(
+                "Time without news of the counter that makes a gap; 2 / poll_hz or"
+                " more."
+            ),
         ] = 0.25
         gain_limit: Annotated[
             Ratio,
@@ -119,11 +139,13 @@ class Nvml:
         calibration: Annotated[
             PathText, doc("File of limits of error, in place of `gain_limit`.")
         ] = ""
-        simulator: Annotated[NvmlSimulator.Settings, doc("The simulated board.")] = field(
-            default_factory=NvmlSimulator.Settings
+        simulator: Annotated[NvmlSimulator.Settings, doc("The simulated board.")] = (
+            field(default_factory=NvmlSimulator.Settings)
         )
 
-    def __init__(self, settings: Settings, library: Any, simulator: NvmlSimulator | None) -> None:
+    def __init__(
+        self, settings: Settings, library: Any, simulator: NvmlSimulator | None
+    ) -> None:
         self._settings = settings
         self._library = library
         self.simulator = simulator
@@ -189,8 +211,8 @@ class Nvml:
 
     @classmethod
     def scan(cls, library: Any = None) -> list[FoundInstrument]:
-        """Return the boards of this host; none where there is no driver library. Raises ConfigError
-        without the binding.
+        """Return the boards of this host; none where there is no driver library. Raises
+        ConfigError without the binding.
         """
         library = library or binding()
         try:
@@ -242,7 +264,9 @@ class Nvml:
         """Record into `folder`, where board.json says in which state the board was."""
         settings = self._settings
         lag_s = 2 * _UPDATE_S
-        polling = Polling(settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.3, lag_s=lag_s)
+        polling = Polling(
+            settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.3, lag_s=lag_s
+        )
         about = {
             "monitor": "nvml",
             "simulated": self.simulator is not None,
@@ -294,15 +318,21 @@ def _refuse_average(settings: Nvml.Settings, board: Board) -> None:
     if settings.source == POWER and board.averages and settings.poll_hz > _AVERAGED_HZ:
         raise BenchError(
             f"the power reading of {board.name} is the mean of a second",
-            evidence=f"at {settings.poll_hz} Hz the rig would take windows of "
-            f"{SHORT_PERIODS / settings.poll_hz:g} s",
-            try_next=f'source = "energy", or "instant"; or poll_hz = {_AVERAGED_HZ} or less, and '
-            "windows of 2 s and more (repeat)",
+            evidence=(
+                f"at {settings.poll_hz} Hz the rig would take windows of "
+                f"{SHORT_PERIODS / settings.poll_hz:g} s"
+            ),
+            try_next=(
+                f'source = "energy", or "instant"; or poll_hz = {_AVERAGED_HZ} or less,'
+                " and windows of 2 s and more (repeat)"
+            ),
         )
 
 
 def _validate(settings: Nvml.Settings) -> None:
     if settings.longest_s < 2 / settings.poll_hz:
         raise ConfigError(
-            f"{settings.longest_s}", path="monitor.nvml.longest_s", try_next="2 / poll_hz or more"
+            f"{settings.longest_s}",
+            path="monitor.nvml.longest_s",
+            try_next="2 / poll_hz or more",
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU board as NVIDIA's library shows it: found by name or number, its energy counter and its
-power sensors, and the library's codes as the rig's errors.
+"""A GPU board as NVIDIA's library shows it: found by name or number, its energy counter
+and its power sensors, and the library's codes as the rig's errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _RESET = 16
 _MISMATCH = 18
 #: NVML_FI_DEV_POWER_INSTANT: "current power draw of the GPU", in milliwatts.
 _FIELD_INSTANT = 186
-#: NVML_DEVICE_ARCH_AMPERE: from here on, but for GA100, the usual reading is a mean of 1 s.
+#: NVML_DEVICE_ARCH_AMPERE: from here on, but for GA100, the usual reading is a mean of
+#: 1 s.
 _AMPERE = 7
 #: No board draws more; a counter that would say so was reset.
 MOST_W = 5_000.0
@@ -38,8 +39,8 @@ _CATCH_UP_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One board: the library's handle of it, and what it reports about itself; `averages`: its
-    usual reading of power is the mean of a second.
+    """One board: the library's handle of it, and what it reports about itself;
+    `averages`: its usual reading of power is the mean of a second.
     """
 
     handle: Any
@@ -52,8 +53,8 @@ class Board:
 
 
 class BoardEnergy:
-    """The energy counter of a board, in millijoules since the driver was loaded; 64 bits, so it
-    does not wrap.
+    """The energy counter of a board, in millijoules since the driver was loaded; 64
+    bits, so it does not wrap.
     """
 
     always_moves = True
@@ -66,25 +67,32 @@ class BoardEnergy:
     def count(self) -> int:
         """Return what the counter shows."""
         with translated(self._library, self.name):
-            return int(self._library.nvmlDeviceGetTotalEnergyConsumption(self._board.handle))
+            return int(
+                self._library.nvmlDeviceGetTotalEnergyConsumption(self._board.handle)
+            )
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where the counter cannot have
-        gone forward.
+        """Return the energy between two readings; raises BenchError where the counter
+        cannot have gone forward.
         """
-        step_mj = counted(previous, present, None, MOST_W * (elapsed_s + _CATCH_UP_S) * 1e3)
+        step_mj = counted(
+            previous, present, None, MOST_W * (elapsed_s + _CATCH_UP_S) * 1e3
+        )
         if step_mj is None:
             raise BenchError(
                 f"{self.name} ran backwards",
                 evidence=f"{previous} mJ, then {present} mJ {elapsed_s:.3f} s later",
-                try_next="was the driver reloaded, or the board reset? nvidia-smi -pm 1 keeps the "
-                "driver loaded; measure again",
+                try_next=(
+                    "was the driver reloaded, or the board reset? nvidia-smi -pm 1"
+                    " keeps the driver loaded; measure again"
+                ),
             )
         return step_mj * 1e-3
 
 
 class BoardPower:
-    """The power reading of a board, in milliwatts, taken to hold since the reading before."""
+    """The power reading of a board, in milliwatts, taken to hold since the reading
+    before."""
 
     always_moves = False
 
@@ -99,21 +107,23 @@ class BoardPower:
             return int(self._library.nvmlDeviceGetPowerUsage(self._board.handle))
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy since the previous reading: a reading is a mean of what came before
-        it.
+        """Return the energy since the previous reading: a reading is a mean of what
+        came before it.
         """
         return present * 1e-3 * elapsed_s
 
 
 class BoardInstant(BoardPower):
-    """The momentary power of a board (NVML_FI_DEV_POWER_INSTANT), taken to hold since the reading
-    before.
+    """The momentary power of a board (NVML_FI_DEV_POWER_INSTANT), taken to hold since
+    the reading before.
     """
 
     def count(self) -> int:
         """Return what the sensor shows."""
         with translated(self._library, f"the momentary power of {self._board.name}"):
-            field = self._library.nvmlDeviceGetFieldValues(self._board.handle, [_FIELD_INSTANT])[0]
+            field = self._library.nvmlDeviceGetFieldValues(
+                self._board.handle, [_FIELD_INSTANT]
+            )[0]
             if field.nvmlReturn:
                 raise self._library.NVMLError(field.nvmlReturn)
         return int(field.value.uiVal)
@@ -173,7 +183,8 @@ def _cuda(library: Any) -> str:
 
 
 def _architecture(library: Any, handle: Any) -> int:
-    """Return the generation of a board; that of Ampere where an old driver does not know it."""
+    """Return the generation of a board; that of Ampere where an old driver does not
+    know it."""
     try:
         return int(library.nvmlDeviceGetArchitecture(handle))
     except library.NVMLError:
@@ -208,7 +219,9 @@ def binding() -> Any:
         import pynvml
     except ImportError as error:
         raise ConfigError(
-            "needs NVIDIA's binding", path="monitor.nvml", try_next="pip install 'neurorig[nvml]'"
+            "needs NVIDIA's binding",
+            path="monitor.nvml",
+            try_next="pip install 'neurorig[nvml]'",
         ) from error
     return pynvml
 
@@ -241,12 +254,18 @@ def translated(library: Any, what: str) -> Iterator[None]:
 
 
 _HINTS = {
-    _NOT_SUPPORTED: "this board does not count energy (Volta and newer do), or has no momentary "
-    'reading: source = "power"; some boards tell neither',
-    _NO_PERMISSION: "the device files /dev/nvidia* must be readable; in a container, pass the GPU "
-    "through with utility capability",
+    _NOT_SUPPORTED: (
+        "this board does not count energy (Volta and newer do), or has no momentary "
+        'reading: source = "power"; some boards tell neither'
+    ),
+    _NO_PERMISSION: (
+        "the device files /dev/nvidia* must be readable; in a container, pass the GPU "
+        "through with utility capability"
+    ),
     _NO_DRIVER: "sudo modprobe nvidia; nvidia-smi says more",
     _NO_FUNCTION: "the driver is older than this function: update it",
-    _MISMATCH: "driver and library are of different versions, as after an update: restart the "
-    "machine",
+    _MISMATCH: (
+        "driver and library are of different versions, as after an update: restart the "
+        "machine"
+    ),
 }

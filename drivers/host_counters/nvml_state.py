@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a GPU board that a published number needs beside it: clocks, limits of power,
-temperature, what holds the clocks down, who else uses the board.
+"""The state of a GPU board that a published number needs beside it: clocks, limits of
+power, temperature, what holds the clocks down, who else uses the board.
 
-Sources: nvml.h and the binding (nvidia-ml-py 13.615) for codes and units. A value that a board or
-its driver does not tell is None.
+Sources: nvml.h and the binding (nvidia-ml-py 13.615) for codes and units. A value that
+a board or its driver does not tell is None.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class BoardProcess:
-    """A process on a board: what it does there ("computes", "draws"), and whether it is the rig's:
-    None where its number is of another name space, as in a container.
+    """A process on a board: what it does there ("computes", "draws"), and whether it is
+    the rig's: None where its number is of another name space, as in a container.
     """
 
     pid: int
@@ -72,9 +72,12 @@ class BoardState:
 
     @property
     def strangers(self) -> tuple[BoardProcess, ...]:
-        """Return the processes that compute on the board and are known not to be the rig's."""
+        """Return the processes that compute on the board and are known not to be the
+        rig's."""
         return tuple(
-            one for one in self.processes or () if one.kind == COMPUTES and one.own is False
+            one
+            for one in self.processes or ()
+            if one.kind == COMPUTES and one.own is False
         )
 
 
@@ -102,11 +105,15 @@ def read_state(library: Any, handle: Any) -> BoardState:
     return BoardState(
         sm_mhz=told(lambda: library.nvmlDeviceGetClockInfo(handle, _SM)),
         memory_mhz=told(lambda: library.nvmlDeviceGetClockInfo(handle, _MEMORY)),
-        limit_enforced_w=watts(told(lambda: library.nvmlDeviceGetEnforcedPowerLimit(handle))),
+        limit_enforced_w=watts(
+            told(lambda: library.nvmlDeviceGetEnforcedPowerLimit(handle))
+        ),
         limit_default_w=watts(
             told(lambda: library.nvmlDeviceGetPowerManagementDefaultLimit(handle))
         ),
-        temperature_c=told(lambda: library.nvmlDeviceGetTemperature(handle, _CORE_SENSOR)),
+        temperature_c=told(
+            lambda: library.nvmlDeviceGetTemperature(handle, _CORE_SENSOR)
+        ),
         held_down_by=None if bits is None else reasons(bits),
         mig=None if mig is None else bool(mig),
         persistence=None if persistence is None else bool(persistence),
@@ -124,26 +131,36 @@ def reasons(bits: int) -> tuple[str, ...]:
 
 
 def _processes(found: Iterable[Any], kind: str) -> list[BoardProcess]:
-    return [BoardProcess(one.pid, _name(one.pid), kind, _is_ours(one.pid)) for one in found]
+    return [
+        BoardProcess(one.pid, _name(one.pid), kind, _is_ours(one.pid)) for one in found
+    ]
 
 
 def _name(pid: int) -> str:
     try:
-        return (_PROC / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
+        return (
+            (_PROC / str(pid) / "comm")
+            .read_text(encoding="utf-8", errors="replace")
+            .strip()
+        )
     except OSError:
         return ""
 
 
 def _is_ours(pid: int) -> bool | None:
-    """Return whether a process is this one or came of it; None where it is not to be seen."""
+    """Return whether a process is this one or came of it; None where it is not to be
+    seen."""
     if not (_PROC / str(pid)).exists():
         return None
     while pid > 1:
         if pid == os.getpid():
             return True
         try:
-            # The name, in brackets, may hold anything; the parent is the second field behind it.
-            text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+            # The name, in brackets, may hold anything; the parent is the second field
+            # behind it.
+            text = (_PROC / str(pid) / "stat").read_text(
+                encoding="utf-8", errors="replace"
+            )
             pid = int(text.rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return False

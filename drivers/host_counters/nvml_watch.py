@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep an eye on a GPU board while it is measured: who else uses it, at which clocks it runs, and
-what holds them down. What was seen is in board.json, beside the trace.
+"""Keep an eye on a GPU board while it is measured: who else uses it, at which clocks it
+runs, and what holds them down. What was seen is in board.json, beside the trace.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from types import TracebackType
 from typing import Any, Final
 
 from drivers.host_counters.nvml_board import Board
-from drivers.host_counters.nvml_state import COMPUTES, BoardProcess, BoardState, read_state
+from drivers.host_counters.nvml_state import (
+    COMPUTES,
+    BoardProcess,
+    BoardState,
+    read_state,
+)
 from drivers.host_counters.recording import CounterRecording
 from rig.errors import BenchError, storage_error
 from rig.stop import pause
@@ -22,8 +27,8 @@ FILE: Final = "board.json"
 _LOOKS = 5
 _APART_S = 0.2
 _TRY = (
-    'end them, or take another board (rig scan); others = "state" measures all the same, and the '
-    "energy is that of all"
+    'end them, or take another board (rig scan); others = "state" measures all the'
+    " same, and the energy is that of all"
 )
 
 
@@ -46,14 +51,18 @@ class BoardWatch:
             raise BenchError(
                 f"{board.name} is shared out by MIG",
                 evidence="the energy counter is that of the whole board",
-                try_next='sudo nvidia-smi -mig 0; others = "state" measures all the same',
+                try_next=(
+                    'sudo nvidia-smi -mig 0; others = "state" measures all the same'
+                ),
             )
 
     @property
     def _strangers(self) -> tuple[BoardProcess, ...]:
         """Return who computed as it was opened: nothing of the rig's did yet."""
         return tuple(
-            one for one in self.opened.processes or () if one.kind == COMPUTES and not one.own
+            one
+            for one in self.opened.processes or ()
+            if one.kind == COMPUTES and not one.own
         )
 
     @property
@@ -61,7 +70,9 @@ class BoardWatch:
         """Return in words who else is there."""
         if self.opened.processes is None:
             return "the board does not tell who uses it"
-        there = ", ".join(map(str, self._strangers)) or "nobody else computed on the board"
+        there = (
+            ", ".join(map(str, self._strangers)) or "nobody else computed on the board"
+        )
         drawing = [str(one) for one in self.opened.processes if one.kind != COMPUTES]
         there += f"; displays: {', '.join(drawing)}" if drawing else ""
         return there + ("; MIG is on" if self.opened.mig else "")
@@ -82,7 +93,8 @@ class BoardWatch:
 
 
 class BoardLog:
-    """What was seen of a board during one recording, written when it begins and when it ends."""
+    """What was seen of a board during one recording, written when it begins and when it
+    ends."""
 
     def __init__(self, watch: BoardWatch, path: Path, simulated: bool) -> None:
         self._watch = watch
@@ -97,7 +109,9 @@ class BoardLog:
     def write(self) -> None:
         """Write what was seen so far."""
         try:
-            self._path.write_text(json.dumps(self._plain(), indent=1) + "\n", encoding="utf-8")
+            self._path.write_text(
+                json.dumps(self._plain(), indent=1) + "\n", encoding="utf-8"
+            )
         except OSError as error:
             raise storage_error(error, self._path) from error
 
@@ -130,7 +144,8 @@ class BoardLog:
 
 
 class BoardRecording(CounterRecording):
-    """The recording of a board's sensor, with a look at the board about once a second."""
+    """The recording of a board's sensor, with a look at the board about once a
+    second."""
 
     def __init__(self, *about: Any, log: BoardLog, looks_every: int) -> None:
         super().__init__(*about)

@@ -3,8 +3,8 @@
 /sys/class/powercap.
 
 Sources: the kernel's Documentation/power/powercap/powercap.rst (files, units) and
-drivers/powercap/intel_rapl_common.c (a 32-bit register times a unit). Never run on hardware: tested
-on a simulated powercap tree only.
+drivers/powercap/intel_rapl_common.c (a 32-bit register times a unit). Never run on
+hardware: tested on a simulated powercap tree only.
 """
 
 from __future__ import annotations
@@ -37,24 +37,25 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
 POWERCAP = "/sys/class/powercap"
-#: No processor, and no machine that shows a psys domain, draws more: a counter that would say so
-#: ran backwards or was reset.
+#: No processor, and no machine that shows a psys domain, draws more: a counter that
+#: would say so ran backwards or was reset.
 _MOST_W = 5_000.0
 #: The counter may show at once what it had not shown for so long.
 _CATCH_UP_S = 0.1
-#: A reading takes microseconds; one that took half a period of 100 Hz was interrupted, and its time
-#: is not known.
+#: A reading takes microseconds; one that took half a period of 100 Hz was interrupted,
+#: and its time is not known.
 _SPREAD_S = 0.005
-#: "Approximately every millisecond": a second-hand figure (it is ascribed to Khan et al. 2018), not
-#: verified here.
+#: "Approximately every millisecond": a second-hand figure (it is ascribed to Khan et
+#: al. 2018), not verified here.
 _UPDATE_S = 0.001
-#: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general knowledge.
+#: The most that NTP may slew CLOCK_MONOTONIC (MAXFREQ of linux/timex.h); from general
+#: knowledge.
 _CLOCK_PPM = 500.0
 _REGISTER = 1 << 32
 _HINT = (
-    'sudo chmod o+r {path} (until the next boot), or a udev rule: SUBSYSTEM=="powercap", '
-    'KERNEL=="intel-rapl*", '
-    'RUN+="/bin/chgrp rapl /sys%p/energy_uj", RUN+="/bin/chmod g+r /sys%p/energy_uj"'
+    "sudo chmod o+r {path} (until the next boot), or a udev rule:"
+    ' SUBSYSTEM=="powercap", KERNEL=="intel-rapl*", RUN+="/bin/chgrp rapl'
+    ' /sys%p/energy_uj", RUN+="/bin/chmod g+r /sys%p/energy_uj"'
 )
 
 
@@ -70,20 +71,28 @@ class Rapl:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings: the counter, how it is polled, and the limit of error that you claim."""
+        """Settings: the counter, how it is polled, and the limit of error that you
+        claim."""
 
         root: Annotated[
-            str, doc('Folder of the kernel\'s counters, an absolute path; or "simulator".')
+            str,
+            doc('Folder of the kernel\'s counters, an absolute path; or "simulator".'),
         ] = POWERCAP
         domain: Annotated[
-            str, doc("Counter, as package-0, package-0/core or psys; `rig scan` lists them.")
+            str,
+            doc(
+                "Counter, as package-0, package-0/core or psys; `rig scan` lists them."
+            ),
         ] = "package-0"
         poll_hz: Annotated[
             int,
             Interval(ge=1, le=1000),
             Unit("Hz"),
             Why("the counter is updated about once a millisecond"),
-            doc("Readings a second; each costs the processor that is measured some time."),
+            doc(
+                "Readings a second; each costs the processor that is measured some"
+                " time."
+            ),
         ] = 100
         longest_s: Annotated[
             float,
@@ -100,11 +109,13 @@ class Rapl:
         calibration: Annotated[
             PathText, doc("File of limits of error, in place of `gain_limit`.")
         ] = ""
-        simulator: Annotated[RaplSimulator.Settings, doc("The simulated counter.")] = field(
-            default_factory=RaplSimulator.Settings
+        simulator: Annotated[RaplSimulator.Settings, doc("The simulated counter.")] = (
+            field(default_factory=RaplSimulator.Settings)
         )
 
-    def __init__(self, settings: Settings, zone: Zone, simulator: RaplSimulator | None) -> None:
+    def __init__(
+        self, settings: Settings, zone: Zone, simulator: RaplSimulator | None
+    ) -> None:
         self._settings = settings
         self.simulator = simulator
         self._counter = ZoneCounter(zone)
@@ -113,7 +124,8 @@ class Rapl:
 
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
-        """Return rates and limits of error as the settings have them, for the counter's range."""
+        """Return rates and limits of error as the settings have them, for the counter's
+        range."""
         counted = typed.take(_Counted, dict(info.details), "provenance.json, monitor")
         modulus = modulus_nj(counted.max_energy_range_uj)
         limits = info.accuracy if settings.calibration else _accuracy(settings, modulus)
@@ -150,7 +162,10 @@ class Rapl:
         try:
             return cls(
                 settings,
-                _chosen(zones(simulator.root if simulator else Path(settings.root)), settings),
+                _chosen(
+                    zones(simulator.root if simulator else Path(settings.root)),
+                    settings,
+                ),
                 simulator,
             )
         except BaseException:
@@ -171,7 +186,11 @@ class Rapl:
                 try_next = error.try_next
             instruments.append(
                 FoundInstrument(
-                    f"RAPL {zone.label}", "", f'domain = "{zone.label}"', problem, try_next
+                    f"RAPL {zone.label}",
+                    "",
+                    f'domain = "{zone.label}"',
+                    problem,
+                    try_next,
                 )
             )
         return instruments
@@ -208,7 +227,11 @@ class Rapl:
         """Record into `folder`."""
         settings = self._settings
         polling = Polling(
-            settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.02, lag_s=5 * _UPDATE_S
+            settings.poll_hz,
+            settings.longest_s,
+            _SPREAD_S,
+            start_s=0.02,
+            lag_s=5 * _UPDATE_S,
         )
         about = {
             "monitor": "rapl",
@@ -227,8 +250,8 @@ class Rapl:
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A folder of the powercap tree that has an energy counter; `label` is what `domain` names it
-    by.
+    """A folder of the powercap tree that has an energy counter; `label` is what
+    `domain` names it by.
     """
 
     folder: Path
@@ -242,8 +265,8 @@ class ZoneCounter:
     def __init__(self, zone: Zone) -> None:
         self.zone = zone
         self.name = f"the energy counter {zone.label}"
-        # A part of the chip that is switched off draws nothing; the whole does not while a program
-        # runs on it.
+        # A part of the chip that is switched off draws nothing; the whole does not
+        # while a program runs on it.
         self.always_moves = zone.name.startswith(("package", "psys", "dram"))
         self._path = zone.folder / "energy_uj"
         self.largest_uj = _number(zone.folder / "max_energy_range_uj")
@@ -255,30 +278,38 @@ class ZoneCounter:
         return _number(self._path)
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where the counter cannot have
-        gone forward.
+        """Return the energy between two readings; raises BenchError where the counter
+        cannot have gone forward.
         """
         most_nj = _MOST_W * (elapsed_s + _CATCH_UP_S) * 1e9
         step_nj = counted(
-            1000 * previous, 1000 * present, self.modulus_nj, min(most_nj, self.modulus_nj - 1)
+            1000 * previous,
+            1000 * present,
+            self.modulus_nj,
+            min(most_nj, self.modulus_nj - 1),
         )
         if step_nj is None or most_nj >= self.modulus_nj:
             raise BenchError(
                 f"{self.name} ran backwards",
-                evidence=f"{previous} uJ, then {present} uJ {elapsed_s:.3f} s later; it wraps "
-                f"after {self.largest_uj} uJ",
-                try_next="was it reset, or the machine suspended? nothing else may write to "
-                "energy_uj; measure again",
+                evidence=(
+                    f"{previous} uJ, then {present} uJ {elapsed_s:.3f} s later; it"
+                    f" wraps after {self.largest_uj} uJ"
+                ),
+                try_next=(
+                    "was it reset, or the machine suspended? nothing else may write to "
+                    "energy_uj; measure again"
+                ),
             )
         return step_nj * 1e-9
 
 
 def modulus_nj(largest_uj: int) -> int:
-    """Return after how many nanojoules a counter wraps, given the largest number it shows
-    (max_energy_range_uj).
+    """Return after how many nanojoules a counter wraps, given the largest number it
+    shows (max_energy_range_uj).
 
-    The kernel shows (2**32 - 1) units, rounded down to microjoules, and counts 2**32 of them: a
-    range of another form is taken to end one microjoule after the largest number.
+    The kernel shows (2**32 - 1) units, rounded down to microjoules, and counts 2**32 of
+    them: a range of another form is taken to end one microjoule after the largest
+    number.
     """
     unit_nj = -(-1000 * largest_uj // (_REGISTER - 1))
     if (_REGISTER - 1) * unit_nj // 1000 == largest_uj:
@@ -287,21 +318,23 @@ def modulus_nj(largest_uj: int) -> int:
 
 
 def zones(root: Path) -> list[Zone]:
-    """Return all energy counters under a powercap folder; empty where there are none."""
+    """Return all energy counters under a powercap folder; empty where there are
+    none."""
     folders = sorted(
         path.parent
         for path in root.glob("intel-rapl*:*/name")
         if (path.parent / "max_energy_range_uj").exists()
     )
     names = {
-        folder.name: (folder / "name").read_text(encoding="utf-8").strip() for folder in folders
+        folder.name: (folder / "name").read_text(encoding="utf-8").strip()
+        for folder in folders
     }
     zones_found = []
     for folder in folders:
         parent = names.get(folder.name.rpartition(":")[0], "")
         label = f"{parent}/{names[folder.name]}" if parent else names[folder.name]
-        # A processor may show its package a second time (intel-rapl-mmio): that one goes by the
-        # name of its folder.
+        # A processor may show its package a second time (intel-rapl-mmio): that one
+        # goes by the name of its folder.
         zones_found.append(
             Zone(
                 folder,
@@ -317,10 +350,14 @@ def _chosen(candidates: list[Zone], settings: Rapl.Settings) -> Zone:
         raise DeviceNotFound(
             "this machine shows no energy counters of its processor",
             evidence=f"no intel-rapl zones in {settings.root}",
-            try_next="sudo modprobe intel_rapl_msr; virtual machines and containers have none, ARM "
-            "processors neither",
+            try_next=(
+                "sudo modprobe intel_rapl_msr; virtual machines and containers have"
+                " none, ARM processors neither"
+            ),
         )
-    matches = [zone for zone in candidates if settings.domain in (zone.label, zone.folder.name)]
+    matches = [
+        zone for zone in candidates if settings.domain in (zone.label, zone.folder.name)
+    ]
     matches = matches or [zone for zone in candidates if zone.name == settings.domain]
     if len(matches) != 1:
         raise DeviceNotFound(
@@ -365,12 +402,16 @@ def _accuracy(settings: Rapl.Settings, largest_nj: int) -> Accuracy:
         raise ConfigError(
             "how far this counter may be off is not known",
             path="monitor.rapl.gain_limit",
-            evidence="Intel states no limit of error of RAPL; published comparisons range from a "
-            "close match with wall power "
-            "(Khan et al. 2018, doi 10.1145/3177754) to 73 % mean error of dynamic energy "
-            "(Energies 2019, 12, 2204): abstracts",
-            try_next="gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE from "
-            "a comparison with a power meter",
+            evidence=(
+                "Intel states no limit of error of RAPL; published comparisons range"
+                " from a close match with wall power (Khan et al. 2018, doi"
+                " 10.1145/3177754) to 73 % mean error of dynamic energy (Energies 2019,"
+                " 12, 2204): abstracts"
+            ),
+            try_next=(
+                "gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE"
+                " from a comparison with a power meter"
+            ),
         )
     gain = settings.gain_limit or abs(settings.simulator.gain)
     unit_j = largest_nj / _REGISTER * 1e-9
@@ -381,16 +422,23 @@ def _accuracy(settings: Rapl.Settings, largest_nj: int) -> Accuracy:
     )
     return Accuracy(
         current=(
-            Range(_MOST_W / STAND_IN_V, gain, 0.0, lsb=unit_j * settings.poll_hz / STAND_IN_V),
+            Range(
+                _MOST_W / STAND_IN_V,
+                gain,
+                0.0,
+                lsb=unit_j * settings.poll_hz / STAND_IN_V,
+            ),
         ),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=abs(settings.simulator.clock_ppm) if simulated else _CLOCK_PPM,
-        source=f"gain: {claim}; step: max_energy_range_uj / 2**32; clock: the largest slew of NTP; "
-        "voltage: 1 V by definition",
+        source=(
+            f"gain: {claim}; step: max_energy_range_uj / 2**32; clock: the largest slew"
+            " of NTP; voltage: 1 V by definition"
+        ),
         verified=simulated,
-        # A counter is late by up to one update; the energy of a stretch between readings may lie
-        # anywhere in it: a quarter of it is the largest error of a straight line in place of a
-        # step.
+        # A counter is late by up to one update; the energy of a stretch between
+        # readings may lie anywhere in it: a quarter of it is the largest error of a
+        # straight line in place of a step.
         edge_s=_UPDATE_S + _SPREAD_S / 2 + settings.longest_s / 4,
     )
 
@@ -410,7 +458,5 @@ def _validate(settings: Rapl.Settings) -> None:
     ):
         if not ok:
             raise ConfigError(
-                f"{getattr(settings, name)}",
-                path=f"monitor.rapl.{name}",
-                try_next=rule,
+                f"{getattr(settings, name)}", path=f"monitor.rapl.{name}", try_next=rule
             )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record an energy counter of the host: a thread that polls it, and the clock it polls by."""
+"""Record an energy counter of the host: a thread that polls it, and the clock it polls
+by."""
 
 from __future__ import annotations
 
@@ -20,20 +21,24 @@ from rig.simulation.world import NS_PER_S
 from rig.stop import pause
 from rig.trace.writer import TraceWriter
 
-#: A power sensor has no voltage of its own: 1 V stands in, so that a sample of current in A is the
-#: power in W.
+#: A power sensor has no voltage of its own: 1 V stands in, so that a sample of current
+#: in A is the power in W.
 STAND_IN_V = 1.0
-STAND_IN = "a power sensor: 1 V stands in, so current in A is power in W and has no other meaning"
+STAND_IN = (
+    "a power sensor: 1 V stands in, so current in A is power in W and has no other"
+    " meaning"
+)
 ALWAYS_ON = "a host cannot be switched off from itself: power() does nothing"
 _FLOW_LIMIT_S = 5.0
 _TOO_SLOW = 20
-#: Samples of so much time are written together: the host that is measured has less to do.
+#: Samples of so much time are written together: the host that is measured has less to
+#: do.
 _TOGETHER_S = 0.05
 
 
 class Counter(Protocol):
-    """A counter that is polled. `always_moves`: it never stands still for long, so only readings
-    that found it changed say when energy flowed.
+    """A counter that is polled. `always_moves`: it never stands still for long, so only
+    readings that found it changed say when energy flowed.
     """
 
     name: str
@@ -43,8 +48,8 @@ class Counter(Protocol):
         """Return what the counter shows; raises BenchError."""
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy between two readings; raises BenchError where there can be none
-        such.
+        """Return the energy between two readings; raises BenchError where there can be
+        none such.
         """
 
 
@@ -68,13 +73,13 @@ class CounterClock(Protocol):
         """Wait until what happened at a time can be read, or until `sooner` is set."""
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Keep who polls from falling behind without bound while it is `working`; return what ends
-        that.
+        """Keep who polls from falling behind without bound while it is `working`;
+        return what ends that.
         """
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return and forget the spans of time in which readings are not to be trusted, each with
-        its cause.
+        """Return and forget the spans of time in which readings are not to be trusted,
+        each with its cause.
         """
 
 
@@ -97,7 +102,9 @@ class HostClock:
 
     def wait_until(self, time_ns: int, sooner: threading.Event | None) -> None:
         """Wait for a time, or for `sooner`."""
-        (sooner or threading.Event()).wait(max(time_ns - time.monotonic_ns(), 0) / NS_PER_S)
+        (sooner or threading.Event()).wait(
+            max(time_ns - time.monotonic_ns(), 0) / NS_PER_S
+        )
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
         """Return a function that does nothing: real time cannot be held."""
@@ -112,10 +119,11 @@ class HostClock:
 class Polling:
     """The polling of a counter, and the readings that are no longer trusted.
 
-    `longest_s` between two readings makes a gap. A reading that took more than `spread_s` is left
-    out: its time is not known, and the next one has its energy as well. A counter that always moves
-    and has stood still for `stuck_s` is broken. `start_s`: what passes before anything is measured;
-    `lag_s`: how late the counter may show what has happened.
+    `longest_s` between two readings makes a gap. A reading that took more than
+    `spread_s` is left out: its time is not known, and the next one has its energy as
+    well. A counter that always moves and has stood still for `stuck_s` is broken.
+    `start_s`: what passes before anything is measured; `lag_s`: how late the counter
+    may show what has happened.
     """
 
     poll_hz: int
@@ -127,7 +135,8 @@ class Polling:
 
 
 class CounterRecording:
-    """One recording: a thread that polls the counter and appends samples to the trace."""
+    """One recording: a thread that polls the counter and appends samples to the
+    trace."""
 
     def __init__(
         self,
@@ -149,7 +158,8 @@ class CounterRecording:
         self._grid = CounterGrid(polling.poll_hz, polling.longest_s)
         self._writer: TraceWriter | None = None
         self._unwritten_w: list[float] = []
-        self._last: tuple[int, int] | None = None  # time and count of the last trusted reading
+        # time and count of the last trusted reading
+        self._last: tuple[int, int] | None = None
         self._moved_ns = 0
         self._energy_j = 0.0
         self._slow = 0
@@ -165,7 +175,8 @@ class CounterRecording:
         self._thread.start()
         self._end_watch = self._clock.watch(self._thread.is_alive)
         try:
-            # One reading to begin with, one that finds it moved, and one that completes a sample.
+            # One reading to begin with, one that finds it moved, and one that completes
+            # a sample.
             start_s = self._polling.start_s + 3 / self._polling.poll_hz
             self._clock.let_pass(round(start_s * NS_PER_S))
             if self._clock.prompt:
@@ -189,7 +200,8 @@ class CounterRecording:
     ) -> None:
         try:
             if kind is None and self._failure is None:
-                # The last whole sample must reach beyond this moment, and the counter must show it.
+                # The last whole sample must reach beyond this moment, and the counter
+                # must show it.
                 self._clock.let_pass(
                     round((1 / self._polling.poll_hz + self._polling.lag_s) * NS_PER_S)
                 )
@@ -269,7 +281,9 @@ class CounterRecording:
         last_ns, last_count = self._last
         if time_ns <= last_ns:
             return
-        self._energy_j += self._counter.energy_j(last_count, count, (time_ns - last_ns) / NS_PER_S)
+        self._energy_j += self._counter.energy_j(
+            last_count, count, (time_ns - last_ns) / NS_PER_S
+        )
         self._last = (time_ns, count)
         if count != last_count or not self._counter.always_moves:
             self._moved_ns = time_ns
@@ -277,10 +291,14 @@ class CounterRecording:
         elif time_ns - self._moved_ns > self._polling.stuck_s * NS_PER_S:
             raise BenchError(
                 f"{self._counter.name} stands still",
-                evidence=f"{count} for {(time_ns - self._moved_ns) / NS_PER_S:.1f} s, while the "
-                "host works",
-                try_next="a virtual machine may show a dead counter; reload the driver of the "
-                "counter, or use another domain",
+                evidence=(
+                    f"{count} for {(time_ns - self._moved_ns) / NS_PER_S:.1f} s, while"
+                    " the host works"
+                ),
+                try_next=(
+                    "a virtual machine may show a dead counter; reload the driver of"
+                    " the counter, or use another domain"
+                ),
             )
 
     def _discard(self, took_s: float) -> None:
@@ -290,9 +308,13 @@ class CounterRecording:
             limit_ms = self._polling.spread_s * 1e3
             raise BenchError(
                 f"{self._counter.name} cannot be read in time",
-                evidence=f"{self._slow} readings in a row took more than {limit_ms:g} ms, the last "
-                f"{took_s:.3f} s",
-                try_next="leave a core of the host to the rig, or poll less often (poll_hz)",
+                evidence=(
+                    f"{self._slow} readings in a row took more than {limit_ms:g} ms,"
+                    f" the last {took_s:.3f} s"
+                ),
+                try_next=(
+                    "leave a core of the host to the rig, or poll less often (poll_hz)"
+                ),
             )
 
     def _put(self, time_ns: int) -> None:
@@ -320,8 +342,8 @@ class CounterRecording:
         )
 
     def _opened(self, start_ns: int) -> TraceWriter:
-        """Open the trace when its time 0 is known: who aligns marks of the host with it needs that
-        in the file.
+        """Open the trace when its time 0 is known: who aligns marks of the host with it
+        needs that in the file.
         """
         return TraceWriter(
             self._folder,

@@ -8,9 +8,7 @@ from typing import Any
 from drivers.joulescope import models
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.shared import Shared
-from drivers.joulescope.sim.simulator import (
-    SimulatedDriver,
-)
+from drivers.joulescope.sim.simulator import SimulatedDriver
 from rig.errors import BenchError, ConfigError, DeviceBusy, DeviceNotFound
 from rig.interfaces.monitor import FoundInstrument
 
@@ -18,8 +16,8 @@ SIMULATOR = "simulator"
 
 
 def found(driver: Any, shared: Shared) -> list[FoundInstrument]:
-    """Return what a driver object sees; each is opened as it stands and closed again, unless this
-    process has it open.
+    """Return what a driver object sees; each is opened as it stands and closed again,
+    unless this process has it open.
     """
     rows = []
     for path in driver.device_paths():
@@ -37,7 +35,9 @@ def found(driver: Any, shared: Shared) -> list[FoundInstrument]:
                 problem = f"{error.cause}: {error.evidence}"
                 try_next = error.try_next
         name = f"Joulescope {path.split('/')[1].upper()}"
-        rows.append(FoundInstrument(name, serial(path), f'device = "{path}"', problem, try_next))
+        rows.append(
+            FoundInstrument(name, serial(path), f'device = "{path}"', problem, try_next)
+        )
     return rows
 
 
@@ -58,8 +58,10 @@ def _vendor_driver() -> Any:
             raise DeviceBusy(
                 "the Joulescope driver is in use in this process",
                 evidence=str(error),
-                try_next="something else here has made a Driver of pyjoulescope_driver; a process "
-                "can have one: finalize it",
+                try_next=(
+                    "something else here has made a Driver of pyjoulescope_driver; a"
+                    " process can have one: finalize it"
+                ),
             ) from error
         raise BenchError(
             "the Joulescope driver does not start",
@@ -68,27 +70,36 @@ def _vendor_driver() -> Any:
         ) from error
 
 
-#: For all benches of this process: the maker's library allows one driver object in a process.
+#: For all benches of this process: the maker's library allows one driver object in a
+#: process.
 VENDOR = Shared(_vendor_driver)
 SIMULATED = Shared(SimulatedDriver)
 
 
 def choose(paths: list[str], device: str) -> str:
-    """Return the path of the instrument that is named, or of the only one; raise DeviceNotFound or
-    ConfigError."""
+    """Return the path of the instrument that is named, or of the only one; raise
+    DeviceNotFound or ConfigError."""
     attached = ", ".join(paths) or "none"
     if not paths:
         raise DeviceNotFound(
             f"no Joulescope{device and f' {device}'} is attached",
             evidence="the driver lists none",
-            try_next='its USB cable; on Linux the maker\'s udev rules; device = "simulator" needs '
-            "none",
+            try_next=(
+                'its USB cable; on Linux the maker\'s udev rules; device = "simulator"'
+                " needs none"
+            ),
         )
     # A JS110 and a JS220 may have the same serial number.
     matching = [
         path
         for path in paths
-        if device in ("", path, serial(path), path.split("/")[1].upper() + "-" + serial(path))
+        if device
+        in (
+            "",
+            path,
+            serial(path),
+            path.split("/")[1].upper() + "-" + serial(path),
+        )
     ]
     if not matching:
         raise DeviceNotFound(

@@ -14,8 +14,9 @@ _BLOCK = itemgetter("sample_id", "sample_rate", "decimate_factor", "data", "time
 
 @dataclass(frozen=True, slots=True)
 class TimeMap:
-    """The instrument's relation to UTC: `offset_counter`, a count of the instrument; `offset_time`,
-    UTC at that count in 2**-30 s from 2018-01-01; `counter_rate`, counts per second of UTC.
+    """The instrument's relation to UTC: `offset_counter`, a count of the instrument;
+    `offset_time`, UTC at that count in 2**-30 s from 2018-01-01; `counter_rate`, counts
+    per second of UTC.
     """
 
     offset_time: int
@@ -25,8 +26,8 @@ class TimeMap:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Samples of one signal: the count of the instrument at the first, its rate, how many counts a
-    sample lasts, and the map that came with it.
+    """Samples of one signal: the count of the instrument at the first, its rate, how
+    many counts a sample lasts, and the map that came with it.
     """
 
     sample_id: int
@@ -39,4 +40,6 @@ class Block:
     def of(cls, message: Mapping[str, Any]) -> Block:
         """Return the block that a message is."""
         sample_id, sample_rate, decimate_factor, data, time_map = _BLOCK(message)
-        return cls(sample_id, sample_rate, decimate_factor, data, TimeMap(*_MAP(time_map)))
+        return cls(
+            sample_id, sample_rate, decimate_factor, data, TimeMap(*_MAP(time_map))
+        )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said to a Joulescope, in lines of JSON: the maker's library shows no bytes, so its calls
-are told, what they return or raise, what it calls back, and its log.
+"""What is said to a Joulescope, in lines of JSON: the maker's library shows no bytes,
+so its calls are told, what they return or raise, what it calls back, and its log.
 
-{"call": NAME, "args": [...]} goes to the library; {"return": VALUE}, {"raises": [KIND, TEXT]},
-{"callback": TOPIC, "of": SUBSCRIBED, "value": VALUE} and {"log": TEXT, "level": N} come from it.
+{"call": NAME, "args": [...]} goes to the library; {"return": VALUE}, {"raises": [KIND,
+TEXT]}, {"callback": TOPIC, "of": SUBSCRIBED, "value": VALUE} and {"log": TEXT, "level":
+N} come from it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def conversation(device: str) -> Conversation:
         "joulescope",
         "calls of pyjoulescope_driver",
         device,
-        # The line that a JS110's log is provoked to (js110_log.py) counts how often that was done.
+        # The line that a JS110's log is provoked to (js110_log.py) counts how often
+        # that was done.
         varies=(r'.*"(heard \d+)"\]\}',),
         versions=versions,
     )
@@ -75,8 +77,8 @@ def _original(found: dict[str, Any]) -> Any:
 
 
 class RecordedDriver(logging.Filter):
-    """A driver object of the maker's library of which every call is told; one call at a time, so
-    that answers can be told apart.
+    """A driver object of the maker's library of which every call is told; one call at a
+    time, so that answers can be told apart.
     """
 
     def __init__(self, driver: Any, heard: Heard, paths: Sequence[str]) -> None:
@@ -93,7 +95,8 @@ class RecordedDriver(logging.Filter):
         logging.getLogger(LOGGER).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell a line of the log that names this instrument, or none, and let it pass."""
+        """Tell a line of the log that names this instrument, or none, and let it
+        pass."""
         message = record.getMessage()
         named = _PATH.findall(message)
         if not named or set(named) & set(self._paths):
@@ -107,7 +110,9 @@ class RecordedDriver(logging.Filter):
 
     def open(self, path: str, mode: str, timeout: float) -> None:
         """Open an instrument."""
-        self._tell("open", [path, mode], lambda: self._driver.open(path, mode, timeout=timeout))
+        self._tell(
+            "open", [path, mode], lambda: self._driver.open(path, mode, timeout=timeout)
+        )
 
     def close(self, path: str, timeout: float) -> None:
         """Close it."""
@@ -116,12 +121,16 @@ class RecordedDriver(logging.Filter):
     def publish(self, topic: str, value: Any, timeout: float) -> None:
         """Write a value."""
         self._tell(
-            "publish", [topic, value], lambda: self._driver.publish(topic, value, timeout=timeout)
+            "publish",
+            [topic, value],
+            lambda: self._driver.publish(topic, value, timeout=timeout),
         )
 
     def query(self, topic: str, timeout: float) -> Any:
         """Return the value that is held of a topic."""
-        return self._tell("query", [topic], lambda: self._driver.query(topic, timeout=timeout))
+        return self._tell(
+            "query", [topic], lambda: self._driver.query(topic, timeout=timeout)
+        )
 
     def subscribe(self, topic: str, flags: str, fn: Receiver, timeout: float) -> None:
         """Have `fn` called with every value, each told before."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joulescope JS220 and JS110: current and voltage at full rate, SYNC on a GPI of the same
-instrument.
+"""Joulescope JS220 and JS110: current and voltage at full rate, SYNC on a GPI of the
+same instrument.
 
-Through pyjoulescope_driver, or its simulator. Only the full rate: lower ones delay current and
-voltage against the GPI by up to 11 ms (host FIR of jetperch/joulescope_driver).
+Through pyjoulescope_driver, or its simulator. Only the full rate: lower ones delay
+current and voltage against the GPI by up to 11 ms (host FIR of
+jetperch/joulescope_driver).
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ from rig.stop import pause
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 
-#: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver, 1.7.1 to
-#: 1.9.1); edges do not depend on it.
+#: Older FPGA images tell the time of a sample wrongly (CHANGELOG of joulescope_driver,
+#: 1.7.1 to 1.9.1); edges do not depend on it.
 _TIME_SYNC_FIXED = (1, 3, 3)
 
 
 class Joulescope:
-    """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general purpose
-    inputs.
+    """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general
+    purpose inputs.
     """
 
     @dataclass(frozen=True, slots=True)
@@ -67,11 +68,17 @@ class Joulescope:
 
         device: Annotated[
             str,
-            doc('As "JS220-000415" or "u/js220/000415"; empty: the only one; "simulator".'),
+            doc(
+                'As "JS220-000415" or "u/js220/000415"; empty: the only one;'
+                ' "simulator".'
+            ),
         ] = ""
         gpi: Annotated[
             Number,
-            doc("Input that carries SYNC: JS220 0 to 3, or 7 for the trigger; JS110 0 or 1."),
+            doc(
+                "Input that carries SYNC: JS220 0 to 3, or 7 for the trigger; JS110 0"
+                " or 1."
+            ),
         ] = 0
         reference: Annotated[
             str,
@@ -91,11 +98,12 @@ class Joulescope:
             doc("How long it records before anything else happens."),
         ] = 0.01
         calibration: Annotated[
-            PathText, doc("File of limits of error, in place of those of the data sheet.")
+            PathText,
+            doc("File of limits of error, in place of those of the data sheet."),
         ] = ""
-        simulator: Annotated[JoulescopeSimulatorSettings, doc("The simulated instrument.")] = field(
-            default_factory=JoulescopeSimulatorSettings
-        )
+        simulator: Annotated[
+            JoulescopeSimulatorSettings, doc("The simulated instrument.")
+        ] = field(default_factory=JoulescopeSimulatorSettings)
 
     def __init__(
         self,
@@ -129,7 +137,8 @@ class Joulescope:
 
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
-        """Return the rates and the limits of error of the model, in the ranges that are set."""
+        """Return the rates and the limits of error of the model, in the ranges that are
+        set."""
         model = models.Js110() if info.name.endswith("JS110") else models.Js220()
         promised = models.promised(model, _wanted(settings))
         return dataclasses.replace(
@@ -142,14 +151,20 @@ class Joulescope:
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
         """Return the rates of the model that is named, of a JS220 where none is."""
-        named = settings.simulator.model if is_simulated(settings.device) else settings.device
-        ticks = (models.Js110 if "js110" in named.lower() else models.Js220).sample_ticks
+        named = (
+            settings.simulator.model
+            if is_simulated(settings.device)
+            else settings.device
+        )
+        ticks = (
+            models.Js110 if "js110" in named.lower() else models.Js220
+        ).sample_ticks
         return Sampling(TICK_HZ / ticks, TICK_HZ)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Find the instrument, switch the DUT's supply off and make every setting; raises
-        ConfigError, DeviceNotFound, DeviceBusy and BenchError.
+        """Find the instrument, switch the DUT's supply off and make every setting;
+        raises ConfigError, DeviceNotFound, DeviceBusy and BenchError.
         """
         with ExitStack() as stack:
             simulated = is_simulated(settings.device)
@@ -170,9 +185,11 @@ class Joulescope:
                 else settings.device
             )
             if simulated and not played:
-                # Each bench file has a simulated desk of its own, with nothing on it that another
-                # one simulates.
-                instrument = SimulatedInstrument(settings.simulator, context.world, context.seed)
+                # Each bench file has a simulated desk of its own, with nothing on it
+                # that another one simulates.
+                instrument = SimulatedInstrument(
+                    settings.simulator, context.world, context.seed
+                )
                 paths = stack.enter_context(driver.attached(instrument))
             else:
                 paths = driver.device_paths()
@@ -189,11 +206,17 @@ class Joulescope:
             link = DriverLink.open(driver, path, model.refuses_in_log)
             stack.callback(link.close)
             state = link.get(model.supply_topic)
-            found_on = state is not None and not link.same(model.supply_topic, "off", state)
+            found_on = state is not None and not link.same(
+                model.supply_topic, "off", state
+            )
             _switch_off(link, model, wanted)
             link.set_all(model.settings(wanted))
             link.set_all(
-                [(topic, value) for topic, value in model.optional(wanted) if link.knows(topic)]
+                [
+                    (topic, value)
+                    for topic, value in model.optional(wanted)
+                    if link.knows(topic)
+                ]
             )
             opened = cls(settings, context, link, model, found_on)
             opened._stack = stack.pop_all()
@@ -206,8 +229,8 @@ class Joulescope:
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:
-        """Return the instruments that are attached, with what keeps one from being opened; none
-        without the maker's driver.
+        """Return the instruments that are attached, with what keeps one from being
+        opened; none without the maker's driver.
         """
         try:
             with VENDOR.use() as driver:
@@ -272,7 +295,8 @@ class Joulescope:
         )
 
     def close(self) -> None:
-        """Switch the supply off and let go of the instrument; one that is gone has neither."""
+        """Switch the supply off and let go of the instrument; one that is gone has
+        neither."""
         if self._closed:
             return
         self._closed = True
@@ -292,10 +316,13 @@ class Joulescope:
                 raw_monotonic_ns,
                 drains=False,
             )
-        # A simulated instrument knows nothing beyond the horizon: against that, not the present,
-        # its blocks are prompt or late.
+        # A simulated instrument knows nothing beyond the horizon: against that, not the
+        # present, its blocks are prompt or late.
         return BlockPace(
-            world.wait, world.horizon_ns, not self._settings.simulator.discards, world.live
+            world.wait,
+            world.horizon_ns,
+            not self._settings.simulator.discards,
+            world.live,
         )
 
     def _described(self, found_on: bool) -> dict[str, Any]:
@@ -311,23 +338,26 @@ class Joulescope:
             details["note"] = "the DUT's supply was found on, and was switched off"
         for topic in self._model.versions:
             version = self._link.get(topic)
-            details[topic] = "unknown" if version is None else _version_text(int(version))
+            details[topic] = (
+                "unknown" if version is None else _version_text(int(version))
+            )
             if (
                 topic == "s/fpga/version"
                 and version is not None
                 and _version(int(version)) < _TIME_SYNC_FIXED
             ):
                 details["fpga_note"] = (
-                    "before 1.3.3 the instrument's UTC can be wrong; the trace runs on its counter "
-                    "and is not"
+                    "before 1.3.3 the instrument's UTC can be wrong; the trace runs on"
+                    " its counter and is not"
                 )
         if self._model.name == "JS110":
             details["lost_samples"] = (
-                "it does not number them: a loss without a warning shows as SYNC edges that come "
-                "too early"
+                "it does not number them: a loss without a warning shows as SYNC edges"
+                " that come too early"
             )
             details["range_switch"] = (
-                "up to 4.5 us at each switch of the range are a line between its neighbours"
+                "up to 4.5 us at each switch of the range are a line between its"
+                " neighbours"
                 if self._wanted.current_range == "auto"
                 else "fixed range: a switch would be a gap"
             )
@@ -339,8 +369,8 @@ class _OffAnew(BenchError):
 
 
 def _switch_off(link: DriverLink, model: InstrumentModel, wanted: Wanted) -> None:
-    """Disconnect the DUT's supply; where that fails, ask once more, as the instrument is opened
-    again for that, and say so before anything else.
+    """Disconnect the DUT's supply; where that fails, ask once more, as the instrument
+    is opened again for that, and say so before anything else.
     """
     try:
         link.set_all(model.supply(False, wanted))
@@ -364,14 +394,19 @@ def _switch_off_anew(
         raise BenchError(
             f"the Joulescope {link.path} does not switch the DUT's supply off",
             evidence=f"{said}; the second time: {error.cause}; {error.evidence}",
-            try_next="the supply may still be on: switch it off at its source; then unplug the "
-            "instrument and plug it in again",
+            try_next=(
+                "the supply may still be on: switch it off at its source; then unplug"
+                " the instrument and plug it in again"
+            ),
         ) from error
     raise _OffAnew(
-        f"the Joulescope {link.path} switched the DUT's supply off only when it was opened again",
+        f"the Joulescope {link.path} switched the DUT's supply off only when it was"
+        " opened again",
         evidence=said,
-        try_next="it is off; unplug the instrument and plug it in again before it measures "
-        "anything",
+        try_next=(
+            "it is off; unplug the instrument and plug it in again before it measures "
+            "anything"
+        ),
     ) from first
 
 

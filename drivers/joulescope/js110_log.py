@@ -4,9 +4,9 @@ acknowledges and keeps every setting; that one failed is a line of its log and n
 (handle_cmd_publish, stream_settings_send and extio_settings_send of joulescope_driver's
 js110_usb.c).
 
-The log has a thread of its own and comes late. So each setting is followed by a line that is
-provoked, and all before that one has been heard: the host refuses a value that is no option, before
-it is kept or sent (publish_normal of pubsub.c), and logs it.
+The log has a thread of its own and comes late. So each setting is followed by a line
+that is provoked, and all before that one has been heard: the host refuses a value that
+is no option, before it is kept or sent (publish_normal of pubsub.c), and logs it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _REFUSED = re.compile(r"(?:stream|extio)_settings_send (?:failed|did not work)")
 #: Only the host uses it; it has options, so that no word passes.
 _TOPIC = "s/i/range/mode"
 _TIMEOUT_S = 4.0
-#: The log names no instrument: what comes while one is asked is of that one, as no other is asked
-#: meanwhile.
+#: The log names no instrument: what comes while one is asked is of that one, as no
+#: other is asked meanwhile.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -47,7 +47,8 @@ class Refusals(logging.Filter):
         self._said: list[str] = []
 
     def after(self, publish: Callable[[], None]) -> str:
-        """Call `publish`, and return what the log said against it, nothing where all went well.
+        """Call `publish`, and return what the log said against it, nothing where all
+        went well.
 
         Raises what `publish` raises, and BenchError where the log cannot be heard.
         """
@@ -78,10 +79,14 @@ class Refusals(logging.Filter):
         self._reached.clear()
         with suppress(RuntimeError):
             self._driver.publish(self._topic, self._mark.strip(), timeout=_TIMEOUT_S)
-        if not (logger.isEnabledFor(logging.WARNING) and self._reached.wait(_TIMEOUT_S)):
+        if not (
+            logger.isEnabledFor(logging.WARNING) and self._reached.wait(_TIMEOUT_S)
+        ):
             raise Unheard(
                 "the log of the Joulescope driver is not heard",
-                evidence="without it nobody knows whether a JS110 did what it was told, as to "
-                "switch the DUT's supply off",
+                evidence=(
+                    "without it nobody knows whether a JS110 did what it was told, as"
+                    " to switch the DUT's supply off"
+                ),
                 try_next=f"let warnings of Python's logger {_LOGGER!r} pass",
             )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connection to one Joulescope through pyjoulescope_driver: settings are written and read back,
-and its exceptions are translated here and nowhere else.
+"""The connection to one Joulescope through pyjoulescope_driver: settings are written
+and read back, and its exceptions are translated here and nowhere else.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from drivers.joulescope.js110_log import Refusals
 from rig.errors import BenchError, DeviceBusy, DeviceLost
 
-#: The JS110's host driver may take 5 s for a command (js110_usb.c): 1 s to send it, 3 s until it is
-#: done, 1 s for the last question; opening one takes several.
+#: The JS110's host driver may take 5 s for a command (js110_usb.c): 1 s to send it, 3 s
+#: until it is done, 1 s for the last question; opening one takes several.
 _TIMEOUT_S = 7.0
 _OPEN_TIMEOUT_S = 10.0
 _ABSENT = 0
@@ -24,14 +24,15 @@ Setting = tuple[str, int | str]
 
 
 class DriverLink:
-    """One opened instrument of a driver object with the interface of pyjoulescope_driver.Driver."""
+    """One opened instrument of a driver object with the interface of
+    pyjoulescope_driver.Driver."""
 
     def __init__(self, driver: Any, path: str, refuses_in_log: bool = False) -> None:
         self._driver = driver
         self.path = path
         self._refusals = Refusals(driver, path) if refuses_in_log else None
-        #: Topics whose last value may not have been carried out, whatever the host driver holds of
-        #: them.
+        #: Topics whose last value may not have been carried out, whatever the host
+        #: driver holds of them.
         self._doubtful: set[str] = set()
         self._options: dict[str, list[list[Any]]] = {}
         self._topics: set[str] = set()
@@ -46,24 +47,29 @@ class DriverLink:
     def open(cls, driver: Any, path: str, refuses_in_log: bool = False) -> DriverLink:
         """Open the instrument as it stands; raises DeviceBusy.
 
-        `refuses_in_log`: its host driver acknowledges also what it does not carry out (JS110).
+        `refuses_in_log`: its host driver acknowledges also what it does not carry out
+        (JS110).
         """
         link = cls(driver, path, refuses_in_log)
         try:
-            # "defaults" would connect the DUT's supply of a JS110 for a moment, and leaves a JS220
-            # as it is without saying how.
+            # "defaults" would connect the DUT's supply of a JS110 for a moment, and
+            # leaves a JS220 as it is without saying how.
             driver.open(path, "restore", timeout=_OPEN_TIMEOUT_S)
         except (TimeoutError, RuntimeError) as error:
             raise DeviceBusy(
                 f"the Joulescope {path} is attached but does not open",
                 evidence=str(error),
-                try_next="close the Joulescope UI and other programs that use it; on Linux, "
-                "install the maker's udev rules",
+                try_next=(
+                    "close the Joulescope UI and other programs that use it; on Linux, "
+                    "install the maker's udev rules"
+                ),
             ) from error
         try:
             on_metadata = link._on_metadata
             with _translated(path):
-                driver.subscribe(path, "metadata_rsp_retain", on_metadata, timeout=_TIMEOUT_S)
+                driver.subscribe(
+                    path, "metadata_rsp_retain", on_metadata, timeout=_TIMEOUT_S
+                )
                 driver.unsubscribe(path, on_metadata, timeout=_TIMEOUT_S)
                 for topic, watcher in link._watchers:
                     driver.subscribe(topic, "pub", watcher, timeout=_TIMEOUT_S)
@@ -82,7 +88,9 @@ class DriverLink:
         return DeviceLost(
             f"the Joulescope {self.path} is gone",
             evidence="the driver reports its removal",
-            try_next="look at its USB cable and power; what was recorded until then is kept",
+            try_next=(
+                "look at its USB cable and power; what was recorded until then is kept"
+            ),
         )
 
     def knows(self, topic: str) -> bool:
@@ -101,12 +109,12 @@ class DriverLink:
             raise self._failed(topic, error) from error
 
     def set(self, topic: str, value: int | str) -> None:
-        """Write a setting and read it back; raises BenchError where it does not stick, DeviceLost
-        where the instrument is gone.
+        """Write a setting and read it back; raises BenchError where it does not stick,
+        DeviceLost where the instrument is gone.
 
-        One that failed before is really sent: the host driver keeps a value before it sends it,
-        keeps it where that fails, and answers the same value itself from then on (publish_normal of
-        pubsub.c).
+        One that failed before is really sent: the host driver keeps a value before it
+        sends it, keeps it where that fails, and answers the same value itself from then
+        on (publish_normal of pubsub.c).
         """
         if topic in self._doubtful and self.same(topic, value, self.get(topic)):
             self._open_anew()
@@ -117,13 +125,17 @@ class DriverLink:
             raise BenchError(
                 f"the Joulescope {self.path} does not keep a setting",
                 evidence=f"{topic}: wanted {value!r}, reads back {got!r}",
-                try_next="another program may use it: close it; then unplug the instrument and "
-                "plug it in again",
+                try_next=(
+                    "another program may use it: close it; then unplug the instrument"
+                    " and plug it in again"
+                ),
             )
         self._doubtful.discard(topic)
 
     def _publish(self, topic: str, value: int | str) -> None:
-        publish = partial(self._driver.publish, f"{self.path}/{topic}", value, timeout=_TIMEOUT_S)
+        publish = partial(
+            self._driver.publish, f"{self.path}/{topic}", value, timeout=_TIMEOUT_S
+        )
         try:
             refused = self._refusals.after(publish) if self._refusals else publish()
         except (TimeoutError, RuntimeError) as error:
@@ -136,8 +148,8 @@ class DriverLink:
             )
 
     def _open_anew(self) -> None:
-        """Have the host driver ask the instrument again, and hold what it answers; a JS110 is also
-        sent that once more.
+        """Have the host driver ask the instrument again, and hold what it answers; a
+        JS110 is also sent that once more.
         """
         with suppress(TimeoutError, RuntimeError):
             self._driver.close(self.path, timeout=_TIMEOUT_S)
@@ -163,17 +175,23 @@ class DriverLink:
         return bool(self._option(topic, value) == self._option(topic, other))
 
     def subscribe(self, topic: str, receiver: Callable[[str, Any], None]) -> None:
-        """Have `receiver` called with every value of a topic, on the driver's thread."""
+        """Have `receiver` called with every value of a topic, on the driver's
+        thread."""
         with _translated(topic):
-            self._driver.subscribe(f"{self.path}/{topic}", "pub", receiver, timeout=_TIMEOUT_S)
+            self._driver.subscribe(
+                f"{self.path}/{topic}", "pub", receiver, timeout=_TIMEOUT_S
+            )
 
     def unsubscribe(self, topic: str, receiver: Callable[[str, Any], None]) -> None:
         """End a subscription; `receiver` is the same object."""
         with _translated(topic):
-            self._driver.unsubscribe(f"{self.path}/{topic}", receiver, timeout=_TIMEOUT_S)
+            self._driver.unsubscribe(
+                f"{self.path}/{topic}", receiver, timeout=_TIMEOUT_S
+            )
 
     def close(self) -> None:
-        """Let go of the instrument; one that is gone or does not answer is none to let go of."""
+        """Let go of the instrument; one that is gone or does not answer is none to let
+        go of."""
         for topic, watcher in self._watchers:
             with suppress(TimeoutError, RuntimeError):
                 self._driver.unsubscribe(topic, watcher, timeout=_TIMEOUT_S)
@@ -187,18 +205,24 @@ class DriverLink:
                 return ("option", number)
         return value
 
-    def _failed(self, topic: str, error: Exception, wanted: int | str | None = None) -> BenchError:
+    def _failed(
+        self, topic: str, error: Exception, wanted: int | str | None = None
+    ) -> BenchError:
         if self.gone:
             return self.lost()
         what = (
-            f"does not answer to {topic}" if isinstance(error, TimeoutError) else f"refuses {topic}"
+            f"does not answer to {topic}"
+            if isinstance(error, TimeoutError)
+            else f"refuses {topic}"
         )
         value = "" if wanted is None else f"wanted {wanted!r}; "
         return BenchError(
             f"the Joulescope {self.path} {what}",
             evidence=f"{value}{error}",
-            try_next="unplug the instrument and plug it in again; update its firmware with the "
-            "Joulescope UI",
+            try_next=(
+                "unplug the instrument and plug it in again; update its firmware with"
+                " the Joulescope UI"
+            ),
         )
 
     def _on_metadata(self, topic: str, value: Any) -> None:
@@ -222,4 +246,6 @@ def _translated(topic: str) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, RuntimeError) as error:
-        raise BenchError(f"the Joulescope driver fails at {topic}", evidence=str(error)) from error
+        raise BenchError(
+            f"the Joulescope driver fails at {topic}", evidence=str(error)
+        ) from error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lag of a Joulescope's blocks behind the host's clock: samples lost without a trace make that
-grow for good.
+"""The lag of a Joulescope's blocks behind the host's clock: samples lost without a
+trace make that grow for good.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from drivers.joulescope.stream_merger import TICK_HZ
 from rig.simulation.world import NS_PER_S
 
 _NS_PER_TICK = NS_PER_S // TICK_HZ
-#: A window holds 15 blocks of a JS110 (33 ms each): one of them comes promptly also on a busy host.
+#: A window holds 15 blocks of a JS110 (33 ms each): one of them comes promptly also on
+#: a busy host.
 _WINDOW_NS = NS_PER_S // 2
 _WINDOW_BLOCKS = 10
-#: The promptest of 15 blocks is rarely late by more than a slice of the host's scheduler, some
-#: milliseconds: less is no evidence. Packets that get lost in smaller numbers are reported in the
-#: log. Two crystals drift apart by at most `_DRIFT` of the window.
+#: The promptest of 15 blocks is rarely late by more than a slice of the host's
+#: scheduler, some milliseconds: less is no evidence. Packets that get lost in smaller
+#: numbers are reported in the log. Two crystals drift apart by at most `_DRIFT` of the
+#: window.
 _LIMIT_NS = 20_000_000
 _DRIFT = 200e-6
 _LAST_BLOCKS = 5
@@ -34,8 +36,9 @@ class Loss:
 class BlockLag:
     """Compares the ids of blocks with the host time at which they came.
 
-    The least lag of a window is compared with that of the window before: less than 20 ms is what
-    scheduling may do, more that stays is lost samples. A loss of less is not seen here.
+    The least lag of a window is compared with that of the window before: less than 20
+    ms is what scheduling may do, more that stays is lost samples. A loss of less is not
+    seen here.
     """
 
     def __init__(self) -> None:
@@ -48,7 +51,8 @@ class BlockLag:
         self._last_tick = 0
 
     def arrived(self, stop_tick: int, at_ns: int) -> Loss | None:
-        """Take the end of a block and when it came; return a loss that has become certain."""
+        """Take the end of a block and when it came; return a loss that has become
+        certain."""
         loss = None
         if (
             self._began_ns is not None
@@ -58,7 +62,9 @@ class BlockLag:
             loss = self._judge()
             self._began_ns = None
         lag_ns = at_ns - stop_tick * _NS_PER_TICK
-        self._least_ns = lag_ns if self._least_ns is None else min(self._least_ns, lag_ns)
+        self._least_ns = (
+            lag_ns if self._least_ns is None else min(self._least_ns, lag_ns)
+        )
         if self._began_ns is None:
             self._began_ns = at_ns
             self._blocks = 0
@@ -71,14 +77,17 @@ class BlockLag:
         return loss
 
     def last(self) -> Loss | None:
-        """Return a loss in the window that has not ended, if it holds enough blocks to tell."""
+        """Return a loss in the window that has not ended, if it holds enough blocks to
+        tell."""
         return self._judge() if self._blocks >= _LAST_BLOCKS else None
 
     def tick_at(self, at_ns: int) -> int | None:
-        """Return which tick was taken at a host time, or one a little before it; None before any
-        block.
+        """Return which tick was taken at a host time, or one a little before it; None
+        before any block.
         """
-        return None if self._least_ns is None else (at_ns - self._least_ns) // _NS_PER_TICK
+        return (
+            None if self._least_ns is None else (at_ns - self._least_ns) // _NS_PER_TICK
+        )
 
     def _judge(self) -> Loss | None:
         base_ns = self._base_ns

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Joulescope models: ranges, topics of their settings, and limits of error.
 
-Topics: jetperch/joulescope_driver, src/devices/js110 and js220; what the maker's UI publishes
-(joulescope_ui/devices/jsdrv).
+Topics: jetperch/joulescope_driver, src/devices/js110 and js220; what the maker's UI
+publishes (joulescope_ui/devices/jsdrv).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _FULL_SCALE_A = {
 }
 _FULL_SCALE_V = {"2 V": 2.0, "5 V": 5.0, "15 V": 15.0}
 #: Beyond its range a converter stands still at a number that looks like any other:
-#: js110_sample_processor.c applies its calibration to 14 bits and no limit; of 3 V in its 2 V range
-#: a JS220 showed 2.2 V (github.com/jetperch/pyjoulescope_ui/issues/175). So what is more than a
-#: range is called is not used. Three ranges of a JS110 end below their names: 16 383 counts are
-#: 9.27 A, 14.4 V and 4.2 V in the calibration that joulescope_driver tests with
-#: (test/devices/js110/js110_cal_test.c).
+#: js110_sample_processor.c applies its calibration to 14 bits and no limit; of 3 V in
+#: its 2 V range a JS220 showed 2.2 V (github.com/jetperch/pyjoulescope_ui/issues/175).
+#: So what is more than a range is called is not used. Three ranges of a JS110 end below
+#: their names: 16 383 counts are 9.27 A, 14.4 V and 4.2 V in the calibration that
+#: joulescope_driver tests with (test/devices/js110/js110_cal_test.c).
 _JS110_ENDS = {"10 A": 9.0, "15 V": 14.0, "5 V": 4.0}
-#: Its zero lies a sixth (current) or a fourteenth (15 V) of the counts above the lowest: so far
-#: down they go, in parts of the end.
+#: Its zero lies a sixth (current) or a fourteenth (15 V) of the counts above the
+#: lowest: so far down they go, in parts of the end.
 _JS110_BELOW = {CURRENT: 0.2, VOLTAGE: 0.05}
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Settings that a bench file asks of the instrument: the GPI that carries SYNC, its logic
-    reference, and the ranges.
+    """Settings that a bench file asks of the instrument: the GPI that carries SYNC, its
+    logic reference, and the ranges.
     """
 
     gpi: int
@@ -62,13 +62,13 @@ class InstrumentModel(Protocol):
     edge_s: float
     accuracy_source: str
     versions: tuple[str, ...]
-    #: Whether the host driver acknowledges also what is not carried out, and says so in its log
-    #: alone.
+    #: Whether the host driver acknowledges also what is not carried out, and says so in
+    #: its log alone.
     refuses_in_log: bool
 
     def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
-        """Return what connects or disconnects the DUT's supply; connected, it also selects the
-        range.
+        """Return what connects or disconnects the DUT's supply; connected, it also
+        selects the range.
         """
 
     @property
@@ -76,7 +76,8 @@ class InstrumentModel(Protocol):
         """Return the topic whose value "off" disconnects the supply."""
 
     def settings(self, wanted: Wanted) -> list[Setting]:
-        """Return everything else that the measurement depends on; all streams are off."""
+        """Return everything else that the measurement depends on; all streams are
+        off."""
 
     def optional(self, wanted: Wanted) -> list[Setting]:
         """Return settings that only newer firmware has."""
@@ -89,15 +90,17 @@ class InstrumentModel(Protocol):
 
 
 def streams_off(*more: str) -> list[Setting]:
-    """Return what ends every stream, also those another program has left on: too many of them stop
-    all data.
+    """Return what ends every stream, also those another program has left on: too many
+    of them stop all data.
     """
-    return [(f"s/{name}/ctrl", 0) for name in ("i", "v", "p", "i/range", "stats", *more)]
+    return [
+        (f"s/{name}/ctrl", 0) for name in ("i", "v", "p", "i/range", "stats", *more)
+    ]
 
 
 class Js220:
-    """JS220: current and voltage at 1 MHz, SYNC at 2 MHz; the hardware measures through its range
-    switches.
+    """JS220: current and voltage at 1 MHz, SYNC at 2 MHz; the hardware measures through
+    its range switches.
     """
 
     name = "JS220"
@@ -113,16 +116,15 @@ class Js220:
         "18 µA": 160,
     }
     voltage_ranges: tuple[str, ...] = ("auto", "15 V", "2 V")
-    #: Delay between GPI and analog path, not documented by the maker: an allowance, to be measured
-    #: by a loopback.
+    #: Delay between GPI and analog path, not documented by the maker: an allowance, to
+    #: be measured by a loopback.
     edge_s = 2e-6
     accuracy_source = (
-        "10 A range: 0.25 % and 1.5 mA, said by the maker in "
-        "github.com/jetperch/pyjoulescope_ui/issues/182 (2023-04-24), read; "
-        "NOT from the data sheet: all other ranges are assumed at 0.3 %, with a tenth of the "
-        "offset for each range down; "
-        "voltage 0.3 % and clock 50 ppm are assumed; noise and steps are not stated. Give a "
-        "calibration file for real work"
+        "10 A range: 0.25 % and 1.5 mA, said by the maker in"
+        " github.com/jetperch/pyjoulescope_ui/issues/182 (2023-04-24), read; NOT from"
+        " the data sheet: all other ranges are assumed at 0.3 %, with a tenth of the"
+        " offset for each range down; voltage 0.3 % and clock 50 ppm are assumed; noise"
+        " and steps are not stated. Give a calibration file for real work"
     )
     versions: tuple[str, ...] = ("c/fw/version", "c/hw/version", "s/fpga/version")
     supply_topic = "s/i/range/mode"
@@ -142,9 +144,9 @@ class Js220:
     def settings(self, wanted: Wanted) -> list[Setting]:
         """Return rates, limits of the ranging, reference and voltage range.
 
-        `h/i_scale` and `h/v_scale` are left alone: they start at 1 with every driver object, and
-        writing them spoils the statistics (the host driver reads the f32 it has made of the value
-        as f64).
+        `h/i_scale` and `h/v_scale` are left alone: they start at 1 with every driver
+        object, and writing them spoils the statistics (the host driver reads the f32 it
+        has made of the value as f64).
         """
         others = [f"gpi/{number}" for number in self.gpis]
         voltage: list[Setting] = [("s/v/range/mode", "auto")]
@@ -165,19 +167,24 @@ class Js220:
         ]
 
     def optional(self, wanted: Wanted) -> list[Setting]:
-        """Return the filters of firmware 1.3.0 and later, and the trigger as an input where it
-        carries SYNC.
+        """Return the filters of firmware 1.3.0 and later, and the trigger as an input
+        where it carries SYNC.
         """
         trigger: list[Setting] = [("c/trigger/dir", 0)] if wanted.gpi == 7 else []
         return [("s/dwn2/mode", 0), ("s/gpi/+/dwnN/mode", 0), *trigger]
 
     def offset_a(self, current_range: str) -> float:
-        """Return the offset of the 10 A range, and a tenth of it for each range down (assumed: the
-        shunts grow tenfold).
+        """Return the offset of the 10 A range, and a tenth of it for each range down
+        (assumed: the shunts grow tenfold).
         """
-        decades = {"10 A": 0, "180 mA": 1, "18 mA": 2, "1.8 mA": 3, "180 µA": 4, "18 µA": 5}[
-            current_range
-        ]
+        decades = {
+            "10 A": 0,
+            "180 mA": 1,
+            "18 mA": 2,
+            "1.8 mA": 3,
+            "180 µA": 4,
+            "18 µA": 5,
+        }[current_range]
         return float(1.5e-3 / 10**decades)
 
     def gain(self, current_range: str) -> float:
@@ -186,8 +193,8 @@ class Js220:
 
 
 class Js110:
-    """JS110: current, voltage and SYNC at 2 MHz; SYNC travels in the lowest bit of the converter's
-    words.
+    """JS110: current, voltage and SYNC at 2 MHz; SYNC travels in the lowest bit of the
+    converter's words.
     """
 
     name = "JS110"
@@ -215,13 +222,12 @@ class Js110:
     voltage_ranges: tuple[str, ...] = ("15 V", "5 V")
     edge_s = 0.5e-6
     accuracy_source = (
-        "2 A range: 0.3 % and 1.5 mA, said by the maker in "
-        "forum.joulescope.com/t/current-value-changes-with-current-range/388 "
-        "after page 12 of the JS110 User's Guide, read second-hand; NOT from the data sheet: 10 A "
-        "is assumed at 1 % and 7.5 mA, "
-        "lower ranges at 0.3 % with a tenth of the offset for each; voltage 0.3 % and clock 50 ppm "
-        "are assumed; noise and "
-        "steps are not stated. Give a calibration file for real work"
+        "2 A range: 0.3 % and 1.5 mA, said by the maker in"
+        " forum.joulescope.com/t/current-value-changes-with-current-range/388 after"
+        " page 12 of the JS110 User's Guide, read second-hand; NOT from the data sheet:"
+        " 10 A is assumed at 1 % and 7.5 mA, lower ranges at 0.3 % with a tenth of the"
+        " offset for each; voltage 0.3 % and clock 50 ppm are assumed; noise and steps"
+        " are not stated. Give a calibration file for real work"
     )
     versions: tuple[str, ...] = ()  # the host driver does not ask a JS110 for them
     supply_topic = "s/i/range/select"
@@ -229,16 +235,22 @@ class Js110:
 
     def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
         """Return the range of the current: off is open."""
-        auto = 128 if wanted.current_range == "auto" else self.current_ranges[wanted.current_range]
+        auto = (
+            128
+            if wanted.current_range == "auto"
+            else self.current_ranges[wanted.current_range]
+        )
         return [("s/i/range/select", auto if on else 0)]
 
     def settings(self, wanted: Wanted) -> list[Setting]:
-        """Return rate, suppression, reference, voltage range, and where the lowest bits come from.
+        """Return rate, suppression, reference, voltage range, and where the lowest bits
+        come from.
 
-        `s/i/range/mode` is what the host driver puts in place of the up to 9 samples (4.5 us) in
-        which a JS110 switches its range: 2, a line between the samples about them, where it may
-        switch, as "nan" would make every window with a switch a gap; 3, no number, in a fixed
-        range, where a switch is a fault that must be seen.
+        `s/i/range/mode` is what the host driver puts in place of the up to 9 samples
+        (4.5 us) in which a JS110 switches its range: 2, a line between the samples
+        about them, where it may switch, as "nan" would make every window with a switch
+        a gap; 3, no number, in a fixed range, where a switch is a fault that must be
+        seen.
         """
         millivolt = round(float(wanted.reference.removesuffix(" V")) * 1000)
         return [
@@ -250,8 +262,8 @@ class Js110:
             ("s/i/range/post", 1),
             ("s/v/range/select", {"15 V": 0, "5 V": 1}[wanted.voltage_range]),
             ("s/extio/voltage", millivolt),
-            # The GPI streams decode these bits: left "normal", they would show the converter's
-            # noise as edges.
+            # The GPI streams decode these bits: left "normal", they would show the
+            # converter's noise as edges.
             ("s/i/lsb_src", 2 if wanted.gpi == 0 else 0),
             ("s/v/lsb_src", 3 if wanted.gpi == 1 else 0),
         ]
@@ -261,8 +273,8 @@ class Js110:
         return []
 
     def offset_a(self, current_range: str) -> float:
-        """Return the offset of the 2 A range, a tenth of it for each range down, and five times it
-        for 10 A (both assumed).
+        """Return the offset of the 2 A range, a tenth of it for each range down, and
+        five times it for 10 A (both assumed).
         """
         return {
             "10 A": 7.5e-3,
@@ -279,8 +291,8 @@ class Js110:
 
 
 def of_path(path: str) -> InstrumentModel:
-    """Return the model of a device path, as u/js220/000415; raises ConfigError for one this driver
-    does not know.
+    """Return the model of a device path, as u/js220/000415; raises ConfigError for one
+    this driver does not know.
     """
     name = path.split("/")[1].lower()
     models: dict[str, InstrumentModel] = {"js110": Js110(), "js220": Js220()}
@@ -330,13 +342,19 @@ def readable(model: InstrumentModel, wanted: Wanted) -> dict[str, Readable]:
         name = max(ranges, key=scale.__getitem__) if chosen == "auto" else chosen
         js110 = model.name == "JS110"
         end = _JS110_ENDS.get(name, scale[name]) if js110 else scale[name]
-        limits[signal] = Readable(name, -_JS110_BELOW[signal] * end if js110 else -end, end)
+        limits[signal] = Readable(
+            name, -_JS110_BELOW[signal] * end if js110 else -end, end
+        )
     return limits
 
 
 def promised(model: InstrumentModel, wanted: Wanted) -> Accuracy:
     """Return the limits of error in the ranges that may be in use, ascending."""
-    currents = model.current_ranges if wanted.current_range == "auto" else [wanted.current_range]
+    currents = (
+        model.current_ranges
+        if wanted.current_range == "auto"
+        else [wanted.current_range]
+    )
     voltages = (
         [each for each in model.voltage_ranges if each != "auto"]
         if wanted.voltage_range == "auto"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of what a range can show: beyond it the converter stands still at a number like any other,
-and the instrument says nothing.
+"""Limits of what a range can show: beyond it the converter stands still at a number
+like any other, and the instrument says nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ class Readable:
     most: float
 
     def believed(self, block: Block) -> Block:
-        """Return a block of the stream with NaN in place of readings that are not valid."""
+        """Return a block of the stream with NaN in place of readings that are not
+        valid."""
         data = block.data
-        # Two passes without a copy: all there is to do for a block in which nothing is amiss. No
-        # number compares as false.
+        # Two passes without a copy: all there is to do for a block in which nothing is
+        # amiss. No number compares as false.
         if not len(data) or (data.max() <= self.most and data.min() >= self.least):
             return block
-        believed = np.where((data > self.most) | (data < self.least), np.float32(np.nan), data)
+        believed = np.where(
+            (data > self.most) | (data < self.least), np.float32(np.nan), data
+        )
         return replace(block, data=believed)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording of a Joulescope: its streams are taken from the driver's thread, merged and written
-by an own one.
+"""One recording of a Joulescope: its streams are taken from the driver's thread, merged
+and written by an own one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from drivers.joulescope.block import Block
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.range_limits import Readable, unreadable
-from drivers.joulescope.stream_merger import CURRENT, SIGNALS, SYNC, TICK_HZ, VOLTAGE, Lanes
+from drivers.joulescope.stream_merger import (
+    CURRENT,
+    SIGNALS,
+    SYNC,
+    TICK_HZ,
+    VOLTAGE,
+    Lanes,
+)
 from rig.errors import BenchError, RigError, storage_error
 from rig.simulation.world import NS_PER_S
 from rig.trace.writer import TraceWriter
@@ -29,19 +36,19 @@ from rig.trace.writer import TraceWriter
 _POLL_S = 0.1
 _FIRST_DATA_NS = 3 * NS_PER_S
 _SILENCE_NS = 2 * NS_PER_S
-#: By how much a stream may be shorter than the host's time, when all that was sampled should have
-#: come; two clocks drift apart.
+#: By how much a stream may be shorter than the host's time, when all that was sampled
+#: should have come; two clocks drift apart.
 _SHORT_NS = 3 * NS_PER_S // 10
 _DRIFT = 200e-6
-#: A block may be under way for 50 ms, and what is known of the host's lag is its least: the end is
-#: waited for a little longer.
+#: A block may be under way for 50 ms, and what is known of the host's lag is its least:
+#: the end is waited for a little longer.
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
 #: So long a check waits for a warning that has come to be looked at.
 _LOOK_LIMIT_S = 3.0
-#: What js110_usb.c logs when packets are missing: it goes on counting samples as if none were.
-#: Packets are counted in 16 bits. One that also tells their number (2.5.4; 2.2.12 does not) counts
-#: them itself, up to `_FILLED`, as samples without a number.
+#: What js110_usb.c logs when packets are missing: it goes on counting samples as if
+#: none were. Packets are counted in 16 bits. One that also tells their number (2.5.4;
+#: 2.2.12 does not) counts them itself, up to `_FILLED`, as samples without a number.
 _SKIP = "pkt_index skip"
 _SKIPPED = re.compile(rf"{_SKIP}: expected (\d+), received (\d+)(?: \((\d+) frames\))?")
 _FILLED = 512
@@ -51,11 +58,11 @@ _PACKET_TICKS = 126
 
 @dataclass(frozen=True, slots=True)
 class BlockPace:
-    """The clock of this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it goes by itself,
-    and can be compared with the ids.
+    """The clock of this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it
+    goes by itself, and can be compared with the ids.
 
-    `drains`: what was sampled before a stream is switched off still comes (simulated); a real one
-    drops its unfinished blocks.
+    `drains`: what was sampled before a stream is switched off still comes (simulated);
+    a real one drops its unfinished blocks.
     """
 
     sleep: Callable[[int], None]
@@ -65,12 +72,13 @@ class BlockPace:
 
 
 class JoulescopeRecording:
-    """A thread that merges what the instrument's three streams bring and appends it to the trace.
+    """A thread that merges what the instrument's three streams bring and appends it to
+    the trace.
 
     `readable`: the valid readings of current and voltage, all where it does not say.
-    `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's counter against
-    UTC, as its time maps said, and how many there were. `repeated`: blocks with data that had come
-    before.
+    `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's
+    counter against UTC, as its time maps said, and how many there were. `repeated`:
+    blocks with data that had come before.
     """
 
     def __init__(
@@ -94,8 +102,12 @@ class JoulescopeRecording:
         self._watch_loss = watch_loss
         self._folder = folder
         self._readable = readable
-        self._names = {f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()}
-        self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = queue.SimpleQueue()
+        self._names = {
+            f"{link.path}/{topic}/!data": signal for signal, topic in streams.items()
+        }
+        self._arrived: queue.SimpleQueue[tuple[str, Any, int] | None] = (
+            queue.SimpleQueue()
+        )
         self._receive = self._on_block
         self._log = _SkipLog(self._on_skip)
         self._skips_heard = self._skips_taken = 0
@@ -109,7 +121,9 @@ class JoulescopeRecording:
 
     def __enter__(self) -> JoulescopeRecording:
         self._writer = self._new_writer()
-        self._lanes = Lanes(self._writer, self._sample_ticks, unreadable(self._readable))
+        self._lanes = Lanes(
+            self._writer, self._sample_ticks, unreadable(self._readable)
+        )
         self._began_ns = self._last_ns = self._pace.clock_ns()
         self._thread.start()
         if self._watch_loss:
@@ -119,7 +133,8 @@ class JoulescopeRecording:
                 self._link.subscribe(f"{topic}/!data", self._receive)
             for topic in self._streams.values():
                 self._link.set(f"{topic}/ctrl", 1)
-            # An edge is found between two samples: there must be one before the first edge.
+            # An edge is found between two samples: there must be one before the first
+            # edge.
             self._pace.sleep(self._start_ns)
             self._await_data()
         except BaseException:
@@ -129,7 +144,8 @@ class JoulescopeRecording:
 
     @property
     def counter_rates_hz(self) -> tuple[float, float] | None:
-        """Return least and greatest rate of the instrument's counter, none before data."""
+        """Return least and greatest rate of the instrument's counter, none before
+        data."""
         return self._lanes.maps.rates_hz
 
     @property
@@ -146,7 +162,9 @@ class JoulescopeRecording:
         """Raise what went wrong in the recording so far."""
         with self._skip_taken:
             self._skip_taken.wait_for(
-                lambda: self._skips_taken == self._skips_heard or self._failure is not None,
+                lambda: (
+                    self._skips_taken == self._skips_heard or self._failure is not None
+                ),
                 _LOOK_LIMIT_S,
             )
         if self._failure is not None:
@@ -167,8 +185,8 @@ class JoulescopeRecording:
                 raise stopping
 
     def _await_data(self) -> None:
-        """Wait until all streams have begun; in a virtual world time passes only where the bench
-        lets it, so not there.
+        """Wait until all streams have begun; in a virtual world time passes only where
+        the bench lets it, so not there.
         """
         if not self._pace.live:
             return
@@ -180,8 +198,8 @@ class JoulescopeRecording:
             self._pace.sleep(NS_PER_S // 100)
 
     def _end(self, drain: bool) -> BenchError | None:
-        """Stop the streams, end the thread and close the trace; return what went wrong in
-        stopping.
+        """Stop the streams, end the thread and close the trace; return what went wrong
+        in stopping.
         """
         stopping: BenchError | None = None
         try:
@@ -228,7 +246,8 @@ class JoulescopeRecording:
             self._pace.sleep(NS_PER_S // 100)
 
     def _on_block(self, topic: str, value: Any) -> None:
-        # On the driver's only thread: whatever takes longer would hold up every other topic.
+        # On the driver's only thread: whatever takes longer would hold up every other
+        # topic.
         if self._failure is None:
             self._arrived.put((topic, value, self._pace.clock_ns()))
 
@@ -254,7 +273,8 @@ class JoulescopeRecording:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        """Keep the error, and what has been merged until then; what still comes is let go."""
+        """Keep the error, and what has been merged until then; what still comes is let
+        go."""
         with self._skip_taken:
             self._failure = error
             self._skip_taken.notify_all()
@@ -272,7 +292,8 @@ class JoulescopeRecording:
         block = Block.of(value)
         if signal in self._readable:
             block = self._readable[signal].believed(block)
-        # A thread that has fallen behind catches up: writing costs less for several blocks at once.
+        # A thread that has fallen behind catches up: writing costs less for several
+        # blocks at once.
         self._lanes.feed(signal, block, more=not self._arrived.empty())
         self._last_ns = at_ns
         if signal == CURRENT:
@@ -285,16 +306,20 @@ class JoulescopeRecording:
             self._losses_filled.append(warning)
             return
         if self._log.alone:
-            self._lanes.insert(packets * _PACKET_TICKS, f"the JS110 lost samples: {warning}")
+            self._lanes.insert(
+                packets * _PACKET_TICKS, f"the JS110 lost samples: {warning}"
+            )
             return
-        # It may have been the other: nothing is moved, but what lies about it is not to be counted
-        # when the session goes on.
+        # It may have been the other: nothing is moved, but what lies about it is not to
+        # be counted when the session goes on.
         self._lanes.insert(0, f"this or another JS110 lost samples: {warning}")
         raise BenchError(
             "one of several JS110 lost samples, and nothing tells which",
             evidence=f"the driver's log, which names no instrument: {warning}",
-            try_next="another USB port or hub; one JS110 alone, or JS220s; rig resume SESSION goes "
-            "on where it stopped",
+            try_next=(
+                "another USB port or hub; one JS110 alone, or JS220s; rig resume"
+                " SESSION goes on where it stopped"
+            ),
         )
 
     def _note(self, loss: Any) -> None:
@@ -302,8 +327,8 @@ class JoulescopeRecording:
         if loss is not None and self._watch_loss and self._pace.live:
             self._known_ns += loss.lost_ns
             cause = (
-                f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in "
-                "here: the ids fell behind the host's clock"
+                f"about {loss.lost_ns / 1e6:.0f} ms of samples are missing somewhere in"
+                " here: the ids fell behind the host's clock"
             )
             self._lanes.distrust(loss.first_tick, loss.stop_tick, cause)
 
@@ -321,8 +346,8 @@ class JoulescopeRecording:
         target = self._target
         first = self._lanes.first_tick
         if not self._pace.live and first is not None and self._ended_ns:
-            # Virtual time leaps, and blocks come long after it: there the stream began when it was
-            # asked to.
+            # Virtual time leaps, and blocks come long after it: there the stream began
+            # when it was asked to.
             target = first + (self._ended_ns - self._began_ns) * TICK_HZ // NS_PER_S
         if target is None:
             return
@@ -330,17 +355,22 @@ class JoulescopeRecording:
             signal: (target - stop) * NS_PER_S // TICK_HZ
             for signal, stop in self._lanes.stop_ticks.items()
         }
-        allowed_ns = _SHORT_NS + self._known_ns + _DRIFT * (self._last_ns - self._began_ns)
+        allowed_ns = (
+            _SHORT_NS + self._known_ns + _DRIFT * (self._last_ns - self._began_ns)
+        )
         if ended := [signal for signal in SIGNALS if short_ns[signal] > allowed_ns]:
             raise BenchError(
-                f"the Joulescope {self._link.path} sends no {' and no '.join(ended)} any more",
+                f"the Joulescope {self._link.path} sends no {' and no '.join(ended)}"
+                " any more",
                 evidence="; ".join(
-                    f"{self._streams[each]}/!data is {short_ns[each] / 1e9:.2f} s short of the "
-                    "recording"
+                    f"{self._streams[each]}/!data is {short_ns[each] / 1e9:.2f} s short"
+                    " of the recording"
                     for each in ended
                 ),
-                try_next="another USB port or cable; unplug it and plug it in again; rig resume "
-                "SESSION goes on where it stopped",
+                try_next=(
+                    "another USB port or cable; unplug it and plug it in again; rig"
+                    " resume SESSION goes on where it stopped"
+                ),
             )
 
     def _require_data(self) -> None:
@@ -353,17 +383,20 @@ class JoulescopeRecording:
         return BenchError(
             f"the Joulescope {self._link.path} sends no {' and no '.join(signals)}",
             evidence="; ".join(
-                f"{self._streams[signal]}/ctrl is on, {self._streams[signal]}/!data is silent"
+                f"{self._streams[signal]}/ctrl is on, {self._streams[signal]}/!data is"
+                " silent"
                 for signal in signals
             ),
-            try_next="close other programs that use it; another USB port or cable; unplug it and "
-            "plug it in again",
+            try_next=(
+                "close other programs that use it; another USB port or cable; unplug it"
+                " and plug it in again"
+            ),
         )
 
 
 class _SkipLog(logging.Handler):
-    """Listener to the host driver's warnings of packets that a JS110 lost: nothing in the data
-    shows them.
+    """Listener to the host driver's warnings of packets that a JS110 lost: nothing in
+    the data shows them.
     """
 
     def __init__(self, heard: Callable[[str], None]) -> None:
@@ -372,8 +405,8 @@ class _SkipLog(logging.Handler):
         self.alone = True
 
     def listen(self) -> None:
-        """Begin; from then on none of several is alone: the log is one for all instruments and
-        names none, and it may come late.
+        """Begin; from then on none of several is alone: the log is one for all
+        instruments and names none, and it may come late.
         """
         logger = logging.getLogger("jsdrv")
         others = [each for each in logger.handlers if isinstance(each, _SkipLog)]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one driver object that a process may have, for as long as anybody uses it.
 
-The maker's library refuses a second one: jsdrv_buffer_initialize of joulescope_driver's buffer.c
-has one instance in a process. So all Joulescopes of a bench, and a scan beside them, share it.
+The maker's library refuses a second one: jsdrv_buffer_initialize of joulescope_driver's
+buffer.c has one instance in a process. So all Joulescopes of a bench, and a scan beside
+them, share it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from rig.errors import DeviceBusy
 
 
 class Shared:
-    """A driver object that the first user makes and the last one finalizes, and which instruments
-    are open through it.
+    """A driver object that the first user makes and the last one finalizes, and which
+    instruments are open through it.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -32,8 +33,8 @@ class Shared:
         """Yield the driver object; raises what making it raises."""
         user = object()
         try:
-            # Whoever comes while the last one leaves has to wait: until it is finalized there may
-            # be no other.
+            # Whoever comes while the last one leaves has to wait: until it is finalized
+            # there may be no other.
             with self._lock:
                 if self._driver is None:
                     self._driver = self._make()
@@ -51,16 +52,18 @@ class Shared:
     def hold(self, path: str) -> Iterator[None]:
         """Keep an instrument to oneself; raises DeviceBusy.
 
-        The host driver opens a JS110 that is open already once more, which ends its streams
-        (device_open of its libusb backend).
+        The host driver opens a JS110 that is open already once more, which ends its
+        streams (device_open of its libusb backend).
         """
         with self._lock:
             if path in self._held:
                 raise DeviceBusy(
                     f"the Joulescope {path} is in use",
                     evidence="it is open in this process",
-                    try_next="one rail for each instrument; wait until what records with it has "
-                    "ended",
+                    try_next=(
+                        "one rail for each instrument; wait until what records with it"
+                        " has ended"
+                    ),
                 )
             self._held.add(path)
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merge the three streams of a Joulescope, which arrive in blocks of their own, into one trace. No
-thread, no clock: a function of the blocks.
+"""Merge the three streams of a Joulescope, which arrive in blocks of their own, into
+one trace. No thread, no clock: a function of the blocks.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from rig.errors import BenchError
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: The counter of every Joulescope this driver knows; `sample_id` is in its ticks, before any
-#: decimation.
+#: The counter of every Joulescope this driver knows; `sample_id` is in its ticks,
+#: before any decimation.
 TICK_HZ = 2_000_000
 CURRENT = "current"
 VOLTAGE = "voltage"
 SYNC = "sync"
 SIGNALS = (CURRENT, VOLTAGE, SYNC)
-#: A block comes at least every 50 ms: a stream from which nothing came while another brought this
-#: much has ended.
+#: A block comes at least every 50 ms: a stream from which nothing came while another
+#: brought this much has ended.
 _SILENT_TICKS = 1 * TICK_HZ
-#: More is no loss but a counter that went wrong (2**32 ticks have happened: pyjoulescope_ui issue
-#: 296), and would fill the disk.
+#: More is no loss but a counter that went wrong (2**32 ticks have happened:
+#: pyjoulescope_ui issue 296), and would fill the disk.
 _LONGEST_GAP_TICKS = 60 * TICK_HZ
-#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its log may come
-#: a block late.
+#: A block of a JS110 is 65 394 samples of current or voltage, or 100 000 of a GPI; its
+#: log may come a block late.
 BLOCK_TICKS = 65_536
 LONGEST_BLOCK_TICKS = 100_000
 #: The JS110's host driver gives 64 samples without a number until its filter is filled
@@ -44,7 +44,8 @@ _WARM_UP = 1_000
 
 @dataclass(slots=True)
 class _Part:
-    """Elements start <= k < stop of one block whose first element, wanted or not, is `base`."""
+    """Elements start <= k < stop of one block whose first element, wanted or not, is
+    `base`."""
 
     base: int
     start: int
@@ -62,8 +63,8 @@ class _Distrust:
 
 
 class _Lane:
-    """Elements of one signal that arrived and are not written yet, in elements: samples, or ticks
-    of the SYNC line.
+    """Elements of one signal that arrived and are not written yet, in elements:
+    samples, or ticks of the SYNC line.
     """
 
     def __init__(self, name: str, element_ticks: int, packed: bool) -> None:
@@ -91,8 +92,10 @@ class _Lane:
         if block.sample_rate != TICK_HZ or block.decimate_factor != self.element_ticks:
             raise BenchError(
                 f"the stream of {self.name} is not at full rate",
-                evidence=f"{block.sample_rate} Hz over {block.decimate_factor}, not "
-                f"{TICK_HZ} Hz over {self.element_ticks}",
+                evidence=(
+                    f"{block.sample_rate} Hz over {block.decimate_factor}, not "
+                    f"{TICK_HZ} Hz over {self.element_ticks}"
+                ),
                 try_next="close other programs that use the instrument",
             )
         data = block.data
@@ -110,13 +113,22 @@ class _Lane:
         first = start if self.next is None else max(start, self.next)
         if (first - stop) * self.element_ticks > _SILENT_TICKS:
             raise BenchError(
-                f"the stream of {self.name} began anew", evidence=f"sample {stop} after {first}"
+                f"the stream of {self.name} began anew",
+                evidence=f"sample {stop} after {first}",
             )
-        if self.next is not None and (first - self.next) * self.element_ticks > _LONGEST_GAP_TICKS:
+        if (
+            self.next is not None
+            and (first - self.next) * self.element_ticks > _LONGEST_GAP_TICKS
+        ):
             raise BenchError(
                 f"the counter of the stream of {self.name} jumps",
-                evidence=f"by {(first - self.next) * self.element_ticks / TICK_HZ:.0f} s",
-                try_next="record again; update the instrument's firmware with the Joulescope UI",
+                evidence=(
+                    f"by {(first - self.next) * self.element_ticks / TICK_HZ:.0f} s"
+                ),
+                try_next=(
+                    "record again; update the instrument's firmware with the"
+                    " Joulescope UI"
+                ),
             )
         self.repeated += first > start
         if first < stop:
@@ -131,7 +143,8 @@ class _Lane:
             self.parts[0].start = max(self.parts[0].start, before)
 
     def unbroken(self) -> tuple[int, bool]:
-        """Return where the data without a gap ends, and whether it may still go on there."""
+        """Return where the data without a gap ends, and whether it may still go on
+        there."""
         stop = self.parts[0].start
         for part in self.parts:
             if part.start != stop:
@@ -140,8 +153,8 @@ class _Lane:
         return stop, True
 
     def take(self, stop: int) -> Iterator[tuple[_Part, int, int]]:
-        """Yield and drop the elements before `stop`: part by part, with the place of first and last
-        in its block.
+        """Yield and drop the elements before `stop`: part by part, with the place of
+        first and last in its block.
         """
         while self.parts and self.parts[0].start < stop:
             part = self.parts[0]
@@ -153,14 +166,14 @@ class _Lane:
 
 
 class Lanes:
-    """Merges the blocks of current, voltage and SYNC by their `sample_id` and writes what all three
-    have into a trace.
+    """Merges the blocks of current, voltage and SYNC by their `sample_id` and writes
+    what all three have into a trace.
 
-    The trace begins at the first sample that all three have. Repeated data is trimmed; where any of
-    the three lost something, all three have one gap. `sample_ticks`: 2 on a JS220 (1 MHz beside 2
-    MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at another rate or from an earlier
-    stream, and for a signal that stays behind; what TraceWriter raises. `unreadable` is the cause
-    of gaps where there is no number.
+    The trace begins at the first sample that all three have. Repeated data is trimmed;
+    where any of the three lost something, all three have one gap. `sample_ticks`: 2 on
+    a JS220 (1 MHz beside 2 MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at
+    another rate or from an earlier stream, and for a signal that stays behind; what
+    TraceWriter raises. `unreadable` is the cause of gaps where there is no number.
     """
 
     def __init__(
@@ -172,18 +185,22 @@ class Lanes:
         self._writer = writer
         self._per = sample_ticks
         self._unreadable = unreadable
-        analog = [_Lane(name, sample_ticks, packed=False) for name in (CURRENT, VOLTAGE)]
+        analog = [
+            _Lane(name, sample_ticks, packed=False) for name in (CURRENT, VOLTAGE)
+        ]
         self._current, self._voltage = analog
         self._sync = _Lane(SYNC, 1, packed=True)
         self._lanes = (*analog, self._sync)
         self._at: int | None = (
-            None  # the next sample to be written, in samples of the instrument's counter
+            # the next sample to be written, in samples of the instrument's counter
+            None
         )
         self._origin = 0
         self._merged = 0  # the tick up to which what has come was looked at
         self._distrusted: list[_Distrust] = []
         self.maps = TimeMaps()
-        # the streams are being switched off, one after the other: silence is no fault any more
+        # the streams are being switched off, one after the other: silence is no fault
+        # any more
         self.ending = False
 
     @property
@@ -198,7 +215,8 @@ class Lanes:
 
     @property
     def first_tick(self) -> int | None:
-        """Return the instrument's count at the first sample of the trace; None before it."""
+        """Return the instrument's count at the first sample of the trace; None before
+        it."""
         return None if self._at is None else self._origin * self._per
 
     @property
@@ -209,7 +227,8 @@ class Lanes:
     def feed(self, signal: str, block: Block, more: bool = False) -> None:
         """Take one block, and write what has become complete.
 
-        With `more`, another block waits already, and what is complete is written with that.
+        With `more`, another block waits already, and what is complete is written with
+        that.
         """
         self.maps.note(block.time_map)
         lane = self._lanes[SIGNALS.index(signal)]
@@ -221,29 +240,36 @@ class Lanes:
             self._merge(final=False)
         if not self.ending:
             self._require_all(
-                lane, len(block.data) * (8 if lane is self._sync else lane.element_ticks)
+                lane,
+                len(block.data) * (8 if lane is self._sync else lane.element_ticks),
             )
 
     def distrust(self, first_tick: int, stop_tick: int, cause: str) -> None:
-        """Note that what lies between two ticks is not to be trusted, also where it has not been
-        written yet.
+        """Note that what lies between two ticks is not to be trusted, also where it has
+        not been written yet.
         """
         self._distrusted.append(_Distrust(first_tick, stop_tick, cause))
 
     def insert(self, lost_ticks: int, cause: str) -> None:
-        """Count ticks that were lost somewhere about the last blocks, and that the ids do not
-        show: what lies about them is not to be trusted, what comes later is in its place.
+        """Count ticks that were lost somewhere about the last blocks, and that the ids
+        do not show: what lies about them is not to be trusted, what comes later is in
+        its place.
         """
         stops = self.stop_ticks.values()
         first = min(stops) - BLOCK_TICKS
         before = sum(count for _, count in self._sync.losses)
         at = (
-            (max(lane.came * lane.element_ticks for lane in self._lanes) + LONGEST_BLOCK_TICKS)
+            (
+                max(lane.came * lane.element_ticks for lane in self._lanes)
+                + LONGEST_BLOCK_TICKS
+            )
             // 8
             * 8
         )
         for lane in self._lanes:
-            lane.losses.append((at // lane.element_ticks, lost_ticks // lane.element_ticks))
+            lane.losses.append(
+                (at // lane.element_ticks, lost_ticks // lane.element_ticks)
+            )
         self.distrust(first, at + before, cause)
 
     def finish(self) -> None:
@@ -283,7 +309,8 @@ class Lanes:
             if numbers.any():
                 part.start = max(part.start, part.base + int(np.argmax(numbers)))
         first = max(
-            -(-lane.parts[0].start * lane.element_ticks // self._per) for lane in self._lanes
+            -(-lane.parts[0].start * lane.element_ticks // self._per)
+            for lane in self._lanes
         )
         resumed = self._resume(first)
         if resumed is None:
@@ -292,8 +319,8 @@ class Lanes:
         return True
 
     def _resume(self, at: int) -> tuple[int, list[str]] | None:
-        """Return the next sample that all three have, and who lacks some before it; None while one
-        has nothing there yet.
+        """Return the next sample that all three have, and who lacks some before it;
+        None while one has nothing there yet.
         """
         for lane in self._lanes:
             lane.forget(at * self._per // lane.element_ticks)
@@ -320,17 +347,22 @@ class Lanes:
                 reached = aligned
 
     def _aligned(self, at: int) -> int:
-        """Return the first sample from `at` on at which a byte of the SYNC line begins; `at` where
-        there is none.
+        """Return the first sample from `at` on at which a byte of the SYNC line begins;
+        `at` where there is none.
         """
         base = self._sync.parts[0].base
         return next(
-            (at + more for more in range(8) if ((at + more) * self._per - base) % 8 == 0), at
+            (
+                at + more
+                for more in range(8)
+                if ((at + more) * self._per - base) % 8 == 0
+            ),
+            at,
         )
 
     def _common_stop(self, at: int, final: bool) -> int:
-        """Return up to where all three can be written: whole bytes of the SYNC line as long as more
-        may come.
+        """Return up to where all three can be written: whole bytes of the SYNC line as
+        long as more may come.
         """
         stops = [lane.unbroken() for lane in self._lanes]
         ends = [
@@ -338,7 +370,9 @@ class Lanes:
             for (stop, _), lane in zip(stops, self._lanes, strict=True)
         ]
         stop = min(ends)
-        goes_on = all(more for end, (_, more) in zip(ends, stops, strict=True) if end == stop)
+        goes_on = all(
+            more for end, (_, more) in zip(ends, stops, strict=True) if end == stop
+        )
         base = self._sync.parts[0].base
         if not final and goes_on and (at * self._per - base) % 8 == 0:
             stop -= (stop * self._per - base) % 8 // self._per
@@ -358,7 +392,9 @@ class Lanes:
             if first % 8 == last % 8 == 0:
                 self._writer.sync_packed(part.data[first // 8 : last // 8])
             else:
-                levels = np.unpackbits(part.data[first // 8 : -(-last // 8)], bitorder="little")
+                levels = np.unpackbits(
+                    part.data[first // 8 : -(-last // 8)], bitorder="little"
+                )
                 self._writer.sync(levels[first % 8 : first % 8 + last - first])
         self._at = stop
 
@@ -372,8 +408,13 @@ class Lanes:
             if waited > _SILENT_TICKS:
                 raise BenchError(
                     f"the stream of {lane.name} is silent",
-                    evidence=f"{waited / TICK_HZ:.1f} s of {fed.name} came since its last block",
-                    try_next="another USB port or cable; other streams of the instrument off",
+                    evidence=(
+                        f"{waited / TICK_HZ:.1f} s of {fed.name} came since its last"
+                        " block"
+                    ),
+                    try_next=(
+                        "another USB port or cable; other streams of the instrument off"
+                    ),
                 )
 
     def _note_distrust(self, final: bool) -> None:

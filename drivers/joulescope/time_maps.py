@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UTC in a recording: the instrument's time maps. Nothing that is measured depends on them."""
+"""UTC in a recording: the instrument's time maps. Nothing that is measured depends on
+them."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ _KEPT_EVERY_S = 60
 
 
 class TimeMaps:
-    """The time maps that came with the blocks: how many different ones, the first, one a minute,
-    the last, and the range of their rates.
+    """The time maps that came with the blocks: how many different ones, the first, one
+    a minute, the last, and the range of their rates.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,11 @@ class TimeMaps:
         self.count += 1
         rate_hz = float(time_map.counter_rate)
         # A counter may begin again; a rate of 0 gives no time.
-        since = abs(time_map.offset_counter - self._kept[-1].offset_counter) if self._kept else 0
+        since = (
+            abs(time_map.offset_counter - self._kept[-1].offset_counter)
+            if self._kept
+            else 0
+        )
         if not self._kept or (rate_hz > 0 and since >= _KEPT_EVERY_S * rate_hz):
             self._kept.append(time_map)
         least, most = self.rates_hz or (rate_hz, rate_hz)

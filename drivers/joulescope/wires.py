@@ -20,13 +20,21 @@ def wires(settings: Any) -> Sequence[Connection]:
         Connection(WireName.GROUND, Pin("feed", "-"), Pin("monitor", "input -")),
         Connection(WireName.GROUND, Pin("monitor", "output -"), Pin("dut", "ground")),
     ]
-    level = f"logic of {settings.reference}; of another: `reference`, or a level shifter"
+    level = (
+        f"logic of {settings.reference}; of another: `reference`, or a level shifter"
+    )
     if settings.reference == "external":
         level = "compared with the voltage at Vref"
         found.append(
-            Connection(WireName.LEVEL, Pin("dut", "supply +"), Pin("monitor", "Vref"), level)
+            Connection(
+                WireName.LEVEL, Pin("dut", "supply +"), Pin("monitor", "Vref"), level
+            )
         )
     sync = "trigger input" if settings.gpi == _TRIGGER else f"GPI {settings.gpi}"
-    found.append(Connection(WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", sync), level))
-    found.append(Connection(WireName.GROUND, Pin("dut", "ground"), Pin("monitor", "GPI ground")))
+    found.append(
+        Connection(WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", sync), level)
+    )
+    found.append(
+        Connection(WireName.GROUND, Pin("dut", "ground"), Pin("monitor", "GPI ground"))
+    )
     return found

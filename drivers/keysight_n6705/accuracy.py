@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keysight's accuracy specification of the source/measure modules N6781A, N6782A and N6784A in an
-N6705.
+"""Keysight's accuracy specification of the source/measure modules N6781A, N6782A and
+N6784A in an N6705.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ _NOISE_A = {
     3.06: (409.7e-6, 313.8e-6, 198.9e-6, 138.0e-6, 94.4e-6, 45.6e-6, 43.5e-6),
 }
 _SOURCE = (
-    "limits: Keysight N6780 series data sheet 5990-5829EN, measurement accuracy at 23 +-5 C, "
-    "quoted from memory (one value, "
-    "0.025 % + 8 nA, found in a third party's text), for means over 0.1 s; noise of voltage: N6700 "
-    "Specifications Guide, page 52, "
-    "N6781A rows as printed; noise of current: same page, but rows of N6785A/N6786A (8 A range for "
-    "3 A), those of the N6781A "
-    "were not read, 10 uA as 1 mA; clock: 100 ppm assumed, no figure found"
+    "limits: Keysight N6780 series data sheet 5990-5829EN, measurement accuracy at 23"
+    " +-5 C, quoted from memory (one value, 0.025 % + 8 nA, found in a third party's"
+    " text), for means over 0.1 s; noise of voltage: N6700 Specifications Guide, page"
+    " 52, N6781A rows as printed; noise of current: same page, but rows of"
+    " N6785A/N6786A (8 A range for 3 A), those of the N6781A were not read, 10 uA as 1"
+    " mA; clock: 100 ppm assumed, no figure found"
 )
 _CLOCK_PPM = 100.0
 
@@ -43,18 +42,27 @@ RANGES_A = tuple(limit_a for limit_a, _, _ in _CURRENT)
 
 
 def promised(
-    period_s: float, current_range_a: float | None, edge_s: float, clock_ppm: float = 0.0
+    period_s: float,
+    current_range_a: float | None,
+    edge_s: float,
+    clock_ppm: float = 0.0,
 ) -> Accuracy:
-    """Return the limits for means over `period_s`; `current_range_a` is the fixed range, or None
-    where all are used in turn.
+    """Return the limits for means over `period_s`; `current_range_a` is the fixed
+    range, or None where all are used in turn.
 
-    `edge_s`: what the way of seeing SYNC may shift it against the samples. `clock_ppm` of a clock
-    that is worse than the module's.
+    `edge_s`: what the way of seeing SYNC may shift it against the samples. `clock_ppm`
+    of a clock that is worse than the module's.
     """
-    rows = [row for row in _CURRENT if current_range_a is None or row[0] >= current_range_a]
+    rows = [
+        row for row in _CURRENT if current_range_a is None or row[0] >= current_range_a
+    ]
     rows = rows if current_range_a is None else rows[:1]
     place = max(
-        (at for at, interval_s in enumerate(_INTERVALS_S) if interval_s <= period_s * (1 + 1e-9)),
+        (
+            at
+            for at, interval_s in enumerate(_INTERVALS_S)
+            if interval_s <= period_s * (1 + 1e-9)
+        ),
         default=0,
     )
     return Accuracy(

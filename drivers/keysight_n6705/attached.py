@@ -18,10 +18,11 @@ USB = ((0x0957, 0x0F07), (0x2A8D, 0x0F02))
 def usb_resources() -> list[tuple[str, str]]:
     """Return the VISA library and resource of each N6705 at a USB port."""
     with suppress(ConfigError):
-        # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which then calls on
-        # the network.
+        # Not "": pyvisa takes pyvisa-py for that where no vendor's library is, which
+        # then calls on the network.
         return [
-            ("@ivi", resource) for resource in open_library("@ivi").list_resources("USB?*::INSTR")
+            ("@ivi", resource)
+            for resource in open_library("@ivi").list_resources("USB?*::INSTR")
         ]
     try:
         from pyvisa_py.usb import USBInstrSession
@@ -32,8 +33,8 @@ def usb_resources() -> list[tuple[str, str]]:
 
 
 def identity(resource: str) -> tuple[int, ...]:
-    """Return vendor and product of a USB name: vendors' libraries print them in hexadecimal,
-    pyvisa-py in decimal numbers.
+    """Return vendor and product of a USB name: vendors' libraries print them in
+    hexadecimal, pyvisa-py in decimal numbers.
     """
     try:
         return tuple(int(word, 0) for word in resource.split("::")[1:3])
@@ -54,7 +55,9 @@ def found(library: str, resource: str) -> FoundInstrument:
             link.close()
     except RigError as error:
         problem = (
-            " ".join(f"{error.cause}: {error.evidence}".split()) if error.evidence else error.cause
+            " ".join(f"{error.cause}: {error.evidence}".split())
+            if error.evidence
+            else error.cause
         )
         return FoundInstrument(
             "Keysight N6705", "", setting, problem=problem, try_next=error.try_next

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keysight N6705 DC power analyzer with source/measure modules: supplies the DUT, logs its current
-and voltage, sees SYNC.
+"""Keysight N6705 DC power analyzer with source/measure modules: supplies the DUT, logs
+its current and voltage, sees SYNC.
 
-Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module, and an edge
-is found within its sample. "trigger": the first edge starts the log, and is the only one: rates are
-taken as nominal, so windows must be long. "io_manager": an EEMBC IO Manager stamps all edges in its
-own clock, and starts the log with the first.
+Three ways to see SYNC. "voltage": the line is logged as a voltage by a second module,
+and an edge is found within its sample. "trigger": the first edge starts the log, and is
+the only one: rates are taken as nominal, so windows must be long. "io_manager": an
+EEMBC IO Manager stamps all edges in its own clock, and starts the log with the first.
 """
 
 from __future__ import annotations
@@ -37,25 +37,30 @@ from rig.stop import pause
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
-#: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not published), then the
-#: next point of the converter.
+#: From the edge to the log: 5 us of latency (N6900 guide; the N6705's is not
+#: published), then the next point of the converter.
 TRIGGER_S = 5e-6 + setup.POINT_S
-#: How many periods a pulse must last: two (rig/trace/edges.py), and room for the slopes of the
-#: line.
+#: How many periods a pulse must last: two (rig/trace/edges.py), and room for the slopes
+#: of the line.
 _PULSE_PERIODS = 2.5
-#: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is not
-#: published).
+#: The shortest pulse for the trigger input: 10 us, falling (N6900 guide; the N6705's is
+#: not published).
 _TRIGGER_PULSE_S = 10e-6
 _SIMULATOR = "simulator"
 
 
 class KeysightN6705:
-    """A mainframe with one module for the DUT and, for SYNC as a voltage, a second one."""
+    """A mainframe with one module for the DUT and, for SYNC as a voltage, a second
+    one."""
 
     Settings: TypeAlias = N6705Settings
 
     def __init__(
-        self, settings: Settings, link: ScpiLink, world: World | None, io_manager: IoManager | None
+        self,
+        settings: Settings,
+        link: ScpiLink,
+        world: World | None,
+        io_manager: IoManager | None,
     ) -> None:
         self._settings = settings
         self._link = link
@@ -70,7 +75,8 @@ class KeysightN6705:
 
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
-        """Return the limits of error in the range that is set, at the instrument's period."""
+        """Return the limits of error in the range that is set, at the instrument's
+        period."""
         limits = _limits(settings, 1 / info.sample_hz)
         kept = info.accuracy if settings.calibration else limits
         return dataclasses.replace(info, accuracy=kept)
@@ -85,14 +91,16 @@ class KeysightN6705:
         """Return the rate of the records."""
         voltage = settings.sync == "voltage"
         period_s = settings.period_s or (3 if voltage else 2) * setup.PARAMETER_S
-        return Sampling(1 / period_s, 1 / setup.POINT_S, "voltage" if voltage else "stamps")
+        return Sampling(
+            1 / period_s, 1 / setup.POINT_S, "voltage" if voltage else "stamps"
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the instrument and set it up, its output off.
 
-        Raises ConfigError, DeviceNotFound, DeviceBusy, DeviceLost, BenchError (a step that it
-        refused), RemoteProtocolError.
+        Raises ConfigError, DeviceNotFound, DeviceBusy, DeviceLost, BenchError (a step
+        that it refused), RemoteProtocolError.
         """
         require(settings)
         with ExitStack() as stack:
@@ -138,11 +146,12 @@ class KeysightN6705:
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:
-        """List the instruments at USB ports: with the vendor's VISA library, or with pyvisa-py
-        where PyUSB is there.
+        """List the instruments at USB ports: with the vendor's VISA library, or with
+        pyvisa-py where PyUSB is there.
 
-        One in the network is not looked for: pyvisa-py would call on every machine in it. Nothing
-        is changed; only what has the USB identity of an N6705 is asked for its name.
+        One in the network is not looked for: pyvisa-py would call on every machine in
+        it. Nothing is changed; only what has the USB identity of an N6705 is asked for
+        its name.
         """
         return [
             found(library, resource)
@@ -152,8 +161,8 @@ class KeysightN6705:
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the instrument reports about itself, and what was found and done on opening
-        it.
+        """Return what the instrument reports about itself, and what was found and done
+        on opening it.
         """
         settings = self._settings
         findings = self._findings
@@ -169,16 +178,21 @@ class KeysightN6705:
             kind="keysight_n6705",
             simulated=simulated,
             sample_hz=1 / self._period_s,
-            # A mean over whole points of the converter cannot place an edge closer than one of
-            # them; its noise is far below that: 0.9 mV of 3.3 V is 0.1 us of a period of 0.3 ms.
+            # A mean over whole points of the converter cannot place an edge closer than
+            # one of them; its noise is far below that: 0.9 mV of 3.3 V is 0.1 us of a
+            # period of 0.3 ms.
             edge_hz=1 / edge_s,
             accuracy=self._accuracy,
             serial=self._serial,
-            sync={"voltage": "voltage", "io_manager": "stamps", "trigger": "start"}[settings.sync],
+            sync={"voltage": "voltage", "io_manager": "stamps", "trigger": "start"}[
+                settings.sync
+            ],
             min_pulse_s=pulse_s,
             details={
                 "firmware": self._firmware,
-                "modules": {str(channel): model for channel, model in findings.modules.items()},
+                "modules": {
+                    str(channel): model for channel, model in findings.modules.items()
+                },
                 "period_s": self._period_s,
                 "sync": self._sync_text(),
                 "outputs_found_on_and_switched_off": findings.switched_off,
@@ -188,8 +202,8 @@ class KeysightN6705:
         )
 
     def power(self, on: bool) -> None:
-        """Switch the DUT's supply, and read back that it has followed; off also where only the
-        connection is gone, or slow.
+        """Switch the DUT's supply, and read back that it has followed; off also where
+        only the connection is gone, or slow.
         """
         try:
             if on:
@@ -204,8 +218,8 @@ class KeysightN6705:
             setup.switch(self._link, self._settings.channel, False)
 
     def _wait(self, duration_s: float) -> None:
-        # A simulated instrument settles in virtual time; where a live device sets the time it does
-        # so at once.
+        # A simulated instrument settles in virtual time; where a live device sets the
+        # time it does so at once.
         if self._world is None:
             pause(duration_s)
         elif not self._world.live:
@@ -226,19 +240,26 @@ class KeysightN6705:
             held_back_s=settings.held_back_s,
             name=info.name,
             serial=info.serial,
-            supply=Supply(settings.channel, settings.supply_v, settings.current_limit_a)
-            if self._on
-            else None,
-            about={"monitor": info.kind, "simulated": info.simulated, "details": info.details}
+            supply=(
+                Supply(settings.channel, settings.supply_v, settings.current_limit_a)
+                if self._on
+                else None
+            ),
+            about={
+                "monitor": info.kind,
+                "simulated": info.simulated,
+                "details": info.details,
+            }
             | self._trusted,
         )
-        # A simulated world becomes live when its device is opened: after this instrument.
+        # A simulated world becomes live when its device is opened: after this
+        # instrument.
         clock = REAL if self._world is None else _clock_of(self._world)
         return LogRecording(plan, self._link, clock, folder, self._io_manager)
 
     def close(self) -> None:
-        """Switch the supply off and let go of the instrument, also where it is gone; closing twice
-        is allowed.
+        """Switch the supply off and let go of the instrument, also where it is gone;
+        closing twice is allowed.
         """
         if self._closed:
             return
@@ -248,13 +269,16 @@ class KeysightN6705:
                 try:
                     leave()
                 except (DeviceLost, DeviceNotFound):
-                    # what is gone cannot be switched off from here; whoever noticed has said so
+                    # what is gone cannot be switched off from here; whoever noticed has
+                    # said so
                     return
                 except RigError:
                     continue  # where one is refused the other still counts
 
     def _abort(self) -> None:
-        self._link.do(f"ABOR:ELOG (@{self._settings.channel})", "leaving the instrument")
+        self._link.do(
+            f"ABOR:ELOG (@{self._settings.channel})", "leaving the instrument"
+        )
 
     def _prepare(self) -> float:
         settings = self._settings
@@ -277,7 +301,11 @@ class KeysightN6705:
             self._wait(settings.settle_off_s)
         setup.silence(link, findings)
         setup.set_supply(
-            link, findings, settings.channel, settings.supply_v, settings.current_limit_a
+            link,
+            findings,
+            settings.channel,
+            settings.supply_v,
+            settings.current_limit_a,
         )
         source = "BUS" if settings.sync == "voltage" else settings.trigger
         setup.set_trigger_pin(link, source)
@@ -293,8 +321,8 @@ class KeysightN6705:
         )
 
     def _leave_off(self, error: BaseException) -> None:
-        """Switch the supply off where it may have been found on and nothing has confirmed yet that
-        it is off.
+        """Switch the supply off where it may have been found on and nothing has
+        confirmed yet that it is off.
         """
         modules = self._findings.modules
         if modules and self._settings.channel not in modules:
@@ -326,26 +354,27 @@ class KeysightN6705:
         )
         if settings.sync == "voltage":
             return (
-                f"voltage at channel {settings.sync_channel}, {settings.sync_input} input, "
-                f"known to {setup.POINT_S} s"
+                f"voltage at channel {settings.sync_channel}, {settings.sync_input}"
+                f" input, known to {setup.POINT_S} s"
             )
         if settings.sync == "trigger":
             return (
-                f"one edge, which starts the log at {settings.trigger}; from there on the clocks "
-                "of device and instrument are "
-                f"trusted to differ by no more than {settings.clock_limit_ppm:g} ppm{unseen}"
+                f"one edge, which starts the log at {settings.trigger}; from there on"
+                " the clocks of device and instrument are trusted to differ by no more"
+                f" than {settings.clock_limit_ppm:g} ppm{unseen}"
             )
         manager = settings.io_manager
         return (
-            f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to "
-            f"{manager.drift_s:.3g} s off the samples "
-            f"after {manager.longest_s:g} s; the rig refuses edges that differ from the device's "
-            f"clock by more than 500 ppm{unseen}"
+            f"stamps of an IO manager whose clock is within {manager.ppm:g} ppm: up to"
+            f" {manager.drift_s:.3g} s off the samples after {manager.longest_s:g} s;"
+            " the rig refuses edges that differ from the device's clock by more than"
+            f" 500 ppm{unseen}"
         )
 
 
 def _limits(settings: N6705Settings, period_s: float) -> Accuracy:
-    """Return the limits of error as the settings have them, for means over `period_s`."""
+    """Return the limits of error as the settings have them, for means over
+    `period_s`."""
     ppm = settings.io_manager.ppm if settings.sync == "io_manager" else 0.0
     edge_s = {
         "voltage": setup.POINT_S,
@@ -356,8 +385,8 @@ def _limits(settings: N6705Settings, period_s: float) -> Accuracy:
 
 
 def _clock_of(world: World) -> LogClock:
-    # Of a live device it is known only at the end of a phase how much time has passed for it: the
-    # instrument's records end there too.
+    # Of a live device it is known only at the end of a phase how much time has passed
+    # for it: the instrument's records end there too.
     present_ns = world.horizon_ns if world.live else world.now_ns
     return LogClock(
         lambda: present_ns() / NS_PER_S,

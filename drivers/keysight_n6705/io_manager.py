@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges as an EEMBC IO Manager stamps them: a microcontroller between DUT and N6705, with a clock
-of its own and a serial port.
+"""Edges as an EEMBC IO Manager stamps them: a microcontroller between DUT and N6705,
+with a clock of its own and a serial port.
 
-Its first edge also starts the log of the N6705 (its trigger output on the rear BNC): that stamp is
-time 0 of the trace.
+Its first edge also starts the log of the N6705 (its trigger output on the rear BNC):
+that stamp is time 0 of the trace.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from annotated_types import Gt, Unit, doc
 
 from rig.errors import BenchError, DeviceLost, DeviceNotFound, RemoteProtocolError
 
-#: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner. Whatever else
-#: it says is none of our business.
+#: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner.
+#: Whatever else it says is none of our business.
 _LAP = re.compile(rb"m-lap-us-([0-9]+)")
 _WRAP_US = 1 << 32
 #: micros() of the microcontroller counts in steps of this.
@@ -32,17 +32,23 @@ STEP_S = 4e-6
 class IoManagerSettings:
     """Settings of an IO manager: its port, and the limit of error of its clock.
 
-    Makers of ceramic resonators state 5000 ppm, as on an Arduino Uno; a crystal has 100. Stamps
-    drift against the samples by that much.
+    Makers of ceramic resonators state 5000 ppm, as on an Arduino Uno; a crystal has
+    100. Stamps drift against the samples by that much.
     """
 
     port: Annotated[str, doc("Serial device, or URL as pyserial takes it.")] = ""
     baud: Annotated[int, Gt(0), Unit("Bd"), doc("Line rate.")] = 9600
     ppm: Annotated[
-        float, Gt(0), Unit("ppm"), doc("Limit of error of its clock against the N6705's.")
+        float,
+        Gt(0),
+        Unit("ppm"),
+        doc("Limit of error of its clock against the N6705's."),
     ] = 5000.0
     longest_s: Annotated[
-        float, Gt(0), Unit("s"), doc("No stamp is taken later than this after the first.")
+        float,
+        Gt(0),
+        Unit("s"),
+        doc("No stamp is taken later than this after the first."),
     ] = 10.0
     quiet_s: Annotated[
         float, Gt(0), Unit("s"), doc("No line comes later than this after its edge.")
@@ -55,14 +61,16 @@ class IoManagerSettings:
 
 
 class IoManager:
-    """Reads stamps in an own thread; raises DeviceNotFound when opened, and from `take` what went
-    wrong.
+    """Reads stamps in an own thread; raises DeviceNotFound when opened, and from `take`
+    what went wrong.
     """
 
     def __init__(self, settings: IoManagerSettings) -> None:
         self._settings = settings
         try:
-            self._port = serial.serial_for_url(settings.port, baudrate=settings.baud, timeout=0.02)
+            self._port = serial.serial_for_url(
+                settings.port, baudrate=settings.baud, timeout=0.02
+            )
         except (OSError, ValueError) as error:
             raise DeviceNotFound(
                 f"no IO manager at {settings.port!r}",
@@ -77,8 +85,8 @@ class IoManager:
         self._partial = b""
         self._heard = time.monotonic()
         self._failure: Exception | None = None
-        # A daemon only so that an owner who forgets close() does not hang at the end of the
-        # program.
+        # A daemon only so that an owner who forgets close() does not hang at the end of
+        # the program.
         self._thread = threading.Thread(
             target=self._read, name="keysight n6705 io manager", daemon=True
         )
@@ -92,8 +100,8 @@ class IoManager:
             self._last_us = 0
 
     def take(self) -> list[float]:
-        """Return and forget the stamps that have come, in seconds of the IO manager after its first
-        one; those before a failure first.
+        """Return and forget the stamps that have come, in seconds of the IO manager
+        after its first one; those before a failure first.
         """
         with self._lock:
             if self._failure is not None and not self._stamps_s:
@@ -121,8 +129,8 @@ class IoManager:
     def _read(self) -> None:
         try:
             while not self._stop.is_set():
-                # No more than is there: what a read has taken is lost with it when the port fails
-                # before it is complete.
+                # No more than is there: what a read has taken is lost with it when the
+                # port fails before it is complete.
                 block = self._port.read(max(self._port.in_waiting, 1))
                 if block:
                     self._heard = time.monotonic()
@@ -146,22 +154,29 @@ class IoManager:
                 raise RemoteProtocolError(
                     "an edge of the IO manager has no time",
                     evidence=repr(line[:80]),
-                    try_next="its baud rate and cable; another program on the same port?",
+                    try_next=(
+                        "its baud rate and cable; another program on the same port?"
+                    ),
                 )
             return
         stamp_us = int(stamp[1])
         if self._origin_us is None:
             self._origin_us = self._last_us = stamp_us
-        # It counts in 32 bits: the difference to the one before is right for 71 minutes.
+        # It counts in 32 bits: the difference to the one before is right for 71
+        # minutes.
         self._last_us += (stamp_us - self._last_us) % _WRAP_US
         at_s = (self._last_us - self._origin_us) * 1e-6
         if at_s > self._settings.longest_s:
             raise BenchError(
-                f"an edge {at_s:.1f} s after the first: its place among the samples is not known "
-                "well enough",
-                evidence=f"io_manager.longest_s is {self._settings.longest_s:g}, ppm "
-                f"{self._settings.ppm:g}",
-                try_next='shorter trials, or sync = "voltage"; a larger longest_s makes edges and '
-                "results less certain",
+                f"an edge {at_s:.1f} s after the first: its place among the samples is"
+                " not known well enough",
+                evidence=(
+                    f"io_manager.longest_s is {self._settings.longest_s:g}, ppm "
+                    f"{self._settings.ppm:g}"
+                ),
+                try_next=(
+                    'shorter trials, or sync = "voltage"; a larger longest_s makes'
+                    " edges and results less certain"
+                ),
             )
         self._stamps_s.append(at_s)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conversation with a Keysight N6705 over VISA: messages, its error queue, blocks of numbers;
-errors in the rig's words.
+"""The conversation with a Keysight N6705 over VISA: messages, its error queue, blocks
+of numbers; errors in the rig's words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.keysight_n6705.visa import Session, Silence, libraries, lost, open_session, translated
+from drivers.keysight_n6705.visa import (
+    Session,
+    Silence,
+    libraries,
+    lost,
+    open_session,
+    translated,
+)
 from rig.errors import (
     BenchError,
     DeadlineError,
@@ -26,22 +33,26 @@ from rig.interfaces.contact import Conversation, Heard, unheard
 
 #: Of the *IDN? answer: the mainframes that log for an external computer.
 _MODELS = ("N6705A", "N6705B", "N6705C")
-#: More errors in a row than the queue of the instrument holds: then the answer is something else.
+#: More errors in a row than the queue of the instrument holds: then the answer is
+#: something else.
 _QUEUE = 50
 _OPTION_MISSING = 302
-#: A query came before the answer to the one before it had been read: that is lost (N6705C operating
-#: guide, Queries).
+#: A query came before the answer to the one before it had been read: that is lost
+#: (N6705C operating guide, Queries).
 _INTERRUPTED = -410
-#: The answer to *IDN? can be distinguished from all others, also behind what is left of one.
-#: How an instrument may answer where it has no records yet, other than by an empty block. The empty
-#: line is an assumption, and so is SCPI's "no number": neither was seen on an instrument.
+#: The answer to *IDN? can be distinguished from all others, also behind what is left of
+#: one. How an instrument may answer where it has no records yet, other than by an empty
+#: block. The empty line is an assumption, and so is SCPI's "no number": neither was
+#: seen on an instrument.
 _NOTHING_YET = re.compile(rb"\s*([+]?9[.]91E[+]?37)?\s*")
-_NAME = re.compile(rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode())
+_NAME = re.compile(
+    rb"[A-Za-z ]*, *(?:%s) *,[^,\n]*,[^,\n]*\r?\n" % "|".join(_MODELS).encode()
+)
 
 
 class CommandRefused(BenchError):
-    """The instrument put an error in its queue; `code` is the one of SCPI, or of the maker where it
-    is positive.
+    """The instrument put an error in its queue; `code` is the one of SCPI, or of the
+    maker where it is positive.
     """
 
     def __init__(self, cause: str, *, code: int, evidence: str, try_next: str) -> None:
@@ -52,13 +63,14 @@ class CommandRefused(BenchError):
 class ScpiLink:
     """One open VISA session; calls may come from any thread, one at a time.
 
-    No answer is ever taken for that to another query: where one was not read to its end, whatever
-    the reason, everything up to the answer to a query that has no like is dropped; a session in
-    which that does not come either is not used again.
+    No answer is ever taken for that to another query: where one was not read to its
+    end, whatever the reason, everything up to the answer to a query that has no like is
+    dropped; a session in which that does not come either is not used again.
 
-    Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the instrument does
-    not answer any more; DeadlineError for an answer that comes late; Refused for an entry of its
-    error queue; RemoteProtocolError for an answer of another form.
+    Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the
+    instrument does not answer any more; DeadlineError for an answer that comes late;
+    Refused for an entry of its error queue; RemoteProtocolError for an answer of
+    another form.
     """
 
     def __init__(
@@ -70,11 +82,13 @@ class ScpiLink:
         self._heard = heard
         self._lock = threading.RLock()
         self._owing = False
-        self._session: Session | None = open_session(resource, visa_library, timeout_s, heard)
+        self._session: Session | None = open_session(
+            resource, visa_library, timeout_s, heard
+        )
 
     def identity(self) -> tuple[str, str, str]:
-        """Return model, serial number and firmware; raises DeviceNotFound where something else
-        answers.
+        """Return model, serial number and firmware; raises DeviceNotFound where
+        something else answers.
         """
         try:
             answer = self._query("*IDN?")
@@ -94,8 +108,8 @@ class ScpiLink:
         return words[1], words[2], words[3]
 
     def do(self, message: str, step: str) -> None:
-        """Send a command and empty the error queue; raises Refused with the `step` of the set-up
-        that failed.
+        """Send a command and empty the error queue; raises Refused with the `step` of
+        the set-up that failed.
         """
         with self._lock:
             first = _entry(self._answer(self._with_error_query(message), step, message))
@@ -103,10 +117,11 @@ class ScpiLink:
                 self._refuse([first, *self.errors()], step, message)
 
     def _with_error_query(self, message: str) -> str:
-        # Two messages: after an error in a command an instrument may drop the rest of its message,
-        # and the answer would be waited for in vain. In one piece, as over a socket the second one
-        # would wait 40 ms for the acknowledgement of the first (Nagle), 40 times in a set-up; USB
-        # and VXI-11 acknowledge each, and may take a line's end for a part of the first.
+        # Two messages: after an error in a command an instrument may drop the rest of
+        # its message, and the answer would be waited for in vain. In one piece, as over
+        # a socket the second one would wait 40 ms for the acknowledgement of the first
+        # (Nagle), 40 times in a set-up; USB and VXI-11 acknowledge each, and may take a
+        # line's end for a part of the first.
         if self.resource.upper().endswith("::SOCKET"):
             return f"{message}\n:SYST:ERR?"
         with translated(self.resource):
@@ -118,13 +133,14 @@ class ScpiLink:
         return ":SYST:ERR?"
 
     def ask(self, message: str, step: str) -> str:
-        """Return the answer to a query; raises Refused where the instrument has put an error in its
-        queue instead.
+        """Return the answer to a query; raises Refused where the instrument has put an
+        error in its queue instead.
         """
         return self._answer(message, step, message)
 
     def numbers(self, message: str, step: str) -> list[float]:
-        """Return the answer to a query as numbers; raises RemoteProtocolError for anything else."""
+        """Return the answer to a query as numbers; raises RemoteProtocolError for
+        anything else."""
         answer = self.ask(message, step)
         try:
             return [float(word) for word in answer.split(",")]
@@ -136,9 +152,9 @@ class ScpiLink:
             ) from error
 
     def block(self, message: str, step: str) -> NDArray[np.float64]:
-        """Return a definite length block of big-endian 32-bit floats, none where the instrument
-        answers by a line that says that there are none yet; raises RemoteProtocolError for a
-        damaged one.
+        """Return a definite length block of big-endian 32-bit floats, none where the
+        instrument answers by a line that says that there are none yet; raises
+        RemoteProtocolError for a damaged one.
         """
         with self._lock:
             try:
@@ -147,7 +163,9 @@ class ScpiLink:
                     values = np.frombuffer(_block(session), ">f4")
             except ValueError as error:
                 raise RemoteProtocolError(
-                    f"{step}: no block of numbers", evidence=str(error)[:200], try_next=FIRMWARE
+                    f"{step}: no block of numbers",
+                    evidence=str(error)[:200],
+                    try_next=FIRMWARE,
                 ) from error
             except Silence as error:
                 self._explain(step, message, error)
@@ -179,18 +197,23 @@ class ScpiLink:
         if errors:
             self._refuse(errors, step, message)
 
-    def _refuse(self, errors: list[tuple[int, str]], step: str, message: str) -> NoReturn:
+    def _refuse(
+        self, errors: list[tuple[int, str]], step: str, message: str
+    ) -> NoReturn:
         code = errors[0][0]
         hint = (
-            "the module's manual for what it can do; *RST on the instrument brings it to a "
-            "known state"
+            "the module's manual for what it can do; *RST on the instrument brings it"
+            " to a known state"
         )
         if code == _OPTION_MISSING:
             hint = "a mainframe with option 055 has no data logger: another mainframe"
         raise CommandRefused(
             f"the N6705 refused: {step}",
             code=code,
-            evidence=f"{message} gave {'; '.join(f'{number} {what}' for number, what in errors)}",
+            evidence=(
+                f"{message} gave"
+                f" {'; '.join(f'{number} {what}' for number, what in errors)}"
+            ),
             try_next=hint,
         )
 
@@ -198,7 +221,9 @@ class ScpiLink:
         """Open another session to the same instrument in place of this one."""
         self.close()
         with self._lock:
-            self._session = open_session(self.resource, self._library, self._timeout_s, self._heard)
+            self._session = open_session(
+                self.resource, self._library, self._timeout_s, self._heard
+            )
             self._owing = False
 
     def close(self) -> None:
@@ -234,11 +259,11 @@ class ScpiLink:
 
     @contextmanager
     def _exchange(self) -> Iterator[Session]:
-        """Lend the session, under the lock, for one query and its whole answer: until that has been
-        read the instrument owes it.
+        """Lend the session, under the lock, for one query and its whole answer: until
+        that has been read the instrument owes it.
         """
-        # The lock is not taken here: Ctrl-C in the machinery of context managers can leave this one
-        # open.
+        # The lock is not taken here: Ctrl-C in the machinery of context managers can
+        # leave this one open.
         with translated(self.resource):
             if self._session is None:
                 raise lost(self.resource, "its session is closed")
@@ -249,14 +274,14 @@ class ScpiLink:
             self._owing = False
 
     def _catch_up(self) -> bytes:
-        """Read up to the end of all that is owed; returns it. A session in which that fails is
-        closed.
+        """Read up to the end of all that is owed; returns it. A session in which that
+        fails is closed.
         """
         owed = b""
         assert self._session is not None
         try:
-            # Not session.clear(): pyvisa-py's never ends where the other side has hung up (0.8.1),
-            # nor does it know of an answer that has not come yet.
+            # Not session.clear(): pyvisa-py's never ends where the other side has hung
+            # up (0.8.1), nor does it know of an answer that has not come yet.
             self._session.write("*IDN?")
             while not (name := _NAME.search(line := bytes(self._session.read_raw()))):
                 owed += line
@@ -267,15 +292,17 @@ class ScpiLink:
         return (owed + line[: name.start()]).strip()
 
     def _explain(self, step: str, message: str, silence: Silence) -> None:
-        """Raise why nothing came in time: DeviceLost, DeadlineError where it came late, Refused.
-        Else it never was to come.
+        """Raise why nothing came in time: DeviceLost, DeadlineError where it came late,
+        Refused. Else it never was to come.
         """
         errors: list[tuple[int, str]] = []
         try:
             with translated(self.resource):
                 owed = self._catch_up()
             # Not `errors`: what is late again is gone.
-            while len(errors) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]:
+            while (
+                len(errors) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]
+            ):
                 errors.append(entry)
         except DeviceLost as error:
             evidence = (
@@ -284,7 +311,9 @@ class ScpiLink:
             )
             raise lost(self.resource, evidence) from error
         if owed:
-            raise self._late(step, f"{message}: its answer came later, {owed[:80]!r}") from silence
+            raise self._late(
+                step, f"{message}: its answer came later, {owed[:80]!r}"
+            ) from silence
         if errors and errors[0][0] == _INTERRUPTED:
             said = f"{errors[0][0]} {errors[0][1]}"
             raise self._late(
@@ -298,8 +327,10 @@ class ScpiLink:
             f"answer of the N6705, {step},",
             self._timeout_s,
             evidence=evidence,
-            try_next="what keeps it busy: its front panel, another program, the network? else a "
-            "larger timeout_s",
+            try_next=(
+                "what keeps it busy: its front panel, another program, the network?"
+                " else a larger timeout_s"
+            ),
         )
 
 
@@ -323,13 +354,14 @@ def socket_of(address: str) -> str:
 
 
 FIRMWARE = (
-    "another program on the same connection? else the instrument's firmware: note its version"
+    "another program on the same connection? else the instrument's firmware: note its"
+    " version"
 )
 
 
 def _block(session: Session) -> bytes:
-    """Return the content of a definite length block; none where a line says that there is nothing
-    yet. ValueError for a line that says anything else.
+    """Return the content of a definite length block; none where a line says that there
+    is nothing yet. ValueError for a line that says anything else.
     """
     begin = session.read_bytes(1)
     if begin != b"#":
@@ -351,5 +383,7 @@ def _entry(answer: str) -> tuple[int, str]:
         return int(number), text.strip().strip('"')
     except ValueError as error:
         raise RemoteProtocolError(
-            "the error queue gave something else", evidence=repr(answer[:80]), try_next=FIRMWARE
+            "the error queue gave something else",
+            evidence=repr(answer[:80]),
+            try_next=FIRMWARE,
         ) from error

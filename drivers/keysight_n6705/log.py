@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording of a Keysight N6705: its external data log (ELOG), drained by an own thread, its
-records counted against time.
+"""One recording of a Keysight N6705: its external data log (ELOG), drained by an own
+thread, its records counted against time.
 """
 
 from __future__ import annotations
@@ -26,29 +26,33 @@ from rig.errors import BenchError, DeadlineError, RigError, storage_error
 from rig.stop import pause
 from rig.trace.writer import TraceWriter
 
-#: The instrument holds about this much; what is not fetched by then is overwritten (N6700C and
-#: N6705 user's guides, External Data Logging). No error of its queue is documented for that.
+#: The instrument holds about this much; what is not fetched by then is overwritten
+#: (N6700C and N6705 user's guides, External Data Logging). No error of its queue is
+#: documented for that.
 FIFO_S = 20.0
-#: Records may be behind the clock by this much: what is under way, and what a busy machine delays.
+#: Records may be behind the clock by this much: what is under way, and what a busy
+#: machine delays.
 _LAG_S = 2.0
 _LAG_SHARE = 0.02
-#: Channels that end together have equally many records, give or take what the instrument does in
-#: between; where an ended log cannot be read any more, they are as far apart as their last fetches.
+#: Channels that end together have equally many records, give or take what the
+#: instrument does in between; where an ended log cannot be read any more, they are as
+#: far apart as their last fetches.
 _ENDED_S = 1e-3
 _SKEW_S = 0.05
 _FIRST_RECORD_S = 2.0
 _PAUSE_S = 0.005
-#: Virtual time is held for a fetch so often: a device that takes no time would be through before
-#: the first.
+#: Virtual time is held for a fetch so often: a device that takes no time would be
+#: through before the first.
 _HOLD_S = 0.02
-#: Fetches that came at the same phase of whatever rhythm the instrument has would all be late
-#: alike.
+#: Fetches that came at the same phase of whatever rhythm the instrument has would all
+#: be late alike.
 _UNEVEN = (0.6, 1.4)
 _STALE = -230
 
 
 class LogRecording:
-    """Starts the log, drains it, ends it; the trace is closed under its name whatever happens."""
+    """Starts the log, drains it, ends it; the trace is closed under its name whatever
+    happens."""
 
     def __init__(
         self,
@@ -68,7 +72,8 @@ class LogRecording:
         self._begun_s: float | None = None
         self._fetched_s = self._answered_s = self._held_s = 0.0
         self._lag = RecordLag(plan.period_s, None if clock.jumps else plan.held_back_s)
-        # Virtual time and its records go on in turns: so they can be counted against it.
+        # Virtual time and its records go on in turns: so they can be counted against
+        # it.
         self._in_turns = plan.stamped and clock.jumps
         self._received = {plan.channel: 0} | (
             {} if plan.sync_channel is None else {plan.sync_channel: 0}
@@ -93,7 +98,11 @@ class LogRecording:
             source=plan.name,
             serial=plan.serial,
             about=plan.about,
-            sync_kind={"io_manager": "stamps", "trigger": "start", "voltage": "voltage"}[plan.sync],
+            sync_kind={
+                "io_manager": "stamps",
+                "trigger": "start",
+                "voltage": "voltage",
+            }[plan.sync],
         )
         try:
             self._start()
@@ -124,14 +133,16 @@ class LogRecording:
         if plan.supply is not None:
             plan.supply.forget(self._link)
         if self._in_turns and self._clock.watch is not None:
-            # Before that of a simulated instrument, which waits for somebody who fetches.
+            # Before that of a simulated instrument, which waits for somebody who
+            # fetches.
             self._end_watch = self._clock.watch(self._hold)
         self._link.do(f"INIT:ELOG {plan.channels}", "start of the log")
         self._armed_s = self._clock.now_s()
         if not plan.stamped:
             self._begin(self._clock.now_s())
             self._link.do(f"TRIG:ELOG {plan.channels}", "trigger of the log")
-            # An edge is found between two samples: there must be some before the first edge.
+            # An edge is found between two samples: there must be some before the first
+            # edge.
             self._clock.wait(plan.start_s)
             deadline_s = time.monotonic() + _FIRST_RECORD_S
             while not all(self._received.values()):
@@ -140,8 +151,10 @@ class LogRecording:
                         "first record of the data log",
                         _FIRST_RECORD_S,
                         evidence=f"records by channel: {self._received}",
-                        try_next="the instrument's front panel: is another data log or a "
-                        "measurement of its own running?",
+                        try_next=(
+                            "the instrument's front panel: is another data log or a "
+                            "measurement of its own running?"
+                        ),
                     )
                 self._fetch()
                 pause(_PAUSE_S)
@@ -202,8 +215,8 @@ class LogRecording:
             self._clock.wait(self._plan.fetch_s * random.uniform(*_UNEVEN))
             self._drain()
         self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
-        # Whether a log that has ended can still be read is not documented: what matters has been
-        # taken.
+        # Whether a log that has ended can still be read is not documented: what matters
+        # has been taken.
         before = sum(self._received.values())
         while self._fetch():
             pass
@@ -229,8 +242,8 @@ class LogRecording:
             self._link.do(f"ABOR:ELOG {self._plan.channels}", "end of the log")
 
     def _drain(self) -> bool:
-        """Fetch once and judge; return whether there was as much as was asked for: then there is
-        more.
+        """Fetch once and judge; return whether there was as much as was asked for: then
+        there is more.
         """
         before_s = self._clock.now_s()
         if (
@@ -239,12 +252,12 @@ class LogRecording:
             and before_s - self._fetched_s > FIFO_S
         ):
             raise self._lost(
-                f"{before_s - self._fetched_s:.1f} s between two fetches, the buffer holds "
-                f"{FIFO_S:g} s"
+                f"{before_s - self._fetched_s:.1f} s between two fetches, the buffer"
+                f" holds {FIFO_S:g} s"
             )
         full = self._fetch()
-        # Not the time after it: what a fetch finds may have been overwritten while it was under
-        # way.
+        # Not the time after it: what a fetch finds may have been overwritten while it
+        # was under way.
         self._fetched_s = before_s
         self._link.require_no_errors("the data log under way", "FETC:ELOG?")
         self._stamp()
@@ -269,7 +282,8 @@ class LogRecording:
                 ):
                     raise
                 values = np.zeros(0)
-            # Current comes first in a record: N6705C operating guide, Retrieve the Data.
+            # Current comes first in a record: N6705C operating guide, Retrieve the
+            # Data.
             width = 2 if channel == plan.channel else 1
             if len(values) % width:
                 raise self._lost(f"{len(values)} numbers where records have {width}")
@@ -281,7 +295,9 @@ class LogRecording:
             full = full or len(records) >= self._most
         self._answered_s = self._clock.now_s()
         if plan.stamped and self._received[plan.channel]:
-            self._begin_before(self._answered_s - self._received[plan.channel] * plan.period_s)
+            self._begin_before(
+                self._answered_s - self._received[plan.channel] * plan.period_s
+            )
         self._write()
         return full
 
@@ -289,8 +305,8 @@ class LogRecording:
         self._begun_s = self._fetched_s = at_s
 
     def _begin_before(self, at_s: float) -> None:
-        """Take until when a log that waited for an edge had begun: the first fetch need not have
-        had all that there was.
+        """Take until when a log that waited for an edge had begun: the first fetch need
+        not have had all that there was.
         """
         if self._begun_s is not None:
             self._begun_s = min(at_s, self._begun_s)
@@ -306,13 +322,16 @@ class LogRecording:
         if not count:
             return
         taken = {channel: rows[:count] for channel, rows in self._waiting.items()}
-        self._waiting = {channel: rows[count:] for channel, rows in self._waiting.items()}
+        self._waiting = {
+            channel: rows[count:] for channel, rows in self._waiting.items()
+        }
         first = self._writer.samples
         rows = taken[plan.channel]
         sync_v = None if plan.sync_channel is None else taken[plan.sync_channel][:, 0]
         write_rows(self._writer, rows, sync_v)
         if plan.supply is not None:
-            # An output takes its time to rise; a log that waits for an edge begins long after.
+            # An output takes its time to rise; a log that waits for an edge begins long
+            # after.
             settled = 0 if plan.stamped else round(plan.start_s / plan.period_s) - first
             plan.supply.require_held(self._link, rows[max(settled, 0) :])
 
@@ -326,15 +345,20 @@ class LogRecording:
         """Raise where more has not been fetched yet than the buffer holds."""
         if self._begun_s is None or self._clock.jumps:
             return
-        behind_s = before_s - self._begun_s - min(self._received.values()) * self._plan.period_s
+        behind_s = (
+            before_s
+            - self._begun_s
+            - min(self._received.values()) * self._plan.period_s
+        )
         if behind_s > FIFO_S:
             raise self._lost(
-                f"the records fetched are {behind_s:.1f} s behind, the buffer holds {FIFO_S:g} s"
+                f"the records fetched are {behind_s:.1f} s behind, the buffer holds"
+                f" {FIFO_S:g} s"
             )
 
     def _require_whole(self, before_s: float) -> None:
-        """Raise where records are missing that no edge among them would show to be; the buffer was
-        empty after `before_s`.
+        """Raise where records are missing that no edge among them would show to be; the
+        buffer was empty after `before_s`.
         """
         plan = self._plan
         if not plan.stamped or not self._received[plan.channel]:
@@ -349,12 +373,14 @@ class LogRecording:
             f"{missing.missing_s * 1e3:.3g} ms by the host's clock"
         )
         raise (
-            self._stretched(missing.stretch, evidence) if missing.stretch else self._lost(evidence)
+            self._stretched(missing.stretch, evidence)
+            if missing.stretch
+            else self._lost(evidence)
         )
 
     def _judge(self, before_s: float) -> None:
-        """Compare the records with the time in which they were made; the buffer was empty after
-        `before_s`.
+        """Compare the records with the time in which they were made; the buffer was
+        empty after `before_s`.
         """
         counts = list(self._received.values())
         period_s = self._plan.period_s
@@ -373,20 +399,24 @@ class LogRecording:
 
     def _stretched(self, times: float, evidence: str) -> BenchError:
         return BenchError(
-            f"the N6705 logs {times:.{2 if abs(times - 1) > 0.01 else 4}f} s for each second its "
-            "period says",
+            f"the N6705 logs {times:.{2 if abs(times - 1) > 0.01 else 4}f} s for each"
+            " second its period says",
             evidence=evidence,
-            try_next="1.33, 1.5 or 2 times: another channel or function is being logged too, and "
-            "its time is taken from these; "
-            "else records were lost: nothing after this point is where it seems",
+            try_next=(
+                "1.33, 1.5 or 2 times: another channel or function is being logged too,"
+                " and its time is taken from these; else records were lost: nothing"
+                " after this point is where it seems"
+            ),
         )
 
     def _lost(self, evidence: str) -> BenchError:
-        # How many were lost is known no better than the host's clock is: a gap of a guessed length
-        # would shift all that follows.
+        # How many were lost is known no better than the host's clock is: a gap of a
+        # guessed length would shift all that follows.
         return BenchError(
             "the N6705 has overwritten records before they were fetched",
             evidence=evidence,
-            try_next="a faster connection or a machine less loaded; period_s larger makes fewer "
-            "records",
+            try_next=(
+                "a faster connection or a machine less loaded; period_s larger makes"
+                " fewer records"
+            ),
         )

@@ -15,12 +15,12 @@ from rig.stop import pause
 
 @dataclass(frozen=True, slots=True)
 class LogPlan:
-    """A set-up of the data logger: the DUT's channel gives current and voltage, `sync_channel`
-    (None: none) a voltage.
+    """A set-up of the data logger: the DUT's channel gives current and voltage,
+    `sync_channel` (None: none) a voltage.
 
-    `period_s` is what the instrument says its period is. `start_s`: how long it logs before
-    anything else may happen. `held_back_s`: how long it may hold a record back. `supply`: what the
-    DUT has been given, None where its output is off.
+    `period_s` is what the instrument says its period is. `start_s`: how long it logs
+    before anything else may happen. `held_back_s`: how long it may hold a record back.
+    `supply`: what the DUT has been given, None where its output is off.
     """
 
     channel: int
@@ -55,8 +55,8 @@ class LogPlan:
 class LogClock:
     """The host's clock, or that of a simulated world; `wait` lets it pass.
 
-    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after each jump
-    until what it returns is called.
+    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after
+    each jump until what it returns is called.
     """
 
     now_s: Callable[[], float]

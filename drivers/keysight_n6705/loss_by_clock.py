@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lag of an N6705's records behind the host's clock: records lost without a trace make that
-grow, once and for good.
+"""The lag of an N6705's records behind the host's clock: records lost without a trace
+make that grow, once and for good.
 
-Needed where SYNC is not logged as a voltage: with edges among the records every loss shows.
+Needed where SYNC is not logged as a voltage: with edges among the records every loss
+shows.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from rig.timebase.pairing_seeds import CLOCK_LIMIT
 
 #: In virtual time nothing is held back; numbers are rounded.
 _EXACT_LIMIT_S = 1e-6
-#: An instrument that is busy may hold back more for once: the promptest of so many fetches counts.
-#: In virtual time each does.
+#: An instrument that is busy may hold back more for once: the promptest of so many
+#: fetches counts. In virtual time each does.
 _LAST = 5
 _EXACT_LAST = 1
-#: So many fetches before those must have been seen while the log goes on: they tell a clock that is
-#: stretched from records lost.
+#: So many fetches before those must have been seen while the log goes on: they tell a
+#: clock that is stretched from records lost.
 _BASE = 10
 _MEMORY = 40
-#: Two clocks drift apart by at most so much, or are a problem (rig/timebase/pairing.py).
+#: Two clocks drift apart by at most so much, or are a problem
+#: (rig/timebase/pairing.py).
 _DRIFT = CLOCK_LIMIT
 
 
@@ -30,8 +32,8 @@ _DRIFT = CLOCK_LIMIT
 class Missing:
     """At least `missing_s` of records have not come, somewhere behind record `after`.
 
-    `stretch`: how many seconds pass for each that the records fill, where that is so all the time;
-    0 where it happened once.
+    `stretch`: how many seconds pass for each that the records fill, where that is so
+    all the time; 0 where it happened once.
     """
 
     missing_s: float
@@ -41,8 +43,8 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class _Fetch:
-    """After `records` in all nothing was left, at a time between two; the log began between
-    `least_s` and `most_s` then.
+    """After `records` in all nothing was left, at a time between two; the log began
+    between `least_s` and `most_s` then.
     """
 
     records: int
@@ -53,35 +55,39 @@ class _Fetch:
 
 
 class RecordLag:
-    """Compares the number of records with the host's clock, at each fetch that left nothing behind.
+    """Compares the number of records with the host's clock, at each fetch that left
+    nothing behind.
 
-    The least lag of the last five fetches is compared with that of those before: more than
-    `held_back_s` is lost records. Late hosts and networks are no part of that: a fetch is known to
-    have been answered between its question and its answer. Always seen is a loss of more than
-    `held_back_s`, two records, how long the promptest answer before it or the slowest of five
-    behind it took, and 500 ppm of five times the time between two fetches; in virtual time (None)
-    of more than two records and 500 ppm of one such time. Of less some is seen, of what is lost
-    before the first fetch nothing.
+    The least lag of the last five fetches is compared with that of those before: more
+    than `held_back_s` is lost records. Late hosts and networks are no part of that: a
+    fetch is known to have been answered between its question and its answer. Always
+    seen is a loss of more than `held_back_s`, two records, how long the promptest
+    answer before it or the slowest of five behind it took, and 500 ppm of five times
+    the time between two fetches; in virtual time (None) of more than two records and
+    500 ppm of one such time. Of less some is seen, of what is lost before the first
+    fetch nothing.
     """
 
     def __init__(self, period_s: float, held_back_s: float | None) -> None:
         self._period_s = period_s
         self._limit_s, self._last = (
-            (_EXACT_LIMIT_S, _EXACT_LAST) if held_back_s is None else (held_back_s, _LAST)
+            (_EXACT_LIMIT_S, _EXACT_LAST)
+            if held_back_s is None
+            else (held_back_s, _LAST)
         )
         self._fetches: deque[_Fetch] = deque(maxlen=_MEMORY)
 
     def emptied(self, records: int, before_s: float, after_s: float) -> None:
-        """Take how many records have come in all by a fetch that left nothing, and when it was
-        asked for and answered.
+        """Take how many records have come in all by a fetch that left nothing, and when
+        it was asked for and answered.
         """
         least_s = before_s - (records + 1) * self._period_s
         most_s = after_s - records * self._period_s
         self._fetches.append(_Fetch(records, before_s, after_s, least_s, most_s))
 
     def missing(self, ended: bool) -> Missing | None:
-        """Return what has not come; until the log has `ended` only once there is enough to tell
-        why.
+        """Return what has not come; until the log has `ended` only once there is enough
+        to tell why.
         """
         fetches = list(self._fetches)
         base = fetches[: -self._last]
@@ -100,14 +106,18 @@ class RecordLag:
 
     @property
     def doubtful(self) -> bool:
-        """Return whether the last fetch was behind those before: a few more tell whether for
-        good.
+        """Return whether the last fetch was behind those before: a few more tell
+        whether for good.
         """
         fetches = list(self._fetches)
-        return len(fetches) > 1 and self._behind_s(fetches[:-1], fetches[-1]) > self._limit_s
+        return (
+            len(fetches) > 1
+            and self._behind_s(fetches[:-1], fetches[-1]) > self._limit_s
+        )
 
     def _behind_s(self, base: list[_Fetch], fetch: _Fetch) -> float:
-        """Return by how much one fetch lies behind the promptest of others, at the least."""
+        """Return by how much one fetch lies behind the promptest of others, at the
+        least."""
         return fetch.least_s - min(
             other.most_s + _DRIFT * (fetch.before_s - other.after_s) for other in base
         )
@@ -116,7 +126,10 @@ class RecordLag:
         first = fetches[0]
         middle = fetches[len(fetches) // 2]
         last = fetches[-1]
-        if min(self._behind_s([first], middle), self._behind_s([middle], last)) <= self._limit_s:
+        if (
+            min(self._behind_s([first], middle), self._behind_s([middle], last))
+            <= self._limit_s
+        ):
             return 0.0
         return (last.before_s - first.before_s) / (
             max(last.records - first.records, 1) * self._period_s

@@ -30,13 +30,19 @@ class N6705Settings:
     channel: Annotated[
         Number, Interval(ge=1, le=4), doc("Channel that supplies and measures the DUT.")
     ] = 1
-    supply_v: Annotated[float, Unit("V"), doc("Voltage of the supply; up to 20 W.")] = 3.3
-    current_limit_a: Annotated[float, Unit("A"), doc("Limit of the supply's current.")] = 0.2
-    sync: Annotated[Literal["voltage", "trigger", "io_manager"], doc("How SYNC is seen.")] = (
-        "voltage"
+    supply_v: Annotated[float, Unit("V"), doc("Voltage of the supply; up to 20 W.")] = (
+        3.3
     )
+    current_limit_a: Annotated[
+        float, Unit("A"), doc("Limit of the supply's current.")
+    ] = 0.2
+    sync: Annotated[
+        Literal["voltage", "trigger", "io_manager"], doc("How SYNC is seen.")
+    ] = "voltage"
     sync_channel: Annotated[
-        Number, Interval(ge=1, le=4), doc("Channel that logs the SYNC line; not the DUT's.")
+        Number,
+        Interval(ge=1, le=4),
+        doc("Channel that logs the SYNC line; not the DUT's."),
     ] = 2
     sync_input: Annotated[
         Literal["aux", "main"],
@@ -50,7 +56,10 @@ class N6705Settings:
         float,
         Interval(gt=0, le=10_000),
         Unit("ppm"),
-        doc('How far the clocks of device and instrument may differ, with sync = "trigger".'),
+        doc(
+            "How far the clocks of device and instrument may differ, with sync ="
+            ' "trigger".'
+        ),
     ] = 200.0
     period_s: Annotated[
         float,
@@ -99,11 +108,11 @@ class N6705Settings:
     calibration: Annotated[
         PathText, doc("File of limits of error, in place of those of the data sheet.")
     ] = ""
-    io_manager: Annotated[IoManagerSettings, doc('The IO manager, with sync = "io_manager".')] = (
-        field(default_factory=IoManagerSettings)
-    )
-    simulator: Annotated[N6705SimulatorSettings, doc("The simulated instrument.")] = field(
-        default_factory=N6705SimulatorSettings
+    io_manager: Annotated[
+        IoManagerSettings, doc('The IO manager, with sync = "io_manager".')
+    ] = field(default_factory=IoManagerSettings)
+    simulator: Annotated[N6705SimulatorSettings, doc("The simulated instrument.")] = (
+        field(default_factory=N6705SimulatorSettings)
     )
 
     @property

@@ -8,26 +8,21 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from rig.errors import (
-    ConfigError,
-    DeviceBusy,
-    DeviceLost,
-    DeviceNotFound,
-)
+from rig.errors import ConfigError, DeviceBusy, DeviceLost, DeviceNotFound
 from rig.interfaces.contact import Heard, unheard
 
 _LINE_END = "\n"
 
 
 class Silence(DeviceLost):
-    """No answer in time: the instrument is gone, or slow, or has refused a query, which then has no
-    answer.
+    """No answer in time: the instrument is gone, or slow, or has refused a query, which
+    then has no answer.
     """
 
 
 class Session:
-    """An open VISA session of lines; `heard` is called with all that passes. Raises what pyvisa
-    raises, and UnicodeDecodeError.
+    """An open VISA session of lines; `heard` is called with all that passes. Raises
+    what pyvisa raises, and UnicodeDecodeError.
     """
 
     def __init__(self, session: Any, heard: Heard) -> None:
@@ -53,8 +48,8 @@ class Session:
         return self._read(self._session.read_bytes(count))
 
     def read_numbers(self, count: int) -> bytes:
-        """Return so many bytes, in which a line end is none: the library would give them in pieces
-        that end there.
+        """Return so many bytes, in which a line end is none: the library would give
+        them in pieces that end there.
         """
         self._session.read_termination = None
         try:
@@ -82,8 +77,10 @@ def open_session(
         raise ConfigError(
             f"{resource!r} is no VISA resource",
             path="monitor.keysight_n6705.resource",
-            try_next='a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what '
-            "answers",
+            try_next=(
+                'a name such as "TCPIP::192.168.1.5::5025::SOCKET"; rig scan lists what'
+                " answers"
+            ),
         )
     try:
         session = manager.open_resource(
@@ -105,15 +102,19 @@ def open_session(
                 f"the VISA library {visa_library!r} cannot reach {resource}",
                 path="monitor.keysight_n6705.visa_library",
                 evidence=text.replace("\n", " "),
-                try_next="pip install pyusb, or the vendor's library, or the instrument's LAN "
-                "address with ::5025::SOCKET",
+                try_next=(
+                    "pip install pyusb, or the vendor's library, or the instrument's"
+                    " LAN address with ::5025::SOCKET"
+                ),
             ) from error
         if code in (
             constants.StatusCode.error_resource_locked,
             constants.StatusCode.error_resource_busy,
         ):
             raise DeviceBusy(
-                f"{resource} is in use", evidence=text, try_next="close the other program"
+                f"{resource} is in use",
+                evidence=text,
+                try_next="close the other program",
             ) from error
         raise DeviceNotFound(
             f"nothing at {resource}",
@@ -123,8 +124,8 @@ def open_session(
 
 
 def open_library(visa_library: str) -> Any:
-    """Return the resource manager of a VISA library; raises ConfigError. All users share it: it is
-    not to be closed.
+    """Return the resource manager of a VISA library; raises ConfigError. All users
+    share it: it is not to be closed.
     """
     try:
         import pyvisa
@@ -140,9 +141,10 @@ def open_library(visa_library: str) -> Any:
             f"the VISA library {visa_library!r} cannot be loaded",
             path="monitor.keysight_n6705.visa_library",
             evidence=str(error),
-            try_next='"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a '
-            "vendor's library: install Keysight IO"
-            " Libraries, or name its file",
+            try_next=(
+                '"@py", which pip install \'neurorig[keysight]\' brings; "@ivi" needs a'
+                " vendor's library: install Keysight IO Libraries, or name its file"
+            ),
         ) from error
 
 
@@ -168,13 +170,15 @@ def _is_name(resource: str) -> bool:
 def _is_timeout(error: Exception) -> bool:
     import pyvisa
 
-    return bool(getattr(error, "error_code", None) == pyvisa.constants.StatusCode.error_timeout)
+    return bool(
+        getattr(error, "error_code", None) == pyvisa.constants.StatusCode.error_timeout
+    )
 
 
 @contextmanager
 def translated(resource: str) -> Iterator[None]:
-    """Turn errors of the VISA library into DeviceLost: after them nothing is known of the
-    instrument; a time-out into Silence.
+    """Turn errors of the VISA library into DeviceLost: after them nothing is known of
+    the instrument; a time-out into Silence.
     """
     import pyvisa
 
@@ -183,15 +187,21 @@ def translated(resource: str) -> Iterator[None]:
     except (pyvisa.errors.Error, OSError, AttributeError) as error:
         # AttributeError: the library lost its socket.
         raise lost(
-            resource, str(error) or repr(error), Silence if _is_timeout(error) else DeviceLost
+            resource,
+            str(error) or repr(error),
+            Silence if _is_timeout(error) else DeviceLost,
         ) from error
 
 
-def lost(resource: str, evidence: str, kind: type[DeviceLost] = DeviceLost) -> DeviceLost:
+def lost(
+    resource: str, evidence: str, kind: type[DeviceLost] = DeviceLost
+) -> DeviceLost:
     """Return the error of an instrument that is gone."""
     return kind(
         f"the N6705 at {resource} does not answer any more",
         evidence=evidence,
-        try_next="cable and power; the DUT's supply may still be on: switch it off at the "
-        "instrument",
+        try_next=(
+            "cable and power; the DUT's supply may still be on: switch it off at the "
+            "instrument"
+        ),
     )

@@ -10,7 +10,8 @@ from rig.model.wiring import Connection, Pin, WireName
 
 
 def wires(settings: Any) -> Sequence[Connection]:
-    """Return them: a channel supplies the DUT; SYNC goes where `sync` says (docs/MONITORS.md)."""
+    """Return them: a channel supplies the DUT; SYNC goes where `sync` says
+    (docs/MONITORS.md)."""
     s = settings
     found = [
         Connection(
@@ -19,7 +20,11 @@ def wires(settings: Any) -> Sequence[Connection]:
             Pin("dut", "supply +"),
             f"{s.supply_v:g} V, to {s.current_limit_a:g} A",
         ),
-        Connection(WireName.GROUND, Pin("monitor", f"channel {s.channel} -"), Pin("dut", "ground")),
+        Connection(
+            WireName.GROUND,
+            Pin("monitor", f"channel {s.channel} -"),
+            Pin("dut", "ground"),
+        ),
     ]
     if s.sync == "voltage":
         place = "auxiliary input" if s.sync_input == "aux" else "terminals"
@@ -29,12 +34,16 @@ def wires(settings: Any) -> Sequence[Connection]:
         rear = s.trigger == "EXT"
         to = Pin(
             "monitor",
-            "rear BNC trigger" if rear else f"digital pin {s.trigger.removeprefix('PIN')}",
+            "rear BNC trigger"
+            if rear
+            else f"digital pin {s.trigger.removeprefix('PIN')}",
         )
         note = "the first falling edge starts the log"
     else:
         to = Pin("io manager", "8 (ICP1)")
         note = "stamps each edge: docs/IO_MANAGER.md"
-        found.append(Connection(WireName.GROUND, Pin("dut", "ground"), Pin("io manager", "GND")))
+        found.append(
+            Connection(WireName.GROUND, Pin("dut", "ground"), Pin("io manager", "GND"))
+        )
     found.append(Connection(WireName.SYNC, Pin("dut", "SYNC"), to, note))
     return found

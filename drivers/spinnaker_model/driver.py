@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sPyNNaker's energy report as a monitor: the energy that its model states for each run, which the
-worker of `[sut.spinnaker]` writes down. Modelled, never measured.
+"""sPyNNaker's energy report as a monitor: the energy that its model states for each
+run, which the worker of `[sut.spinnaker]` writes down. Modelled, never measured.
 
-It is the energy that a meter in the machine's supply would show, by that model: an idle machine's
-power, and for each run the energy of its execution instead. Where in a run the execution lies is
-not reported, so a run's energy is spread evenly over the time that it took by the host's clock.
+It is the energy that a meter in the machine's supply would show, by that model: an idle
+machine's power, and for each run the energy of its execution instead. Where in a run
+the execution lies is not reported, so a run's energy is spread evenly over the time
+that it took by the host's clock.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Annotated, Any, Final, Self
 
 from annotated_types import Interval, Unit, doc
 
-from drivers.host_counters.recording import ALWAYS_ON, STAND_IN, STAND_IN_V, HostClock, Polling
+from drivers.host_counters.recording import (
+    ALWAYS_ON,
+    STAND_IN,
+    STAND_IN_V,
+    HostClock,
+    Polling,
+)
 from drivers.spinnaker_model.recording import ModelRecording, Reports
 from drivers.worker_lines import EventsFile
 from rig.errors import ConfigError
@@ -41,9 +48,14 @@ class SpinnakerModel:
     class Settings:
         """Where the reports come from, and how far the model may be off."""
 
-        reports: Annotated[PathText, doc("File that the worker writes; empty: the usual one.")] = ""
+        reports: Annotated[
+            PathText, doc("File that the worker writes; empty: the usual one.")
+        ] = ""
         sample_hz: Annotated[
-            int, Interval(ge=10, le=10_000), Unit("Hz"), doc("Samples a second of the trace.")
+            int,
+            Interval(ge=10, le=10_000),
+            Unit("Hz"),
+            doc("Samples a second of the trace."),
         ] = 1000
         gain_limit: Annotated[
             Ratio,
@@ -55,14 +67,22 @@ class SpinnakerModel:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._accuracy = _accuracy(settings)
-        path = Path(settings.reports) if settings.reports else meeting_file("spinnaker-energy")
-        self._reports = Reports(EventsFile(path, _NAMED_BY), str(path), time.monotonic_ns())
+        path = (
+            Path(settings.reports)
+            if settings.reports
+            else meeting_file("spinnaker-energy")
+        )
+        self._reports = Reports(
+            EventsFile(path, _NAMED_BY), str(path), time.monotonic_ns()
+        )
 
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
         """Return rates and limits of error as the settings have them."""
         rate_hz = settings.sample_hz
-        return replace(info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=_accuracy(settings))
+        return replace(
+            info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=_accuracy(settings)
+        )
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
@@ -81,7 +101,8 @@ class SpinnakerModel:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Look for no report yet: the worker starts after the monitors. Raises ConfigError."""
+        """Look for no report yet: the worker starts after the monitors. Raises
+        ConfigError."""
         return cls(settings)
 
     @property
@@ -100,9 +121,13 @@ class SpinnakerModel:
             switches=False,
             reads_voltage=False,
             details={
-                "model": "constants times counted time: compute_energy_used of sPyNNaker",
-                "energy": "exec_energy_j of each run, over exec_time_s; an idle machine's power in "
-                "all other time, mapping and loading included",
+                "model": (
+                    "constants times counted time: compute_energy_used of sPyNNaker"
+                ),
+                "energy": (
+                    "exec_energy_j of each run, over exec_time_s; an idle machine's"
+                    " power in all other time, mapping and loading included"
+                ),
                 "clock": "CLOCK_MONOTONIC; the trace holds start_monotonic_ns",
                 "voltage": STAND_IN,
                 "power": ALWAYS_ON,
@@ -135,15 +160,20 @@ def _accuracy(settings: SpinnakerModel.Settings) -> Accuracy:
             "how far this model may be off is not known",
             path="monitor.spinnaker_model.gain_limit",
             evidence="sPyNNaker states no limit of error of its energy model",
-            try_next="gain_limit = 0.3 where you claim 30 % (say why); the measured way is a meter "
-            "in the machine's supply",
+            try_next=(
+                "gain_limit = 0.3 where you claim 30 % (say why); the measured way is a"
+                " meter in the machine's supply"
+            ),
         )
     return Accuracy(
         current=(Range(_MOST_W / STAND_IN_V, settings.gain_limit, 0.0),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=_CLOCK_PPM,
-        source="gain: the limit in the bench file (sPyNNaker states none); ends of windows: a "
-        "sample; clock: the largest slew of NTP; voltage: 1 V by definition",
+        source=(
+            "gain: the limit in the bench file (sPyNNaker states none); ends of"
+            " windows: a sample; clock: the largest slew of NTP; voltage: 1 V by"
+            " definition"
+        ),
         verified=False,
         edge_s=1 / settings.sample_hz,
     )

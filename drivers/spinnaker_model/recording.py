@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record the energies that sPyNNaker's model states for each run, as samples of mean power."""
+"""Record the energies that sPyNNaker's model states for each run, as samples of mean
+power."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _CHANNEL = "sPyNNaker's energy model"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: the form's version, when the worker began, and an idle machine's power."""
+    """The first line: the form's version, when the worker began, and an idle machine's
+    power."""
 
     spinnaker_model: int
     opened_ns: int
@@ -43,8 +45,8 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run ended; of its time the machine executed `exec_time_s`, with `exec_energy_j` by the
-    model. Both are 0 where it failed.
+    """A run ended; of its time the machine executed `exec_time_s`, with `exec_energy_j`
+    by the model. Both are 0 where it failed.
     """
 
     ended_ns: int
@@ -82,7 +84,8 @@ _KINDS: Final[dict[str, type[Line]]] = {
 
 
 def line_of(content: Mapping[str, Any]) -> Line:
-    """Return a line; keys that it has besides are left. Raises ValueError for another one."""
+    """Return a line; keys that it has besides are left. Raises ValueError for another
+    one."""
     for name, kind in _KINDS.items():
         if name in content:
             names = [part.name for part in fields(kind)]
@@ -94,8 +97,8 @@ def line_of(content: Mapping[str, Any]) -> Line:
 
 
 class Reports:
-    """The worker's lines, read as beginnings and ends of runs; those of a worker that began before
-    `since_ns` are another session's.
+    """The worker's lines, read as beginnings and ends of runs; those of a worker that
+    began before `since_ns` are another session's.
     """
 
     def __init__(self, lines: Lines, where: str, since_ns: int) -> None:
@@ -106,7 +109,8 @@ class Reports:
         self.idle_w = 0.0
 
     def new(self) -> Iterator[Began | Ended]:
-        """Yield those that have come since; raises BenchError for a file of another form."""
+        """Yield those that have come since; raises BenchError for a file of another
+        form."""
         for content in self._lines.new():
             try:
                 line = line_of(content)
@@ -134,8 +138,9 @@ class Reports:
 
 
 class ModelRecording(CounterRecording):
-    """One recording: a thread that takes the reports as they come. The energy of a run flows evenly
-    from its beginning to its end; time that a run may still claim is not yet written.
+    """One recording: a thread that takes the reports as they come. The energy of a run
+    flows evenly from its beginning to its end; time that a run may still claim is not
+    yet written.
     """
 
     def __init__(
@@ -196,6 +201,8 @@ def _no_worker(where: str) -> DeviceLost:
     return DeviceLost(
         "no worker writes energy reports",
         evidence=f"none since the monitor was opened, in {where}",
-        try_next="[sut.spinnaker] with generation = 1, and sut.spinnaker.energy_reports and "
-        "monitor.spinnaker_model.reports naming one file",
+        try_next=(
+            "[sut.spinnaker] with generation = 1, and sut.spinnaker.energy_reports and "
+            "monitor.spinnaker_model.reports naming one file"
+        ),
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The binary data stream of the X-NUCLEO-LPM01A, sans IO: ST UM2269 Rev 6 section 4.4.2."""
+"""The binary data stream of the X-NUCLEO-LPM01A, sans IO: ST UM2269 Rev 6 section
+4.4.2."""
 
 from __future__ import annotations
 
@@ -38,9 +39,9 @@ _BINARY_WRAP_MS = 1 << 31  # UM2269 table 40: 31 bits, and one that reports an o
 class BinaryParser:
     """The stream of format bin_hexa; `most` is a value no sample can have (A).
 
-    Metadata are distinguished from samples at even places only, and taken by the length of their
-    kind: the time 65 535 ms holds FF FF. What came since the last good time stamp is lost when
-    anything is not where it must be.
+    Metadata are distinguished from samples at even places only, and taken by the length
+    of their kind: the time 65 535 ms holds FF FF. What came since the last good time
+    stamp is lost when anything is not where it must be.
     """
 
     _RESUME = re.compile(
@@ -78,7 +79,9 @@ class BinaryParser:
         del self._buffer[:at]
         if self._lost_b > 2 * UNCONFIRMED_MAX_SAMPLES:
             raise RemoteProtocolError(
-                f"no good time stamp in {self._lost_b} bytes", evidence=self._damage, try_next=TRY
+                f"no good time stamp in {self._lost_b} bytes",
+                evidence=self._damage,
+                try_next=TRY,
             )
         return self._taken()
 
@@ -99,8 +102,8 @@ class BinaryParser:
         self._damage = ""
         self._lost_b = 0
 
-    # Each of these takes what lies at `at` and returns how many bytes it was, or -1 when more must
-    # come first.
+    # Each of these takes what lies at `at` and returns how many bytes it was, or -1
+    # when more must come first.
 
     def _preamble(self, at: int) -> int:
         """Pass over the empty line after the acknowledgement."""
@@ -136,9 +139,9 @@ class BinaryParser:
         return self._frame(at, kind, frame)
 
     def _samples(self, at: int, ready: int) -> int:
-        words = np.frombuffer(bytes(self._buffer[at : at + 2 * ready]), dtype=">u2").astype(
-            np.uint16
-        )
+        words = np.frombuffer(
+            bytes(self._buffer[at : at + 2 * ready]), dtype=">u2"
+        ).astype(np.uint16)
         values = (words & 0x0FFF) * _POWERS_OF_SIXTEEN[words >> 12]
         tags = words >= 0xF000
         odd = tags | (values > self._most)
@@ -156,7 +159,9 @@ class BinaryParser:
         if end < 0 and len(self._buffer) < at + 2 + _TEXT_B:
             return -1
         text = bytes(self._buffer[at + 2 : end]) if end >= 0 else b""
-        if not text or not all(byte in b"\r\n\t" or 0x20 <= byte < 0x7F for byte in text):
+        if not text or not all(
+            byte in b"\r\n\t" or 0x20 <= byte < 0x7F for byte in text
+        ):
             return self._spoilt(at, "a message that is no text")
         message = text.decode("ascii").strip()
         self._items.append(Trouble(message) if kind == self._ERROR else Note(message))
@@ -173,7 +178,9 @@ class BinaryParser:
             self._items.append(Trouble("target power-down"))
         elif kind == self._POWER:
             off = not frame[2]
-            self._items.append(Trouble("the target's supply is off") if off else Note("pwr on"))
+            self._items.append(
+                Trouble("the target's supply is off") if off else Note("pwr on")
+            )
         else:
             self._items.append(Note(frame.hex(" ")))
         return len(frame)
@@ -182,8 +189,8 @@ class BinaryParser:
         time_ms = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1)
         load_percent = frame[6]
         samples = self._clock.samples_since(time_ms)
-        # A whole span came, and the stamp counts more: rather is the stamp wrong than that
-        # nothing but whole spans is lost.
+        # A whole span came, and the stamp counts more: rather is the stamp wrong than
+        # that nothing but whole spans is lost.
         doubtful = self._count == STAMP_SAMPLES and samples != self._count
         if samples is None or doubtful or samples < self._count or load_percent > 100:
             self._refuse(time_ms)
@@ -192,7 +199,8 @@ class BinaryParser:
             return len(frame)
         if samples > self._count:
             self._damage = (
-                self._damage or f"{self._count} samples where a time stamp tells of {samples}"
+                self._damage
+                or f"{self._count} samples where a time stamp tells of {samples}"
             )
             self._items.append(Lost(samples, f"a damaged stream: {self._damage}"))
         elif self._values:
@@ -219,12 +227,14 @@ class BinaryParser:
         self._damage = f"{cause}, {bytes(self._buffer[at : at + 2]).hex(' ')}"
         self._next = self._seek
         if self._values and self._half == 0xF0:
-            # After a lost byte the beginning of metadata was taken for the second half of a sample.
+            # After a lost byte the beginning of metadata was taken for the second half
+            # of a sample.
             self._buffer[at:at] = b"\xf0"
         return 0
 
     def _seek(self, at: int) -> int:
-        """Look for the next good time stamp, at any place: what lies before it is lost."""
+        """Look for the next good time stamp, at any place: what lies before it is
+        lost."""
         resumption = self._RESUME.search(self._buffer, at)
         # Only what cannot be the inside of something longer counts.
         last = len(self._buffer) - self._LONGEST_B
@@ -241,7 +251,8 @@ class BinaryParser:
             self._resume(bytes(resumption[0]))
         else:
             self._end()
-            # The text itself, where the end before it was damaged, is for the next step to take.
+            # The text itself, where the end before it was damaged, is for the next step
+            # to take.
             used = used if kind == self._END else resumption.start() - at
         return used
 

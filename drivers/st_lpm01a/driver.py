@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ST X-NUCLEO-LPM01A (PowerShield, also on the STM32L562E-DK): supply, current and SYNC events
-over its serial shell.
+"""The ST X-NUCLEO-LPM01A (PowerShield, also on the STM32L562E-DK): supply, current and
+SYNC events over its serial shell.
 
-Commands and streams: ST UM2269 Rev 6 chapter 4. `eventsrc` is not in it: mlcommons/tiny and EEMBC
-use it, from firmware 1.0.6 on. The board never sends its voltage: the trace holds the voltage that
-was set, 0 while the supply is off.
+Commands and streams: ST UM2269 Rev 6 chapter 4. `eventsrc` is not in it: mlcommons/tiny
+and EEMBC use it, from firmware 1.0.6 on. The board never sends its voltage: the trace
+holds the voltage that was set, 0 while the supply is off.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ VENDOR = 0x0483
 PRODUCT = 0x5740
 _PWR_SINCE = (1, 0, 2)
 _EVENTS_SINCE = (1, 0, 6)
-#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a number of
-#: more than this is a damaged one.
+#: The board protects itself from 59 mA on and lets 75 mA pass for a moment (UM2243): a
+#: number of more than this is a damaged one.
 _MOST_A = 1.0
 _CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
 _SUPPLY_SHARE = 0.02
 
 
 class StLpm01a:
-    """One board under host control; it supplies the DUT, measures its current and reports edges at
-    its input D7.
+    """One board under host control; it supplies the DUT, measures its current and
+    reports edges at its input D7.
     """
 
     Settings: TypeAlias = Lpm01aSettings
@@ -95,7 +95,8 @@ class StLpm01a:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Take control of the board, set it up and switch the supply off; raise RigError."""
+        """Take control of the board, set it up and switch the supply off; raise
+        RigError."""
         require(settings)
         part = context.section or "monitor.st_lpm01a"
         played = context.contact.played(part)
@@ -126,11 +127,13 @@ class StLpm01a:
 
     @classmethod
     def scan(cls) -> list[FoundInstrument]:
-        """List serial ports that may be a board; none is opened, since other STM32 devices have the
-        same numbers.
+        """List serial ports that may be a board; none is opened, since other STM32
+        devices have the same numbers.
         """
         ports = [
-            port for port in list_ports.comports() if (port.vid, port.pid) == (VENDOR, PRODUCT)
+            port
+            for port in list_ports.comports()
+            if (port.vid, port.pid) == (VENDOR, PRODUCT)
         ]
         return [_found(port.device, port.serial_number or "") for port in ports]
 
@@ -166,8 +169,8 @@ class StLpm01a:
         )
 
     def power(self, on: bool) -> None:
-        """Switch the DUT's supply; raise BenchError during a recording, whose voltage would no
-        longer be known, and where the board says that it is not switched so.
+        """Switch the DUT's supply; raise BenchError during a recording, whose voltage
+        would no longer be known, and where the board says that it is not switched so.
         """
         if self._recording is not None and self._recording.running:
             raise BenchError(
@@ -206,8 +209,8 @@ class StLpm01a:
         return self._settings.supply_v if self._supply.commanded_on else 0.0
 
     def close(self) -> None:
-        """End a recording, switch the supply off, give the board back and close its port; closing
-        twice is allowed.
+        """End a recording, switch the supply off, give the board back and close its
+        port; closing twice is allowed.
 
         Raises BenchError where the board is there and does not switch off.
         """
@@ -222,8 +225,8 @@ class StLpm01a:
                 self._recording.end()
 
     def _close_after(self, error: BaseException) -> None:
-        """Close; where that fails after an error, that error stays the one to report, with a
-        note.
+        """Close; where that fails after an error, that error stays the one to report,
+        with a note.
         """
         try:
             self.close()
@@ -244,14 +247,15 @@ class StLpm01a:
         shell = self._shell
         settings = self._settings
         self._details["stale_at_open_b"] = shell.drain()
-        # A board is there. Its supply may be on: whatever follows, it is switched off, or it is
-        # said that it was not.
+        # A board is there. Its supply may be on: whatever follows, it is switched off,
+        # or it is said that it was not.
         self._answered = True
         shell.command("htc")
         self._off_first()
         self._serial = shell.command("powershield")
         self._identify()
-        # Telling an error clears it: what happened to an earlier run is no fault of this one.
+        # Telling an error clears it: what happened to an earlier run is no fault of
+        # this one.
         self._details["status_at_open"] = shell.command("status")
         for command in configuration(settings):
             shell.command(command)
@@ -274,17 +278,27 @@ class StLpm01a:
         version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
         if version is None:
             raise RemoteProtocolError(
-                "the PowerShield reports no firmware version", evidence=repr(said), try_next=TRY
+                "the PowerShield reports no firmware version",
+                evidence=repr(said),
+                try_next=TRY,
             )
         self._details["firmware"] = version[0]
         needed = _EVENTS_SINCE if self._settings.sees_events else _PWR_SINCE
         if tuple(int(part) for part in version.groups()) < needed:
-            what = "events at D7 (eventsrc)" if needed == _EVENTS_SINCE else "the command pwr"
+            what = (
+                "events at D7 (eventsrc)"
+                if needed == _EVENTS_SINCE
+                else "the command pwr"
+            )
             raise BenchError(
                 f"firmware {version[0]} of the PowerShield is too old for {what}",
-                evidence=f"it says version {said}; {'.'.join(map(str, needed))} is needed",
-                try_next="bring the board up to date with ST's STSW-PWRSHLD or "
-                "STM32CubeMonitor-Power",
+                evidence=(
+                    f"it says version {said}; {'.'.join(map(str, needed))} is needed"
+                ),
+                try_next=(
+                    "bring the board up to date with ST's STSW-PWRSHLD or "
+                    "STM32CubeMonitor-Power"
+                ),
             )
 
     def _read_back(self) -> float:
@@ -292,7 +306,9 @@ class StLpm01a:
         number = re.fullmatch(r"(\d{4})([+-]\d\d)", answer)
         if number is None:
             raise RemoteProtocolError(
-                "the PowerShield reports no voltage", evidence=repr(answer), try_next=TRY
+                "the PowerShield reports no voltage",
+                evidence=repr(answer),
+                try_next=TRY,
             )
         is_v = int(number[1]) * 10.0 ** int(number[2])
         set_v = self._settings.supply_v
@@ -309,12 +325,15 @@ class StLpm01a:
             raise BenchError(
                 "the PowerShield is not well after it was set up",
                 evidence=f"status says {status!r}",
-                try_next="its power supply and jumpers; the command autotest; the current of the "
-                "DUT",
+                try_next=(
+                    "its power supply and jumpers; the command autotest; the current of"
+                    " the DUT"
+                ),
             )
 
     def _require_dynamic(self) -> None:
-        # The PowerShield of a discovery kit has no other mode, and no command to choose it.
+        # The PowerShield of a discovery kit has no other mode, and no command to choose
+        # it.
         try:
             self._shell.command("acqmode dyn")
         except DeviceLost:
@@ -331,10 +350,10 @@ def _promised(settings: StLpm01a.Settings) -> Accuracy:
         voltage=(Range(3.6, 0.01, 0.0),),
         clock_ppm=100.0,
         source=(
-            "ST UM2243 Rev 2 p. 24: 100 nA to 50 mA 'with an accuracy in the range of 2%'; ST "
-            "UM2269 Rev 6 sect. 4.4: voltage "
-            "'approximatively ±1%'; offset: the low end of that range; none is stated for noise "
-            "(0) and clock (100 ppm assumed)"
+            "ST UM2243 Rev 2 p. 24: 100 nA to 50 mA 'with an accuracy in the range of"
+            " 2%'; ST UM2269 Rev 6 sect. 4.4: voltage 'approximatively ±1%'; offset:"
+            " the low end of that range; none is stated for noise (0) and clock (100"
+            " ppm assumed)"
         ),
         verified=False,
         # Between the analog path and the event input no delay is stated: one sample.
@@ -343,12 +362,19 @@ def _promised(settings: StLpm01a.Settings) -> Accuracy:
 
 
 def _found(device: str, number: str) -> FoundInstrument:
-    name = "STM32 virtual COM port, perhaps an X-NUCLEO-LPM01A: its answers were not checked"
+    name = (
+        "STM32 virtual COM port, perhaps an X-NUCLEO-LPM01A: its answers were not"
+        " checked"
+    )
     setting = f'port = "{device}"'
     if os.access(device, os.R_OK | os.W_OK):
         return FoundInstrument(name, number, setting)
     return FoundInstrument(
-        name, number, setting, problem=f"the port {device} may not be opened", try_next=DENIED_TRY
+        name,
+        number,
+        setting,
+        problem=f"the port {device} may not be opened",
+        try_next=DENIED_TRY,
     )
 
 

@@ -36,25 +36,29 @@ from rig.simulation.world import NS_PER_S
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: With a full buffer the board stops. Two digits are documented, so 100 may not be printable.
+#: With a full buffer the board stops. Two digits are documented, so 100 may not be
+#: printable.
 _FULL_PERCENT = 99
 _END_S = 10.0
 _SILENCE_S = 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
 #: What the clocks of board and host may differ.
 _CLOCK_SHARE = 1e-3
-#: The time stamp that is waited for may be damaged; the one after it is not for the same reason.
+#: The time stamp that is waited for may be damaged; the one after it is not for the
+#: same reason.
 _STAMPS = 2
-#: What the board promises (UM2243). With more it goes on for a while, and sends numbers.
+#: What the board promises (UM2243). With more it goes on for a while, and sends
+#: numbers.
 MOST_A = 0.05
 BEYOND = "beyond the measuring range"
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """The context of a recording: the scale from a value to amperes, the voltage (V), who reads the
-    supply back (it raises where that is not as commanded), how to wait (ns) and how long (s) before
-    anything else happens, the present time (ns), and the settings for whoever reads the trace.
+    """The context of a recording: the scale from a value to amperes, the voltage (V),
+    who reads the supply back (it raises where that is not as commanded), how to wait
+    (ns) and how long (s) before anything else happens, the present time (ns), and the
+    settings for whoever reads the trace.
     """
 
     to_a: float
@@ -67,15 +71,22 @@ class How:
 
 
 class LpmRecording:
-    """One acquisition: a thread that takes the stream apart and appends it to the trace.
+    """One acquisition: a thread that takes the stream apart and appends it to the
+    trace.
 
-    Samples and edges count once a time stamp has confirmed their places. So a recording that is
-    left in peace waits for the next one, 0.2 s at 5 kHz; one that is ended by an error does not,
-    and ends with a gap. `load_percent` is the highest load of the board's buffer so far.
+    Samples and edges count once a time stamp has confirmed their places. So a recording
+    that is left in peace waits for the next one, 0.2 s at 5 kHz; one that is ended by
+    an error does not, and ends with a gap. `load_percent` is the highest load of the
+    board's buffer so far.
     """
 
     def __init__(
-        self, shell: ShellClient, info: MonitorInfo, parser: Parser, folder: Path, how: How
+        self,
+        shell: ShellClient,
+        info: MonitorInfo,
+        parser: Parser,
+        folder: Path,
+        how: How,
     ) -> None:
         self._shell = shell
         self._info = info
@@ -119,7 +130,9 @@ class LpmRecording:
             self._shell.command("start")
             self._thread.start()
             if not self._began.wait(ANSWER_S):
-                raise DeadlineError("data of the PowerShield after start", ANSWER_S, try_next=TRY)
+                raise DeadlineError(
+                    "data of the PowerShield after start", ANSWER_S, try_next=TRY
+                )
             self._how.wait(round(self._how.start_s * NS_PER_S))
             self.check()
         except BaseException:
@@ -152,11 +165,12 @@ class LpmRecording:
             self.check()
 
     def _confirm(self) -> None:
-        """Wait for a time stamp behind all that was sampled up to now; raise DeadlineError where
-        none comes.
+        """Wait for a time stamp behind all that was sampled up to now; raise
+        DeadlineError where none comes.
         """
         hz = self._info.sample_hz
-        # The first sample was taken after the command: rather too many are wanted than too few.
+        # The first sample was taken after the command: rather too many are wanted than
+        # too few.
         self._wanted = math.ceil(self._passed_s() * (1 + _CLOCK_SHARE) * hz)
         first = math.ceil(self._wanted / STAMP_SAMPLES) * STAMP_SAMPLES
         for stamp in range(first, first + _STAMPS * STAMP_SAMPLES, STAMP_SAMPLES):
@@ -164,7 +178,10 @@ class LpmRecording:
             self._how.wait(max(round((due_s - self._passed_s()) * NS_PER_S), 0))
             with self._news:
                 if self._news.wait_for(
-                    lambda: self._failure is not None or self._confirmed >= self._wanted, _SILENCE_S
+                    lambda: (
+                        self._failure is not None or self._confirmed >= self._wanted
+                    ),
+                    _SILENCE_S,
                 ):
                     return
         raise DeadlineError(
@@ -177,8 +194,8 @@ class LpmRecording:
         return (self._how.now_ns() - self._started_ns) / NS_PER_S
 
     def end(self) -> None:
-        """Stop the acquisition, take what the board still has, and close the trace; ending twice is
-        allowed.
+        """Stop the acquisition, take what the board still has, and close the trace;
+        ending twice is allowed.
         """
         if self._writer is None:
             return
@@ -196,12 +213,14 @@ class LpmRecording:
         finally:
             writer = self._writer
             self._writer = None
-            writer.said(buffer_load_most_percent=self.load_percent, end_told=self._completed)
+            writer.said(
+                buffer_load_most_percent=self.load_percent, end_told=self._completed
+            )
             writer.close()
 
     def _read_supply(self, writer: TraceWriter) -> None:
-        """Read the supply back; nobody knows when one that is not as commanded changed, so all that
-        was recorded is a gap.
+        """Read the supply back; nobody knows when one that is not as commanded changed,
+        so all that was recorded is a gap.
         """
         if self._failure is not None or self._thread.ident is None:
             return
@@ -209,7 +228,9 @@ class LpmRecording:
             self._how.require_supply("after the recording")
         except RigError as error:
             self._failure = error
-            writer.gap(Gap(0, writer.samples, f"{error.cause}: since when is not known"))
+            writer.gap(
+                Gap(0, writer.samples, f"{error.cause}: since when is not known")
+            )
 
     def _take_back(self) -> None:
         try:
@@ -240,7 +261,9 @@ class LpmRecording:
         block = self._shell.take()
         heard_s = time.monotonic()
         stopped = False
-        while not (self._completed or (self._ended and time.monotonic() - heard_s > _LINE_S)):
+        while not (
+            self._completed or (self._ended and time.monotonic() - heard_s > _LINE_S)
+        ):
             if block:
                 self._began.set()
                 heard_s = time.monotonic()
@@ -270,13 +293,16 @@ class LpmRecording:
             raise trouble
 
     def _put(self, writer: TraceWriter, item: Item) -> BenchError | None:
-        """Append one item to the trace; return what the board has to say against itself."""
+        """Append one item to the trace; return what the board has to say against
+        itself."""
         match item:
             case SampleBlock(values):
                 current_a = values * self._how.to_a
                 current_a[current_a > MOST_A] = np.nan
                 writer.analog(
-                    current_a, np.full(len(values), self._how.voltage_v), unreadable=BEYOND
+                    current_a,
+                    np.full(len(values), self._how.voltage_v),
+                    unreadable=BEYOND,
                 )
             case Lost(samples, cause):
                 writer.skip(samples, cause)
@@ -285,17 +311,20 @@ class LpmRecording:
             case Suspect(start, stop, cause):
                 writer.gap(Gap(start, stop, cause))
             case Edge(at, _) if self._info.sync == "stamps":
-                # Sample `at` is sent at the end of its period, and the event was reported after the
-                # sample before it: it lies within.
+                # Sample `at` is sent at the end of its period, and the event was
+                # reported after the sample before it: it lies within.
                 writer.stamp((at + 0.5) / self._info.sample_hz)
             case Stamp(_, load_percent):
                 self._confirmed = writer.samples
                 self.load_percent = max(self.load_percent, load_percent)
                 if load_percent >= _FULL_PERCENT:
                     return BenchError(
-                        "the PowerShield's buffer is full: this machine reads too slowly",
+                        "the PowerShield's buffer is full: this machine reads too"
+                        " slowly",
                         evidence=f"a time stamp tells of a load of {load_percent} %",
-                        try_next="a lower sample_hz; end what else keeps this machine busy",
+                        try_next=(
+                            "a lower sample_hz; end what else keeps this machine busy"
+                        ),
                     )
             case Trouble(text):
                 return BenchError(
@@ -306,7 +335,9 @@ class LpmRecording:
                 return BenchError(
                     "the PowerShield ended the acquisition by itself",
                     evidence=f"after {writer.samples / self._info.sample_hz:.3f} s",
-                    try_next="look at its display: overcurrent, a full buffer, or a button",
+                    try_next=(
+                        "look at its display: overcurrent, a full buffer, or a button"
+                    ),
                 )
             case AcquisitionEnd():
                 self._ended = True
@@ -315,8 +346,8 @@ class LpmRecording:
         return None
 
     def _leave(self, writer: TraceWriter) -> None:
-        """Note what no time stamp has confirmed as lost, unless it was not wanted and the board
-        says that all is well.
+        """Note what no time stamp has confirmed as lost, unless it was not wanted and
+        the board says that all is well.
         """
         tail = self._tail
         self._tail = None
@@ -330,8 +361,8 @@ class LpmRecording:
         writer.skip(tail.samples, tail.cause + unsaid)
 
     def _give_up(self, writer: TraceWriter) -> None:
-        """Keep what is certain, then let the stream pass until the end: a board that finds no
-        reader would stop the table.
+        """Keep what is certain, then let the stream pass until the end: a board that
+        finds no reader would stop the table.
         """
         with suppress(RigError, OSError):
             self._append(writer, self._parser.finish())

@@ -34,8 +34,8 @@ RATES_HZ = (
 )
 #: UM2269 table 2, at 3 686 400 baud: faster ones end after 1 s or less.
 _FASTEST_HZ = {"ascii_dec": 5_000, "bin_hexa": 100_000}
-#: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf Tiny uses 1
-#: kHz.
+#: UM2269 Rev 6 table 17 says 100 Hz, the firmware's help 10 kHz; the runner of MLPerf
+#: Tiny uses 1 kHz.
 _FASTEST_ENERGY_HZ = 1_000
 
 
@@ -44,7 +44,9 @@ class Lpm01aSettings:
     """Settings: the port, the supply, and the sampling."""
 
     port: Annotated[
-        str, Len(1), doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.')
+        str,
+        Len(1),
+        doc('Serial device, pyserial URL, or "simulator"; `rig scan` lists them.'),
     ]
     baud: Annotated[int, Gt(0), Unit("Bd"), doc("Line rate.")] = 3_686_400
     format: Annotated[
@@ -53,9 +55,13 @@ class Lpm01aSettings:
     ] = "ascii_dec"
     output: Annotated[
         Literal["current", "energy"],
-        doc("What is measured; energy needs ascii_dec and up to 1000 samples a second."),
+        doc(
+            "What is measured; energy needs ascii_dec and up to 1000 samples a second."
+        ),
     ] = "current"
-    sample_hz: Annotated[int, Unit("Hz"), doc("Sampling rate, one that the board offers.")] = 5_000
+    sample_hz: Annotated[
+        int, Unit("Hz"), doc("Sampling rate, one that the board offers.")
+    ] = 5_000
     supply_v: Annotated[
         float, Interval(ge=1.8, le=3.3), Unit("V"), doc("Voltage of the supply.")
     ] = 3.3
@@ -77,7 +83,8 @@ class Lpm01aSettings:
 
     @property
     def sees_events(self) -> bool:
-        """Return whether edges are told of: how an event looks in bin_hexa is not documented."""
+        """Return whether edges are told of: how an event looks in bin_hexa is not
+        documented."""
         return self.events and self.format == "ascii_dec"
 
 
@@ -88,7 +95,11 @@ def require(settings: Lpm01aSettings) -> None:
         settings.format == "ascii_dec" and settings.sample_hz <= _FASTEST_ENERGY_HZ
     )
     for name, ok, rule in (
-        ("sample_hz", settings.sample_hz in RATES_HZ, f"one of {', '.join(map(str, RATES_HZ))}"),
+        (
+            "sample_hz",
+            settings.sample_hz in RATES_HZ,
+            f"one of {', '.join(map(str, RATES_HZ))}",
+        ),
         (
             "sample_hz",
             settings.sample_hz <= fastest_hz,
@@ -97,17 +108,23 @@ def require(settings: Lpm01aSettings) -> None:
         (
             "output",
             energy_ok,
-            f"current; energy needs format ascii_dec and sample_hz {_FASTEST_ENERGY_HZ} or less",
+            (
+                "current; energy needs format ascii_dec and sample_hz"
+                f" {_FASTEST_ENERGY_HZ} or less"
+            ),
         ),
     ):
         if not ok:
             raise ConfigError(
-                f"{getattr(settings, name)!r}", path=f"monitor.st_lpm01a.{name}", try_next=rule
+                f"{getattr(settings, name)!r}",
+                path=f"monitor.st_lpm01a.{name}",
+                try_next=rule,
             )
 
 
 def configuration(settings: Lpm01aSettings) -> Iterator[str]:
-    """Yield the commands that set up an acquisition without end, started by software."""
+    """Yield the commands that set up an acquisition without end, started by
+    software."""
     hz = settings.sample_hz
     yield "acqtime inf"
     yield "trigsrc sw"

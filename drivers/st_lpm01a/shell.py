@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST UM2269 Rev 6
-section 4.2.3).
+"""The shell of the X-NUCLEO-LPM01A over a serial port: commands and their answers (ST
+UM2269 Rev 6 section 4.2.3).
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from rig.interfaces.contact import Conversation, Heard, unheard
 
 PROMPT = "PowerShield > "
 ANSWER_S = 2.0
-TRY = "look at the USB cable and at the port's name; unplug the board and plug it in again"
-#: What the manual's tables 5, 7 and 22 give as an answer alone. Of the first two known boards put
-#: `ack` and the command before it; none that answers in these words was seen.
+TRY = (
+    "look at the USB cable and at the port's name; unplug the board and plug it in"
+    " again"
+)
+#: What the manual's tables 5, 7 and 22 give as an answer alone. Of the first two known
+#: boards put `ack` and the command before it; none that answers in these words was
+#: seen.
 _ALONE = {
     "powershield": re.compile(r"PowerShield present\b[ :]*(.*)"),
     "status": re.compile(r"(ok|error: (?!status$).*)"),
@@ -33,8 +37,9 @@ _DRAIN_S = 15.0
 _READ_S = 0.05
 _SHOWN_B = 80
 _STREAM_S = 0.05
-#: USB brings up to 64 bytes at a time, 3000 times a second: to take each of them singly costs a
-#: tenth of a core. In this time come 1000 bytes at most, a quarter of what the terminal holds.
+#: USB brings up to 64 bytes at a time, 3000 times a second: to take each of them singly
+#: costs a tenth of a core. In this time come 1000 bytes at most, a quarter of what the
+#: terminal holds.
 _GATHER_S = 0.005
 _PIECE_B = 1024
 
@@ -52,7 +57,8 @@ def conversation(port: str, baud: int) -> Conversation:
 
 
 class ShellClient:
-    """One open port with a board behind it. Every command is acknowledged by its own text."""
+    """One open port with a board behind it. Every command is acknowledged by its own
+    text."""
 
     def __init__(self, port: SerialPort) -> None:
         self._port = port
@@ -62,15 +68,18 @@ class ShellClient:
     @classmethod
     def open(cls, url: str, baud: int, heard: Heard = unheard) -> ShellClient:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
-        return cls(SerialPort.open(url, baud, heard, Use("monitor.st_lpm01a", _GONE, TRY)))
+        return cls(
+            SerialPort.open(url, baud, heard, Use("monitor.st_lpm01a", _GONE, TRY))
+        )
 
     def read(self) -> bytes:
-        """Return what has come, waiting a little for the first byte; raise DeviceLost."""
+        """Return what has come, waiting a little for the first byte; raise
+        DeviceLost."""
         return self._port.read(_READ_S)
 
     def stream(self) -> bytes:
-        """Return what comes within some 50 ms: bytes of an acquisition are too many to be parsed
-        one packet at a time.
+        """Return what comes within some 50 ms: bytes of an acquisition are too many to
+        be parsed one packet at a time.
         """
         block = bytearray()
         end_s = time.monotonic() + _STREAM_S
@@ -87,7 +96,8 @@ class ShellClient:
         return bytes(block)
 
     def write(self, text: str) -> None:
-        """Send lines; raise DeviceLost, or DeadlineError when the board takes nothing."""
+        """Send lines; raise DeviceLost, or DeadlineError when the board takes
+        nothing."""
         self._port.write(text.encode("ascii") + b"\r\n")
 
     def take(self) -> bytes:
@@ -99,14 +109,15 @@ class ShellClient:
     def command(self, text: str, limit_s: float = ANSWER_S) -> str:
         """Send a command and return the content of its acknowledgement.
 
-        Raises BenchError with the board's own words where it refuses, DeadlineError where no answer
-        to this command comes. What else comes behind a prompt is passed over: what an interrupted
-        sender asked, or what nobody did.
+        Raises BenchError with the board's own words where it refuses, DeadlineError
+        where no answer to this command comes. What else comes behind a prompt is passed
+        over: what an interrupted sender asked, or what nobody did.
         """
         self.write(text)
         passed_over = ""
         for line in self._lines(limit_s):
-            # Ends of lines of an earlier acquisition may still come: they are answers to nothing.
+            # Ends of lines of an earlier acquisition may still come: they are answers
+            # to nothing.
             if not line.startswith(PROMPT) or "Acquisition completed" in line:
                 continue
             answer = line[len(PROMPT) :].strip()
@@ -114,7 +125,11 @@ class ShellClient:
                 return told
             if answer.startswith("err"):
                 detail = next(
-                    (more for more in self._lines(_DETAIL_S) if more.startswith("Error detail")),
+                    (
+                        more
+                        for more in self._lines(_DETAIL_S)
+                        if more.startswith("Error detail")
+                    ),
                     "no detail came",
                 )
                 raise BenchError(
@@ -126,13 +141,18 @@ class ShellClient:
         raise DeadlineError(
             f"answer of the PowerShield to {text!r}",
             limit_s,
-            evidence=f"it said {passed_over[:_SHOWN_B]!r}" if passed_over else self._shown(b""),
+            evidence=(
+                f"it said {passed_over[:_SHOWN_B]!r}"
+                if passed_over
+                else self._shown(b"")
+            ),
             try_next=TRY,
         )
 
     def supply_on(self) -> bool:
         """Return whether the board supplies the target now."""
-        # The manual can be read as an answer behind the acknowledgement or as a line of its own.
+        # The manual can be read as an answer behind the acknowledgement or as a line of
+        # its own.
         answer = self.command("pwr get") or next(
             (line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), ""
         )
@@ -146,8 +166,8 @@ class ShellClient:
         return word == "on"
 
     def drain(self) -> int:
-        """End whatever goes on and pass over what an earlier run has left; return about how many
-        bytes that was.
+        """End whatever goes on and pass over what an earlier run has left; return about
+        how many bytes that was.
 
         Raises RemoteProtocolError where no board answers.
         """
@@ -176,7 +196,9 @@ class ShellClient:
         self._pending = heard[place + len(answer) :]
         lines = heard[:place].translate(None, b"\0").splitlines()
         return sum(
-            len(line) for line in lines if not line.startswith((PROMPT.encode(), b"Error detail"))
+            len(line)
+            for line in lines
+            if not line.startswith((PROMPT.encode(), b"Error detail"))
         )
 
     def close(self) -> None:
@@ -205,7 +227,8 @@ class ShellClient:
 
 def _told(command: str, answer: str) -> str | None:
     """Return the content of an acknowledgement of a command; None where it is none."""
-    # Without `ack`, table 50 of the manual prints one of `pwrend`; not seen of any board.
+    # Without `ack`, table 50 of the manual prints one of `pwrend`; not seen of any
+    # board.
     for expected in (f"ack {command}", command):
         if answer == expected or answer.startswith((f"{expected} ", f"{expected}:")):
             return answer[len(expected) :].strip(" :")

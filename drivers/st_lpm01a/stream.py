@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsers of the X-NUCLEO-LPM01A's data streams, and that of the text stream, sans IO: bytes in,
-samples with certain positions out.
+"""Parsers of the X-NUCLEO-LPM01A's data streams, and that of the text stream, sans IO:
+bytes in, samples with certain positions out.
 
-Formats: ST UM2269 Rev 6 section 4.4; what it does not describe (`event`, `TimeStamp` with `<`, a
-NUL after it) is what public clients assert of real boards. A sample carries no time: its place is
-its number, and a time stamp every 1000 samples is the only check of that number. So samples are
-handed out only once the next time stamp has confirmed them; those it cannot place are lost.
+Formats: ST UM2269 Rev 6 section 4.4; what it does not describe (`event`, `TimeStamp`
+with `<`, a NUL after it) is what public clients assert of real boards. A sample carries
+no time: its place is its number, and a time stamp every 1000 samples is the only check
+of that number. So samples are handed out only once the next time stamp has confirmed
+them; those it cannot place are lost.
 """
 
 from __future__ import annotations
@@ -47,13 +48,15 @@ PROMPT = b"PowerShield > "
 _POWERS_OF_TEN = np.concatenate(
     [10.0 ** np.arange(100), 10.0 ** np.arange(-99.0, 0.0)]
 )  # by exponent, negative ones from the end
-_ASCII_WRAP_MS = 1_000_000  # three digits of seconds are documented; what follows 999 s is not
+# three digits of seconds are documented; what follows 999 s is not
+_ASCII_WRAP_MS = 1_000_000
 TRY = "a shorter USB cable without a hub; the trace up to here is kept"
 
 
 @dataclass(slots=True)
 class StreamClock:
-    """Turns time stamps into numbers of samples: every stamp against the last good one."""
+    """Turns time stamps into numbers of samples: every stamp against the last good
+    one."""
 
     sample_hz: int
     wrap_ms: int
@@ -61,8 +64,8 @@ class StreamClock:
     first: bool = True
 
     def samples_since(self, time_ms: int) -> int | None:
-        """Return how many samples lie between the last good stamp and this one; None where that is
-        no whole number of spans.
+        """Return how many samples lie between the last good stamp and this one; None
+        where that is no whole number of spans.
         """
         span_ms = STAMP_SAMPLES * 1000 / self.sample_hz
         elapsed_ms = (time_ms - self.last_ms) % self.wrap_ms
@@ -71,10 +74,17 @@ class StreamClock:
         if elapsed_ms < least * span_ms - _CLOCK_MS:
             elapsed_ms += self.wrap_ms
         spans = round(elapsed_ms / span_ms)
-        if elapsed_ms > time_ms - self.last_ms and spans * STAMP_SAMPLES > UNCONFIRMED_MAX_SAMPLES:
+        if (
+            elapsed_ms > time_ms - self.last_ms
+            and spans * STAMP_SAMPLES > UNCONFIRMED_MAX_SAMPLES
+        ):
             return None  # a time that runs back is no counter that came round
         limit_ms = min(_CLOCK_MS + _CLOCK_SHARE * elapsed_ms, 0.4 * span_ms)
-        return spans * STAMP_SAMPLES if abs(elapsed_ms - spans * span_ms) <= limit_ms else None
+        return (
+            spans * STAMP_SAMPLES
+            if abs(elapsed_ms - spans * span_ms) <= limit_ms
+            else None
+        )
 
     def accept(self, time_ms: int) -> None:
         self.last_ms = time_ms
@@ -83,7 +93,8 @@ class StreamClock:
 
 @dataclass(slots=True)
 class _Segment:
-    """Data since the last good time stamp: good samples, where damage was among them, and edges.
+    """Data since the last good time stamp: good samples, where damage was among them,
+    and edges.
 
     An edge knows how many good samples and how many damages came before it.
     """
@@ -108,13 +119,14 @@ class _Segment:
         self.last_damage = self.count
         self.damages += 1
         self.garbled += (
-            len(piece) < _ROW_B and sum(byte in b"0123456789+-" for byte in piece) >= _GARBLED_B
+            len(piece) < _ROW_B
+            and sum(byte in b"0123456789+-" for byte in piece) >= _GARBLED_B
         )
 
 
 class AsciiParser:
-    """The stream of format ascii_dec, also with output energy; `most` is a value no sample can have
-    (A or J).
+    """The stream of format ascii_dec, also with output energy; `most` is a value no
+    sample can have (A or J).
     """
 
     _SAMPLE = re.compile(rb"(\d{4})([+-]\d\d)")
@@ -169,22 +181,31 @@ class AsciiParser:
         return unconfirmed(segment.count + segment.damages, segment.excerpt)
 
     def _rows(self, at: int) -> int:
-        """Take whole undamaged sample lines at once; return how many bytes they were."""
+        """Take whole undamaged sample lines at once; return how many bytes they
+        were."""
         count = min((len(self._buffer) - at) // _ROW_B, STAMP_SAMPLES)
         if not count or self._ended or not 48 <= self._buffer[at] <= 57:
             return 0
-        rows = np.frombuffer(bytes(self._buffer[at : at + count * _ROW_B]), dtype=np.uint8).reshape(
-            count, _ROW_B
-        )
+        rows = np.frombuffer(
+            bytes(self._buffer[at : at + count * _ROW_B]), dtype=np.uint8
+        ).reshape(count, _ROW_B)
         digits = rows - np.uint8(ord("0"))
-        good = (rows[:, 7] == 13) & (rows[:, 8] == 10) & ((rows[:, 4] == 43) | (rows[:, 4] == 45))
+        good = (
+            (rows[:, 7] == 13)
+            & (rows[:, 8] == 10)
+            & ((rows[:, 4] == 43) | (rows[:, 4] == 45))
+        )
         for column in self._DIGITS:
             good &= digits[:, column] < 10
         rows = _leading(good, rows)
         digits = _leading(good, digits)
-        mantissa = digits[:, :4].astype(np.float64) @ np.array([1000.0, 100.0, 10.0, 1.0])
+        mantissa = digits[:, :4].astype(np.float64) @ np.array(
+            [1000.0, 100.0, 10.0, 1.0]
+        )
         exponent = digits[:, 5].astype(np.int64) * 10 + digits[:, 6]
-        values = mantissa * _POWERS_OF_TEN[np.where(rows[:, 4] == 45, -exponent, exponent)]
+        values = (
+            mantissa * _POWERS_OF_TEN[np.where(rows[:, 4] == 45, -exponent, exponent)]
+        )
         values = _leading(values <= self._most, values)
         if len(values):
             self._segment.add(values)
@@ -202,14 +223,20 @@ class AsciiParser:
                 self._segment.add(np.array([value]))
                 return []
         elif stamp := self._STAMP.fullmatch(text):
-            return self._stamp(1000 * int(stamp[1]) + int(stamp[2]), int(stamp[3]), line)
+            return self._stamp(
+                1000 * int(stamp[1]) + int(stamp[2]), int(stamp[3]), line
+            )
         elif event := self._EVENT.fullmatch(text):
-            self._segment.edges.append((self._segment.count, self._segment.damages, int(event[1])))
+            self._segment.edges.append(
+                (self._segment.count, self._segment.damages, int(event[1]))
+            )
             return []
         elif text == b"end" or text.startswith(b"summary beg"):
             self._ended = True
             return [*self.finish(), AcquisitionEnd()]
-        elif (other := self._said(text.decode("ascii", "backslashreplace"))) is not None:
+        elif (
+            other := self._said(text.decode("ascii", "backslashreplace"))
+        ) is not None:
             return [other]
         self._segment.damage(line)
         return []
@@ -219,7 +246,11 @@ class AsciiParser:
         if text.startswith("error"):
             return Trouble(text[5:].strip(" :") or "error")
         if text in ("pwr on", "pwr off"):
-            return Trouble("the target's supply is off") if text == "pwr off" else Note(text)
+            return (
+                Trouble("the target's supply is off")
+                if text == "pwr off"
+                else Note(text)
+            )
         if text.startswith(PROMPT.decode()):
             message = text[len(PROMPT) :]
             return Trouble(message) if message.startswith("err") else Note(message)
@@ -228,9 +259,12 @@ class AsciiParser:
     def _stamp(self, time_ms: int, load_percent: int, line: bytes) -> list[Item]:
         segment = self._segment
         samples = self._clock.samples_since(time_ms)
-        # Whole spans too few, and nothing damaged: more likely that one digit of the time is wrong.
+        # Whole spans too few, and nothing damaged: more likely that one digit of the
+        # time is wrong.
         whole_spans = (
-            samples is not None and samples != segment.count and segment.count % STAMP_SAMPLES == 0
+            samples is not None
+            and samples != segment.count
+            and segment.count % STAMP_SAMPLES == 0
         )
         if samples is None or (whole_spans and not segment.damages):
             self._bad_stamps += 1
@@ -251,7 +285,8 @@ class AsciiParser:
         if not segment.damages and segment.count == samples:
             return self._hand_out(segment, samples, 0)
         if segment.damages == segment.bad_stamps and segment.count != samples:
-            # No sample line is damaged, and yet there are too few: they can be missing anywhere.
+            # No sample line is damaged, and yet there are too few: they can be missing
+            # anywhere.
             segment.first_damage = 0
             segment.last_damage = segment.count
             segment.excerpt = segment.excerpt or "no damaged line"
@@ -265,7 +300,8 @@ class AsciiParser:
         base = self._base
         items = self._hand_out(segment, before, missing)
         if missing > segment.last_damage - segment.first_damage + segment.garbled:
-            # More than damaged lines of samples: whole ones are missing, perhaps elsewhere.
+            # More than damaged lines of samples: whole ones are missing, perhaps
+            # elsewhere.
             items.append(
                 Suspect(
                     base,
@@ -274,17 +310,25 @@ class AsciiParser:
                 )
             )
         elif not missing:
-            cause = f"a damaged line that was no sample may have told of an edge: {segment.excerpt}"
+            cause = (
+                "a damaged line that was no sample may have told of an edge:"
+                f" {segment.excerpt}"
+            )
             items.append(Suspect(max(base + before - 1, 0), base + before + 1, cause))
         return items
 
     def _hand_out(self, segment: _Segment, before: int, missing: int) -> list[Item]:
-        """Return the samples before a hole, the hole, those after it, and the edges outside it."""
+        """Return the samples before a hole, the hole, those after it, and the edges
+        outside it."""
         values = np.concatenate(segment.values) if segment.values else np.zeros(0)
         items: list[Item] = [SampleBlock(values[:before])] if before else []
         if missing:
             items.append(Lost(missing, f"a damaged stream: {segment.excerpt}"))
-        after = values[segment.last_damage :] if segment.damages or missing else values[before:]
+        after = (
+            values[segment.last_damage :]
+            if segment.damages or missing
+            else values[before:]
+        )
         if len(after):
             items.append(SampleBlock(after))
         moved = self._base + before + missing + len(after) - segment.count
@@ -300,15 +344,16 @@ class AsciiParser:
         """Check that no event is missing before this one."""
         last = self._edge
         self._edge = (number, place)
-        # Two digits are documented by what clients match; whether the counter goes on at 100 or at
-        # 00 is not.
+        # Two digits are documented by what clients match; whether the counter goes on
+        # at 100 or at 00 is not.
         if last is None or number in (last[0] + 1, (last[0] + 1) % 100):
             return []
         return [
             Suspect(
                 max(last[1] - 1, 0),
                 place + 1,
-                f"events {last[0]} and {number} follow each other: one was lost between",
+                f"events {last[0]} and {number} follow each other: one was lost"
+                " between",
             )
         ]
 
@@ -319,8 +364,8 @@ def _leading(good: NDArray[np.bool_], rows: NDArray[_T]) -> NDArray[_T]:
 
 
 def unconfirmed(samples: int, damage: str) -> list[Item]:
-    """Return what a stream ends with: samples since the last time stamp, and what damage was among
-    them.
+    """Return what a stream ends with: samples since the last time stamp, and what
+    damage was among them.
     """
     cause = (
         f"a damaged stream: {damage}, and no time stamp follows"

@@ -60,7 +60,8 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """The board says that something is wrong, or `off` that it has cut the target's supply."""
+    """The board says that something is wrong, or `off` that it has cut the target's
+    supply."""
 
     text: str
 
@@ -83,15 +84,26 @@ class Completed:
 
 
 Item = (
-    SampleBlock | Lost | Tail | Suspect | Edge | Stamp | Trouble | Note | AcquisitionEnd | Completed
+    SampleBlock
+    | Lost
+    | Tail
+    | Suspect
+    | Edge
+    | Stamp
+    | Trouble
+    | Note
+    | AcquisitionEnd
+    | Completed
 )
 
 
 class Parser(Protocol):
-    """A stream taken apart block by block; how it is cut into blocks changes nothing."""
+    """A stream taken apart block by block; how it is cut into blocks changes
+    nothing."""
 
     def feed(self, block: bytes) -> list[Item]:
-        """Take the next bytes; raise RemoteProtocolError where no position is certain any more."""
+        """Take the next bytes; raise RemoteProtocolError where no position is certain
+        any more."""
 
     def finish(self) -> list[Item]:
         """Return how much no time stamp has confirmed: the stream ends here."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DUT's supply from an X-NUCLEO-LPM01A: switched, and read back, since an acknowledgement is no
-proof.
+"""The DUT's supply from an X-NUCLEO-LPM01A: switched, and read back, since an
+acknowledgement is no proof.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from drivers.st_lpm01a.shell import ShellClient
 from rig.errors import BenchError, DeviceLost, RigError
 
 _TRY = (
-    "look at the board's display and its jumpers; the DUT's current at power-up, which must stay "
-    "below 59 mA; a slower clock of the DUT"
+    "look at the board's display and its jumpers; the DUT's current at power-up, which"
+    " must stay below 59 mA; a slower clock of the DUT"
 )
 
 
 class LpmSupply:
     """The supply, and whether it was commanded on.
 
-    `pwr get` is trusted to tell the truth; a supply that drops and comes back between two readings
-    is not found.
+    `pwr get` is trusted to tell the truth; a supply that drops and comes back between
+    two readings is not found.
     """
 
     def __init__(self, shell: ShellClient) -> None:
@@ -27,8 +27,8 @@ class LpmSupply:
         self.commanded_on = False
 
     def found_on(self) -> bool:
-        """Return whether it is on, as the board was found; raise BenchError where the board has no
-        such command.
+        """Return whether it is on, as the board was found; raise BenchError where the
+        board has no such command.
         """
         on = self._shell.supply_on()
         self._reads_back = True
@@ -50,7 +50,9 @@ class LpmSupply:
             raise BenchError(
                 "the PowerShield does not switch the DUT's supply off",
                 evidence="; ".join(filter(None, (error.cause, error.evidence))),
-                try_next="the supply may still be on: unplug the board, and plug it in again",
+                try_next=(
+                    "the supply may still be on: unplug the board, and plug it in again"
+                ),
             ) from error
         self.commanded_on = False
 

@@ -10,7 +10,8 @@ from rig.model.wiring import Connection, Pin, WireName
 
 
 def wires(settings: Any) -> Sequence[Connection]:
-    """Return them: the board supplies the DUT, SYNC goes to its D7 (docs/MONITORS.md)."""
+    """Return them: the board supplies the DUT, SYNC goes to its D7
+    (docs/MONITORS.md)."""
     found = [
         Connection(
             WireName.SUPPLY,
@@ -22,6 +23,8 @@ def wires(settings: Any) -> Sequence[Connection]:
     ]
     if settings.events:
         found.append(
-            Connection(WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", "Arduino pin D7"))
+            Connection(
+                WireName.SYNC, Pin("dut", "SYNC"), Pin("monitor", "Arduino pin D7")
+            )
         )
     return found

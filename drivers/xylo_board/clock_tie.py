@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a board's stopwatch and the host's clock lie to each other, bounded by what cannot be: an
-event read before it was measured, a stopwatch that ran before it was started. Pure.
+"""How a board's stopwatch and the host's clock lie to each other, bounded by what
+cannot be: an event read before it was measured, a stopwatch that ran before it was
+started. Pure.
 
 docs/decisions/2026-11-23-monitors-without-edges.md has the reasons.
 """
@@ -11,19 +12,21 @@ from rig.errors import BenchError
 
 NS_PER_S = 1_000_000_000
 _WINDOW_NS = NS_PER_S
-#: So many events must have come, and over such a time, before the offset is stated: on a busy host
-#: the least delay takes a while to be seen.
+#: So many events must have come, and over such a time, before the offset is stated: on
+#: a busy host the least delay takes a while to be seen.
 _SETTLED = 3
 SETTLE_S = 1.0
-#: Times are rounded to microseconds, and a thread may be a little late to read its clock.
+#: Times are rounded to microseconds, and a thread may be a little late to read its
+#: clock.
 _SLACK_NS = 50_000
 
 
 class ClockTie:
     """Turns stamps of a stopwatch into times of CLOCK_MONOTONIC.
 
-    `started_ns`: the stopwatch was told to start after this time. `limit_ppm`: the two clocks
-    differ in rate by no more. Stamps that never move are none: then the time of reading counts.
+    `started_ns`: the stopwatch was told to start after this time. `limit_ppm`: the two
+    clocks differ in rate by no more. Stamps that never move are none: then the time of
+    reading counts.
     """
 
     def __init__(self, started_ns: int, limit_ppm: float) -> None:
@@ -51,8 +54,8 @@ class ClockTie:
         return self._moved
 
     def hear(self, stamp_ns: int | None, read_ns: int) -> None:
-        """Take note of an event that was there at `read_ns`; raises BenchError where its stamp
-        cannot be true.
+        """Take note of an event that was there at `read_ns`; raises BenchError where
+        its stamp cannot be true.
         """
         was_settled = self._settled
         self._heard += 1
@@ -70,8 +73,9 @@ class ClockTie:
         late_ns = read_ns - stamp_ns
         if late_ns < self._started_ns - self._rate * stamp_ns - _SLACK_NS:
             raise _jumped(
-                f"an event of {stamp_ns / 1e9:.6f} s was read "
-                f"{(read_ns - self._started_ns) / 1e9:.6f} s after the stopwatch was started"
+                f"an event of {stamp_ns / 1e9:.6f} s was read"
+                f" {(read_ns - self._started_ns) / 1e9:.6f} s after the stopwatch was"
+                " started"
             )
         if not was_settled:
             self._envelope_ns = min(self._envelope_ns, late_ns)
@@ -88,8 +92,8 @@ class ClockTie:
         return round(self._offset_ns + stamp_ns)
 
     def _follow(self, stamp_ns: int, late_ns: float) -> None:
-        """Follow the least delay of each second, by no more than the clocks can differ: a crystal
-        drifts, a busy host only delays.
+        """Follow the least delay of each second, by no more than the clocks can differ:
+        a crystal drifts, a busy host only delays.
         """
         self._window_ns = min(self._window_ns, late_ns)
         passed_ns = stamp_ns - self._window_at_ns
@@ -107,6 +111,8 @@ def _jumped(evidence: str) -> BenchError:
     return BenchError(
         "the stamps of the board's power events cannot be true",
         evidence=evidence,
-        try_next="did another program start or reset the board's stopwatch? Stamps are taken to be "
-        "microseconds; close other users of the board and measure again",
+        try_next=(
+            "did another program start or reset the board's stopwatch? Stamps are taken"
+            " to be microseconds; close other users of the board and measure again"
+        ),
     )

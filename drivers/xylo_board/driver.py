@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ADC on a Xylo board: a sensor of the board's own for each of its supplies, read by the worker
-that runs the network on the chip.
+"""The ADC on a Xylo board: a sensor of the board's own for each of its supplies, read
+by the worker that runs the network on the chip.
 
-It sees no SYNC line: windows are cut by the host's clock. The rule under which that is accepted is
-docs/decisions/2026-11-23-monitors-without-edges.md. Never run on hardware.
+It sees no SYNC line: windows are cut by the host's clock. The rule under which that is
+accepted is docs/decisions/2026-11-23-monitors-without-edges.md. Never run on hardware.
 """
 
 from __future__ import annotations
@@ -53,14 +53,20 @@ class XyloBoard:
 
         channel: Annotated[
             Literal["", "io", "afe_core", "afe_ldo", "snn_core", "analog", "digital"],
-            doc("Supply: io, afe_core, afe_ldo, snn_core of Audio 2; io, analog, digital of 3."),
+            doc(
+                "Supply: io, afe_core, afe_ldo, snn_core of Audio 2; io, analog,"
+                " digital of 3."
+            ),
         ] = ""
         events: Annotated[
             PathText,
             doc('File that the worker writes, empty: the usual one; or "simulator".'),
         ] = ""
         power_hz: Annotated[
-            int, Interval(ge=1, le=1000), Unit("Hz"), doc("Measurements a second; as the SUT's.")
+            int,
+            Interval(ge=1, le=1000),
+            Unit("Hz"),
+            doc("Measurements a second; as the SUT's."),
         ] = 100
         gain_limit: Annotated[
             Ratio,
@@ -68,7 +74,9 @@ class XyloBoard:
             Why("no document states the error of this ADC"),
             doc("Relative limit of error that you claim for the ADC."),
         ] = 0.0
-        offset_w: Annotated[float, Ge(0), Unit("W"), doc("Limit of error at no power.")] = 0.0
+        offset_w: Annotated[
+            float, Ge(0), Unit("W"), doc("Limit of error at no power.")
+        ] = 0.0
         calibration: Annotated[
             PathText, doc("File of limits of error, in place of `gain_limit`.")
         ] = ""
@@ -79,11 +87,16 @@ class XyloBoard:
             doc("Limit of the shift between the host's clock and the events' times."),
         ] = 0.02
         clock_limit_ppm: Annotated[
-            float, Gt(0), Unit("ppm"), doc("Limit of the stopwatch's rate against the host's.")
+            float,
+            Gt(0),
+            Unit("ppm"),
+            doc("Limit of the stopwatch's rate against the host's."),
         ] = 100.0
-        simulated: Annotated[bool, doc("The worker's board is a simulated one.")] = False
-        simulator: Annotated[BoardSimulator.Settings, doc("The simulated board.")] = field(
-            default_factory=BoardSimulator.Settings
+        simulated: Annotated[bool, doc("The worker's board is a simulated one.")] = (
+            False
+        )
+        simulator: Annotated[BoardSimulator.Settings, doc("The simulated board.")] = (
+            field(default_factory=BoardSimulator.Settings)
         )
 
     def __init__(self, settings: Settings, simulator: BoardSimulator | None) -> None:
@@ -95,7 +108,11 @@ class XyloBoard:
         self._clock: CounterClock = simulator.counter if simulator else HostClock()
         where = "the simulator" if simulator else str(path)
         self._events = ChannelEvents(
-            self._lines, settings.channel, settings.power_hz, settings.clock_limit_ppm, where
+            self._lines,
+            settings.channel,
+            settings.power_hz,
+            settings.clock_limit_ppm,
+            where,
         )
         self._details: dict[str, Any] = {}
 
@@ -108,7 +125,8 @@ class XyloBoard:
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator, or a worker's simulated board."""
+        """Return whether the bench file names the simulator, or a worker's simulated
+        board."""
         return settings.simulated or settings.events == SIMULATOR
 
     @staticmethod
@@ -128,8 +146,10 @@ class XyloBoard:
             raise ConfigError(
                 "which supply of the board?",
                 path="monitor.xylo_board.channel",
-                try_next=f"one of {', '.join(CHANNELS)}; several as rails: [rail.core.xylo_board] "
-                'channel = "snn_core"',
+                try_next=(
+                    f"one of {', '.join(CHANNELS)}; several as rails:"
+                    ' [rail.core.xylo_board] channel = "snn_core"'
+                ),
             )
         simulated = settings.events == SIMULATOR
         if not simulated:
@@ -137,7 +157,9 @@ class XyloBoard:
         context.world.supply_on = True
         return cls(
             settings,
-            BoardSimulator(settings.simulator, settings.channel, settings.power_hz, context.world),
+            BoardSimulator(
+                settings.simulator, settings.channel, settings.power_hz, context.world
+            ),
         )
 
     @property
@@ -157,10 +179,14 @@ class XyloBoard:
             reads_voltage=False,
             details={
                 "channel": settings.channel,
-                "clock": "the board's stopwatch, tied to CLOCK_MONOTONIC by what cannot be earlier "
-                "or later; the trace holds start_monotonic_ns",
-                "sensor": "one value a period, momentary or a mean of it: not documented; held "
-                "since the one before",
+                "clock": (
+                    "the board's stopwatch, tied to CLOCK_MONOTONIC by what cannot be"
+                    " earlier or later; the trace holds start_monotonic_ns"
+                ),
+                "sensor": (
+                    "one value a period, momentary or a mean of it: not documented;"
+                    " held since the one before"
+                ),
                 "voltage": STAND_IN,
                 "power": ALWAYS_ON,
                 "tested": "on a simulated board only, never on hardware",
@@ -180,7 +206,8 @@ class XyloBoard:
             settings.power_hz,
             _GAP_PERIODS * period_s,
             spread_s=1.0,
-            start_s=(0 if tie is not None and tie.settled else SETTLE_S) + 12 * period_s,
+            start_s=(0 if tie is not None and tie.settled else SETTLE_S)
+            + 12 * period_s,
             lag_s=2 * period_s + 2 * settings.shift_limit_s,
         )
         about = {
@@ -210,17 +237,24 @@ class XyloBoard:
             return
         if header.simulated and not self.simulates(self._settings):
             raise BenchError(
-                "the worker's board is a simulated one, and the bench file does not say so",
+                "the worker's board is a simulated one, and the bench file does not"
+                " say so",
                 evidence=f"samna {visible(str(header.samna))[:40]}",
-                try_next="simulated = true in the table of each rail, so that results say so",
+                try_next=(
+                    "simulated = true in the table of each rail, so that results say so"
+                ),
             )
         self._details = {
             "samna": visible(str(header.samna))[:40],
             "tied_within_s": tie.half_width_ns / 1e9 if tie.stamped else None,
-            "times": "of the stopwatch"
-            if tie.stamped
-            else "of reading: the events have no stamps; that delivery takes no longer than "
-            "shift_limit_s is assumed",
+            "times": (
+                "of the stopwatch"
+                if tie.stamped
+                else (
+                    "of reading: the events have no stamps; that delivery takes no"
+                    " longer than shift_limit_s is assumed"
+                )
+            ),
         }
 
 
@@ -235,9 +269,13 @@ def _accuracy(settings: XyloBoard.Settings) -> Accuracy:
         raise ConfigError(
             "how far this ADC may be off is not known",
             path="monitor.xylo_board.gain_limit",
-            evidence="SynSense states no limit of error of the board's power measurement",
-            try_next="gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE from "
-            "a comparison with a power meter",
+            evidence=(
+                "SynSense states no limit of error of the board's power measurement"
+            ),
+            try_next=(
+                "gain_limit = 0.1 where you claim 10 % (say why), or calibration = FILE"
+                " from a comparison with a power meter"
+            ),
         )
     gain = settings.gain_limit or abs(settings.simulator.gain)
     claim = "the simulator's own error" if simulated else "the limit in the bench file"
@@ -245,8 +283,10 @@ def _accuracy(settings: XyloBoard.Settings) -> Accuracy:
         current=(Range(_MOST_W / STAND_IN_V, gain, settings.offset_w / STAND_IN_V),),
         voltage=(Range(STAND_IN_V, 0.0, 0.0),),
         clock_ppm=settings.clock_limit_ppm,
-        source=f"gain: {claim} (the maker states none); ends of windows: shift_limit_s and a "
-        "period; clock: clock_limit_ppm, assumed; voltage: 1 V by definition",
+        source=(
+            f"gain: {claim} (the maker states none); ends of windows: shift_limit_s and"
+            " a period; clock: clock_limit_ppm, assumed; voltage: 1 V by definition"
+        ),
         verified=simulated,
         edge_s=edge_s,
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power events of one channel of a Xylo board, as the worker that holds the board writes them
-to a file (sut_backends/xylo/power_events.py says how).
+"""The power events of one channel of a Xylo board, as the worker that holds the board
+writes them to a file (sut_backends/xylo/power_events.py says how).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CHANNELS: Final = ("io", "afe_core", "afe_ldo", "snn_core", "analog", "digital")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: the form's version, the board's chip, its channels by number, how often it
-    measures, the driver that holds it, and when that began.
+    """The first line: the form's version, the board's chip, its channels by number, how
+    often it measures, the driver that holds it, and when that began.
     """
 
     xylo_power: int = 0
@@ -36,7 +36,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What was read at once: when, and (stamp in us or None, channel, W) of each event."""
+    """What was read at once: when, and (stamp in us or None, channel, W) of each
+    event."""
 
     read_ns: int
     events: Sequence[tuple[int | None, int, float]]
@@ -57,13 +58,21 @@ def line_of(content: Mapping[str, Any]) -> Line:
     """Return a line; keys that it has besides are left."""
     kinds: dict[str, type[Line]] = {"xylo_power": Header, "ended_ns": Ended}
     kind = next((kind for name, kind in kinds.items() if name in content), Events)
-    return kind(**{part.name: content[part.name] for part in fields(kind) if part.name in content})
+    return kind(
+        **{
+            part.name: content[part.name]
+            for part in fields(kind)
+            if part.name in content
+        }
+    )
 
 
 class ChannelEvents:
     """The events of one channel, each with its time by CLOCK_MONOTONIC."""
 
-    def __init__(self, lines: Lines, channel: str, hz: float, limit_ppm: float, where: str) -> None:
+    def __init__(
+        self, lines: Lines, channel: str, hz: float, limit_ppm: float, where: str
+    ) -> None:
         self._lines, self._where = lines, where
         self._channel, self._hz, self._limit_ppm = channel, hz, limit_ppm
         self._number = -1
@@ -76,8 +85,8 @@ class ChannelEvents:
         self.alive_ns = 0
 
     def new(self) -> list[tuple[int, float]]:
-        """Return (time in ns, W) of the events that have come since, from where the clocks are
-        tied; raises BenchError.
+        """Return (time in ns, W) of the events that have come since, from where the
+        clocks are tied; raises BenchError.
         """
         for line in self._lines.new():
             match line_of(line):
@@ -87,7 +96,9 @@ class ChannelEvents:
                     raise DeviceLost(
                         "the board's power events have ended",
                         evidence=visible(str(why))[:300],
-                        try_next="is the board still plugged in? the worker's log says more",
+                        try_next=(
+                            "is the board still plugged in? the worker's log says more"
+                        ),
                     )
                 case Events() as events if self.tie is not None:
                     self._take(events, self.tie)
@@ -112,8 +123,10 @@ class ChannelEvents:
             raise BenchError(
                 f"the board has no channel {self._channel}",
                 evidence=f"{visible(str(header.chip))[:40]} has {', '.join(channels)}",
-                try_next=f"channel = one of {', '.join(channels)}; or sut.xylo.chip, if the other "
-                "board is meant",
+                try_next=(
+                    f"channel = one of {', '.join(channels)}; or sut.xylo.chip, if the"
+                    " other board is meant"
+                ),
             )
         if header.hz != self._hz:
             raise BenchError(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record one channel of a Xylo board's ADC: its events as samples of mean power on an even grid."""
+"""Record one channel of a Xylo board's ADC: its events as samples of mean power on an
+even grid."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ _STUCK_S = 1.0
 
 
 class BoardRecording(CounterRecording):
-    """One recording: a thread that takes the events as they come; each value is held since the
-    event before. `tied` is called once the clocks are.
+    """One recording: a thread that takes the events as they come; each value is held
+    since the event before. `tied` is called once the clocks are.
     """
 
     def __init__(
@@ -33,10 +34,14 @@ class BoardRecording(CounterRecording):
         shift_limit_s: float,
         tied: Callable[[], None],
     ) -> None:
-        super().__init__(_Named(names[0]), clock, polling, folder, names[0], names[1], about)
+        super().__init__(
+            _Named(names[0]), clock, polling, folder, names[0], names[1], about
+        )
         self._events = events
         self._shift_limit_ns = shift_limit_s * NS_PER_S
-        self._stuck_ns = round(max(_STUCK_PERIODS / polling.poll_hz, _STUCK_S) * NS_PER_S)
+        self._stuck_ns = round(
+            max(_STUCK_PERIODS / polling.poll_hz, _STUCK_S) * NS_PER_S
+        )
         self._before_ns: int | None = None
         self._count = events.count
         self._news_ns = 0
@@ -54,8 +59,11 @@ class BoardRecording(CounterRecording):
             self._news_ns = now_ns
         if came:
             self._require_tie()
-            # What was heard while the clocks were being tied is no part of the recording.
-            self._from_ns = self._from_ns or max(self._start_ns, now_ns - 2 * self._period_ns)
+            # What was heard while the clocks were being tied is no part of the
+            # recording.
+            self._from_ns = self._from_ns or max(
+                self._start_ns, now_ns - 2 * self._period_ns
+            )
         elif now_ns - self._news_ns > self._stuck_ns:
             self._say_what_is_missing((now_ns - self._news_ns) / NS_PER_S)
         for time_ns, watts in came:
@@ -73,12 +81,17 @@ class BoardRecording(CounterRecording):
         tie = self._events.tie
         if tie is not None and tie.stamped and tie.half_width_ns > self._shift_limit_ns:
             raise BenchError(
-                "the board's stopwatch and this host's clock cannot be tied well enough",
-                evidence=f"within {tie.half_width_ns / 1e6:.1f} ms, from the command that starts "
-                f"the stopwatch and the earliest event; the limit is "
-                f"{self._shift_limit_ns / 1e6:g} ms",
-                try_next="a USB port without a hub and a less busy host; or a larger "
-                "shift_limit_s, which makes energies less certain",
+                "the board's stopwatch and this host's clock cannot be tied well"
+                " enough",
+                evidence=(
+                    f"within {tie.half_width_ns / 1e6:.1f} ms, from the command that"
+                    " starts the stopwatch and the earliest event; the limit is"
+                    f" {self._shift_limit_ns / 1e6:g} ms"
+                ),
+                try_next=(
+                    "a USB port without a hub and a less busy host; or a larger "
+                    "shift_limit_s, which makes energies less certain"
+                ),
             )
         self._tied()
 
@@ -88,13 +101,17 @@ class BoardRecording(CounterRecording):
             raise BenchError(
                 "no worker writes power events",
                 evidence=f"nothing for {waited_s:.1f} s",
-                try_next='[sut.xylo] with board = "attached" or "simulated", and the same events '
-                "file as this rail",
+                try_next=(
+                    '[sut.xylo] with board = "attached" or "simulated", and the same'
+                    " events file as this rail"
+                ),
             )
         if not events.count and events.others:
             raise BenchError(
                 "the board's ADC tells nothing of this channel",
-                evidence=f"{events.others} events of other channels in {waited_s:.1f} s",
+                evidence=(
+                    f"{events.others} events of other channels in {waited_s:.1f} s"
+                ),
                 try_next="another channel; is it in this board's documents?",
             )
         raise DeviceLost(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns tests/vectors/frames.json into a C header, so that C and Python are tested by the same
-bytes.
+"""Turns tests/vectors/frames.json into a C header, so that C and Python are tested by
+the same bytes.
 """
 
 import json
@@ -26,10 +26,13 @@ def rows(entries: list[dict], *columns: str) -> str:
 
 
 def messages(entries: list[dict]) -> str:
-    """Give the numbers among the fields; a negative one is written as 64 bits without a sign."""
+    """Give the numbers among the fields; a negative one is written as 64 bits without a
+    sign."""
     lines = []
     for entry in entries:
-        numbers = [value for value in entry["fields"].values() if isinstance(value, int)]
+        numbers = [
+            value for value in entry["fields"].values() if isinstance(value, int)
+        ]
         body = ", ".join(f"{value & 0xFFFFFFFFFFFFFFFF}U" for value in numbers)
         cells = (
             json.dumps(entry["name"]),
@@ -75,7 +78,7 @@ static const struct bad_vector bad_vectors[] = {{
 static const struct message_vector message_vectors[] = {{
 {messages(vectors["messages"])}
 }};
-""")
+""")  # noqa: E501
 
 
 main()

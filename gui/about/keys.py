@@ -44,7 +44,8 @@ class KeyRow:
 
 
 def key_rows(screens: Mapping[str, Sequence[tuple[str, str]]]) -> list[KeyRow]:
-    """Return the rows of the sheet: the window's keys, then those of each screen by its title."""
+    """Return the rows of the sheet: the window's keys, then those of each screen by its
+    title."""
     rows = [KeyRow("everywhere", key, what) for key, what in WINDOW]
     for title, keys in screens.items():
         rows += [KeyRow(title.lower(), key, what) for key, what in keys]

@@ -6,7 +6,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from PySide6.QtCore import qVersion
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QVBoxLayout,
+)
 
 from gui.about.support import SupportCard
 from gui.about.versions import VersionRow, versions
@@ -21,8 +27,9 @@ _COLUMNS = (
     Column("version", lambda row: row.version),
 )
 _ABOUT = (
-    "neurorig measures accuracy, latency and energy of neuromorphic and tinyML devices. Every "
-    "number has its uncertainty, and can be recomputed from its session. Apache License 2.0."
+    "neurorig measures accuracy, latency and energy of neuromorphic and tinyML devices."
+    " Every number has its uncertainty, and can be recomputed from its session. Apache"
+    " License 2.0."
 )
 
 
@@ -79,7 +86,9 @@ class AboutScreen(Screen):
             row.addWidget(button)
         row.addStretch(1)
         column.addLayout(row)
-        note = PlainLabel("Ctrl+Shift+T changes between light and dark on every screen.")
+        note = PlainLabel(
+            "Ctrl+Shift+T changes between light and dark on every screen."
+        )
         note.setWordWrap(True)
         note.setProperty("role", "muted")
         column.addWidget(note)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support bundle in the window: what it will hold, looked at before it is written."""
+"""The support bundle in the window: what it will hold, looked at before it is
+written."""
 
 from __future__ import annotations
 
@@ -32,13 +33,19 @@ from rig.user_folders import expanded
 
 _COLUMNS = (
     Column("file", lambda file: file.name),
-    Column("size", lambda file: bytes_text(file.size_b), lambda file: file.size_b, right=True),
+    Column(
+        "size",
+        lambda file: bytes_text(file.size_b),
+        lambda file: file.size_b,
+        right=True,
+    ),
     Column("what it holds", lambda file: file.what),
 )
 _EXPLAINED = (
-    "For a question to somebody who is not here: versions, the bench file, what is attached, how "
-    "the open session went. No traces, no data. Passwords, keys, home folders and the names of "
-    "users and computers are taken out. Collect it, look at every file, then write it."
+    "For a question to somebody who is not here: versions, the bench file, what is"
+    " attached, how the open session went. No traces, no data. Passwords, keys, home"
+    " folders and the names of users and computers are taken out. Collect it, look at"
+    " every file, then write it."
 )
 
 
@@ -144,9 +151,13 @@ class SupportCard(QFrame):
         made = self._bundle
         path = expanded(self._path.text())
         if path.exists():
-            self._notice.show_text(f"{path} is there already: give another name", Severity.ERROR)
+            self._notice.show_text(
+                f"{path} is there already: give another name", Severity.ERROR
+            )
             return
-        self._shell.worker.do(lambda: made.write(path), self._written, self._fail, key="support")
+        self._shell.worker.do(
+            lambda: made.write(path), self._written, self._fail, key="support"
+        )
 
     def _written(self, path: Path) -> None:
         self._notice.show_text(

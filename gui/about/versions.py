@@ -31,7 +31,8 @@ class VersionRow:
 
 
 def versions(qt: str) -> list[VersionRow]:
-    """Return the versions of the rig and of what it runs on; `qt` is that of Qt itself."""
+    """Return the versions of the rig and of what it runs on; `qt` is that of Qt
+    itself."""
     rows = [
         VersionRow("neurorig", _version("neurorig")),
         VersionRow("revision", provenance.revision()[:12] or "an installed package"),

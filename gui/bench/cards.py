@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cards of a bench: what each part is, and how it stands, from the bench file and the engine's
-events; no Qt.
+"""The cards of a bench: what each part is, and how it stands, from the bench file and
+the engine's events; no Qt.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SYNC_ROWS = (WireName.LEVEL, WireName.SYNC, WireName.POLARITY)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One part: `lines` are names and values; `supply` is "on", "off", or "" where none is
-    known.
+    """One part: `lines` are names and values; `supply` is "on", "off", or "" where none
+    is known.
     """
 
     key: str
@@ -67,14 +67,21 @@ class Cards:
     def of(cls, resolved: Config) -> Cards:
         """Return the cards of a bench of which nothing is open."""
         cards = [
-            Card("dut", "Device", resolved.sut.kind, simulated=is_simulated("sut", resolved.sut))
+            Card(
+                "dut",
+                "Device",
+                resolved.sut.kind,
+                simulated=is_simulated("sut", resolved.sut),
+            )
         ]
         if resolved.monitors:
             cards.append(Card("sync", "SYNC", "wire", "not tested"))
         for rail, choice in resolved.monitors.items():
             title = f"Monitor of {rail}" if rail else "Energy monitor"
             simulated = is_simulated("monitor", choice)
-            cards.append(Card(f"monitor:{rail}", title, choice.kind, simulated=simulated))
+            cards.append(
+                Card(f"monitor:{rail}", title, choice.kind, simulated=simulated)
+            )
         return cls({card.key: card for card in cards})
 
     @property
@@ -114,7 +121,8 @@ class Cards:
                 self._set(card.key, lines=(*lines, ("reads", said)))
 
     def over(self, failed: bool) -> None:
-        """Note that all is closed: what was being opened has failed, where something did."""
+        """Note that all is closed: what was being opened has failed, where something
+        did."""
         for key, card in self.by_key.items():
             if failed and card.state == "opening ...":
                 self._set(key, state="failed")
@@ -139,7 +147,12 @@ def _of_device(info: SutInfo) -> tuple[tuple[str, str], ...]:
         ("name", info.name),
         ("firmware", info.firmware),
         ("runs", info.model or info.task),
-        ("clock", quantity(info.tick_hz, "Hz") if info.clock != "edges" else "none: pulses only"),
+        (
+            "clock",
+            quantity(info.tick_hz, "Hz")
+            if info.clock != "edges"
+            else "none: pulses only",
+        ),
         ("line", info.link),
     ]
     return tuple((name, value) for name, value in found if value)

@@ -32,8 +32,8 @@ _RECENT = (
 
 
 class ChoosePage(QWidget):
-    """Examples, recent files, and a path; `created` is emitted with an example's name and the path
-    to write, `opened` with a path, `without` when no hardware is wanted.
+    """Examples, recent files, and a path; `created` is emitted with an example's name
+    and the path to write, `opened` with a path, `without` when no hardware is wanted.
     """
 
     created = Signal(str, object)
@@ -66,7 +66,9 @@ class ChoosePage(QWidget):
         self._recent.setAccessibleName("Recent bench files")
         self._recent.setMaximumHeight(_RECENT_PX)
         self._recent.activated.connect(lambda index: self._open_recent())
-        self._open = PathField("open-bench", "Path of a bench file", "path of a bench file")
+        self._open = PathField(
+            "open-bench", "Path of a bench file", "path of a bench file"
+        )
         self._open.given.connect(self.opened)
         self._lay_out()
 
@@ -86,7 +88,8 @@ class ChoosePage(QWidget):
             each
             for each in self._all
             if all(
-                word in f"{each.name} {' '.join(each.kinds)} {each.about}".lower() for word in words
+                word in f"{each.name} {' '.join(each.kinds)} {each.about}".lower()
+                for word in words
             )
         ]
         self._table.set_rows(rows)
@@ -107,10 +110,13 @@ class ChoosePage(QWidget):
 
     def _lay_out(self) -> None:
         without = _button(
-            "bench-without", "&Try without hardware", lambda: self.without.emit(_WITHOUT)
+            "bench-without",
+            "&Try without hardware",
+            lambda: self.without.emit(_WITHOUT),
         )
         said = PlainLabel(
-            "A virtual device and a virtual monitor in one virtual time; the truth is known."
+            "A virtual device and a virtual monitor in one virtual time; the truth is"
+            " known."
         )
         said.setProperty("role", "muted")
         top = QHBoxLayout()
@@ -127,7 +133,9 @@ class ChoosePage(QWidget):
         other = PlainLabel("Open")
         other.setBuddy(self._open)
         opening.addWidget(other)
-        opening.addWidget(with_chooser(self._open, Wanted.FILE, BENCHES, self.opened.emit), 1)
+        opening.addWidget(
+            with_chooser(self._open, Wanted.FILE, BENCHES, self.opened.emit), 1
+        )
         opening.addWidget(_button("open-bench-now", "&Open", self._open.give))
         heading = PlainLabel("New from an example")
         heading.setProperty("role", "heading")

@@ -34,7 +34,8 @@ BUTTONS = (
 
 
 class ConnectPage(QWidget):
-    """The page; `wanted` is emitted with a deed, `stopped` where what goes on is to end."""
+    """The page; `wanted` is emitted with a deed, `stopped` where what goes on is to
+    end."""
 
     wanted = Signal(object)
     stopped = Signal()
@@ -71,7 +72,8 @@ class ConnectPage(QWidget):
         self.notice.clear()
         if sentence:
             self.notice.show_text(
-                f"{sentence}\nIt is put right on the page Settings (Alt+3).", Severity.ERROR
+                f"{sentence}\nIt is put right on the page Settings (Alt+3).",
+                Severity.ERROR,
             )
 
     def set_state(self, running: Deed | None, usable: bool) -> None:

@@ -60,14 +60,21 @@ class Layout:
 
 
 def lay_out(drawn: Diagram, text_width: Callable[[str], float], width: float) -> Layout:
-    """Return the layout of a diagram; it is wider than `width` where that is too narrow."""
+    """Return the layout of a diagram; it is wider than `width` where that is too
+    narrow."""
     column_of = {part.key: _COLUMNS.get(part.role, 2) for part in drawn.parts}
     used = sorted(set(column_of.values()))
     rank = {column: number for number, column in enumerate(used)}
     sides = _sides(drawn, column_of)
-    box_widths = {part.key: _box_width(part, sides[part.key], text_width) for part in drawn.parts}
+    box_widths = {
+        part.key: _box_width(part, sides[part.key], text_width) for part in drawn.parts
+    }
     widths = [
-        max(box_widths[part.key] for part in drawn.parts if column_of[part.key] == column)
+        max(
+            box_widths[part.key]
+            for part in drawn.parts
+            if column_of[part.key] == column
+        )
         for column in used
     ]
     lanes = [
@@ -94,14 +101,18 @@ def lay_out(drawn: Diagram, text_width: Callable[[str], float], width: float) ->
         for right, names in ((False, left_pins), (True, right_pins)):
             for number, name in enumerate(names):
                 at = y + _HEAD + (number + 0.5) * _PIN
-                spots[part.key, name, right] = PinSpot(name, x + wide if right else x, at, right)
+                spots[part.key, name, right] = PinSpot(
+                    name, x + wide if right else x, at, right
+                )
     routes = tuple(_routes(drawn, column_of, spots))
     total = lefts[-1] + widths[-1] + _MARGIN
     tallest = max(heights.values()) - _GAP + _MARGIN
     return Layout(tuple(boxes.values()), tuple(spots.values()), routes, total, tallest)
 
 
-def _ends(wire: Wire, column_of: dict[str, int]) -> tuple[tuple[str, str], tuple[str, str]]:
+def _ends(
+    wire: Wire, column_of: dict[str, int]
+) -> tuple[tuple[str, str], tuple[str, str]]:
     """Return part and pin of the left and of the right end."""
     start, end = wire.connection.start, wire.connection.end
     if column_of[start.part] > column_of[end.part]:
@@ -114,8 +125,12 @@ def _between(wire: Wire, column_of: dict[str, int], left: int, right: int) -> bo
     return column_of[one] <= left and column_of[other] >= right
 
 
-def _sides(drawn: Diagram, column_of: dict[str, int]) -> dict[str, tuple[list[str], list[str]]]:
-    sides: dict[str, tuple[list[str], list[str]]] = {part.key: ([], []) for part in drawn.parts}
+def _sides(
+    drawn: Diagram, column_of: dict[str, int]
+) -> dict[str, tuple[list[str], list[str]]]:
+    sides: dict[str, tuple[list[str], list[str]]] = {
+        part.key: ([], []) for part in drawn.parts
+    }
     for wire in drawn.wires:
         (left, left_pin), (right, right_pin) = _ends(wire, column_of)
         if left_pin not in sides[left][1]:
@@ -128,7 +143,9 @@ def _sides(drawn: Diagram, column_of: dict[str, int]) -> dict[str, tuple[list[st
 def _box_width(
     part: Part, pins: tuple[list[str], list[str]], text_width: Callable[[str], float]
 ) -> float:
-    left, right = (max((text_width(name) for name in names), default=0.0) for names in pins)
+    left, right = (
+        max((text_width(name) for name in names), default=0.0) for names in pins
+    )
     subtitle = f"{part.subtitle} (simulated)" if part.simulated else part.subtitle
     head = max(text_width(part.title) * 1.15, text_width(subtitle))
     return max(head + 2 * _PAD, left + right + 4 * _PAD, 120.0)

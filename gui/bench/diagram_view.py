@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wiring diagram, painted: boxes, pins, and wires in the colour of what they carry or of what
-was found of them.
+"""The wiring diagram, painted: boxes, pins, and wires in the colour of what they carry
+or of what was found of them.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ class DiagramView(QWidget):
 
     def _paint_wire(self, painter: QPainter, route: Route) -> None:
         state = self._state(route.wire)
-        pen = QPen(QColor(self.colour_of(route.wire)), 3.0 if state is not None else 2.0)
+        pen = QPen(
+            QColor(self.colour_of(route.wire)), 3.0 if state is not None else 2.0
+        )
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
         if state is False:
             pen.setStyle(Qt.PenStyle.DashLine)
@@ -158,10 +160,18 @@ class DiagramView(QWidget):
         painter.setFont(bold)
         painter.setPen(QColor(self._theme.text))
         middle = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRectF(box.x, box.y + 5, box.width, 18), middle, box.part.title)
+        painter.drawText(
+            QRectF(box.x, box.y + 5, box.width, 18), middle, box.part.title
+        )
         painter.setFont(self.font())
-        painter.setPen(QColor(self._theme.warn if box.part.simulated else self._theme.muted))
-        subtitle = f"{box.part.subtitle} (simulated)" if box.part.simulated else box.part.subtitle
+        painter.setPen(
+            QColor(self._theme.warn if box.part.simulated else self._theme.muted)
+        )
+        subtitle = (
+            f"{box.part.subtitle} (simulated)"
+            if box.part.simulated
+            else box.part.subtitle
+        )
         painter.drawText(QRectF(box.x, box.y + 23, box.width, 17), middle, subtitle)
 
     def _paint_pins(self, painter: QPainter) -> None:
@@ -170,7 +180,9 @@ class DiagramView(QWidget):
             painter.setPen(QPen(QColor(self._theme.text), 1.2))
             painter.setBrush(QColor(self._theme.raised))
             painter.drawEllipse(QPointF(pin.x, pin.y), 4.0, 4.0)
-            side = Qt.AlignmentFlag.AlignRight if pin.right else Qt.AlignmentFlag.AlignLeft
+            side = (
+                Qt.AlignmentFlag.AlignRight if pin.right else Qt.AlignmentFlag.AlignLeft
+            )
             x = pin.x - 210 if pin.right else pin.x + 10
             area = QRectF(x, pin.y - 10, 200, 20)
             painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, pin.name)
@@ -190,7 +202,9 @@ class DiagramView(QWidget):
         for route in self._layout.routes:
             for (x0, y0), (x1, y1) in zip(route.points, route.points[1:], strict=False):
                 area = QRectF(QPointF(x0, y0), QPointF(x1, y1)).normalized()
-                if area.adjusted(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX).contains(place):
+                if area.adjusted(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX).contains(
+                    place
+                ):
                     return route
         return None
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench file at hand: its text, what is wrong with it, its form, its wiring; no Qt."""
+"""The bench file at hand: its text, what is wrong with it, its form, its wiring; no
+Qt."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from rig.shipped import shipped
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says: `resolved` and `picture` are None where it is no bench file; `due` are the
-    rows of a proof of its wiring.
+    """What a text says: `resolved` and `picture` are None where it is no bench file;
+    `due` are the rows of a proof of its wiring.
     """
 
     text: str
@@ -64,7 +65,8 @@ def is_example(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The place at which one text becomes another: what is taken away and what is put there."""
+    """The place at which one text becomes another: what is taken away and what is put
+    there."""
 
     start: int
     taken: int

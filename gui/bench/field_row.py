@@ -24,8 +24,8 @@ _UNIT_PX = 40
 
 
 class FieldRow(QWidget):
-    """A row; `edited` is emitted with the path and what was typed, once it is allowed, `reset` with
-    the path.
+    """A row; `edited` is emitted with the path and what was typed, once it is allowed,
+    `reset` with the path.
     """
 
     edited = Signal(str, str)
@@ -74,8 +74,11 @@ class FieldRow(QWidget):
         self.show_field(field)
 
     def show_field(self, field: FormField) -> None:
-        """Show what the file says now; what is being typed and not allowed yet stays."""
-        unfinished = self.editor.hasFocus() and bool(self._error.text()) and not field.error
+        """Show what the file says now; what is being typed and not allowed yet
+        stays."""
+        unfinished = (
+            self.editor.hasFocus() and bool(self._error.text()) and not field.error
+        )
         same = field.value == self.field.value and field.error == self.field.error
         self.field = field
         font = self._name.font()
@@ -93,11 +96,15 @@ class FieldRow(QWidget):
             return self.editor
         self.editor.setMinimumWidth(_LEAST_PX - BUTTON_PX)
         wanted = Wanted.FOLDER if self.field.setting.is_folder else Wanted.FILE
-        return with_chooser(self.editor, wanted, take=lambda path: self._typed(str(path)))
+        return with_chooser(
+            self.editor, wanted, take=lambda path: self._typed(str(path))
+        )
 
     def _listen(self) -> None:
         if isinstance(self.editor, QCheckBox):
-            self.editor.clicked.connect(lambda on: self._typed("true" if on else "false"))
+            self.editor.clicked.connect(
+                lambda on: self._typed("true" if on else "false")
+            )
         elif isinstance(self.editor, QComboBox):
             self.editor.textActivated.connect(self._typed)
         else:
@@ -119,7 +126,9 @@ class FieldRow(QWidget):
         else:
             assert isinstance(self.editor, QLineEdit)
             # A person who types 5e-6 does not want to see 5e-06 in its place.
-            if not (self.editor.hasFocus() and _means_the_same(self.editor.text(), shown)):
+            if not (
+                self.editor.hasFocus() and _means_the_same(self.editor.text(), shown)
+            ):
                 self.editor.setText(shown)
 
     def _say(self, error: str) -> None:

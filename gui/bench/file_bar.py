@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bar above the pages: which bench file it is, saved or not, and which page is shown."""
+"""The bar above the pages: which bench file it is, saved or not, and which page is
+shown."""
 
 from __future__ import annotations
 
@@ -42,9 +43,14 @@ class FileBar(QWidget):
         self.labels.setWordWrap(False)
         self._save = _button("bench-save", "&Save", "Ctrl+S", self.saved.emit)
         self._load = _button(
-            "bench-reload", "&Load again", "what is not saved is dropped", self.loaded.emit
+            "bench-reload",
+            "&Load again",
+            "what is not saved is dropped",
+            self.loaded.emit,
         )
-        self._name = PathField("bench-save-as", "Name to save under", "save under this name")
+        self._name = PathField(
+            "bench-save-as", "Name to save under", "save under this name"
+        )
         self._name.given.connect(lambda path: self.saved.emit())
         self._name_line = with_chooser(self._name, Wanted.NAME, BENCHES)
         self._name_line.hide()
@@ -62,7 +68,10 @@ class FileBar(QWidget):
         group.setExclusive(True)
         for name, text, key in PAGES:
             button = _button(
-                f"bench-page-{name}", text, key, lambda name=name: self.page_chosen.emit(name)
+                f"bench-page-{name}",
+                text,
+                key,
+                lambda name=name: self.page_chosen.emit(name),
             )
             button.setCheckable(True)
             group.addButton(button)
@@ -70,7 +79,8 @@ class FileBar(QWidget):
             row.addWidget(button)
 
     def show_file(self, file: BenchFile | None, changed: bool, wrong: bool) -> None:
-        """Show which file it is, whether it was changed here, and whether it is one at all."""
+        """Show which file it is, whether it was changed here, and whether it is one at
+        all."""
         self._title.setText(file_title(file, changed))
         self._place.setText(str(file.path.parent) if file is not None else "")
         self._save.setEnabled(changed)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form of a bench file: a list of its parts, and the settings of the one at hand."""
+"""The form of a bench file: a list of its parts, and the settings of the one at
+hand."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _MONITOR = "monitor"
 
 
 class FormView(QWidget):
-    """The form; signals say what was done, and the text is changed by whoever hears them."""
+    """The form; signals say what was done, and the text is changed by whoever hears
+    them."""
 
     edited = Signal(str, str)
     reset = Signal(str)
@@ -60,7 +62,9 @@ class FormView(QWidget):
         self._find.setPlaceholderText("find in all parts")
         self._find.setClearButtonEnabled(True)
         self._find.textChanged.connect(lambda text: self._filter())
-        self._none = plain("form-none", "No setting of any part has these words.", wrap=True)
+        self._none = plain(
+            "form-none", "No setting of any part has these words.", wrap=True
+        )
         self._only_set = QCheckBox("only what the &file states")
         self._only_set.setObjectName("form-only-set")
         self._only_set.setAccessibleName("Only what the file states")
@@ -79,7 +83,8 @@ class FormView(QWidget):
             return  # what was shown stays to be read
         self._form = form
         titles = [
-            f"{section.title}{'  ⚠' if _is_wrong(section) else ''}" for section in form.sections
+            f"{section.title}{'  ⚠' if _is_wrong(section) else ''}"
+            for section in form.sections
         ]
         row = max(self._list.currentRow(), 0)
         self._list.blockSignals(True)
@@ -111,7 +116,9 @@ class FormView(QWidget):
         if section is None:
             return
         self._kind.setVisible(bool(section.kinds))
-        if [self._kind.itemText(at) for at in range(self._kind.count())] != list(section.kinds):
+        if [self._kind.itemText(at) for at in range(self._kind.count())] != list(
+            section.kinds
+        ):
             self._kind.clear()
             self._kind.addItems(list(section.kinds))
         self._kind.setCurrentIndex(self._kind.findText(section.kind))
@@ -131,9 +138,12 @@ class FormView(QWidget):
         self._show_wrong(section)
 
     def _show_wrong(self, section: FormSection) -> None:
-        """Bring the first wrong field into view, once, and not while somebody types in another."""
+        """Bring the first wrong field into view, once, and not while somebody types in
+        another."""
         wrong = next((field.path for field in section.fields if field.error), "")
-        if wrong != self._wrong and not any(row.editor.hasFocus() for row in self._rows.values()):
+        if wrong != self._wrong and not any(
+            row.editor.hasFocus() for row in self._rows.values()
+        ):
             self._wrong = wrong
             if wrong:
                 # Behind the layout of rows that were made just now.
@@ -185,7 +195,9 @@ class FormView(QWidget):
         self._error.setVisible(bool(error))
 
     def _add(self) -> None:
-        self.monitor_added.emit(self._new_kind.currentText(), self._new_rail.text().strip())
+        self.monitor_added.emit(
+            self._new_kind.currentText(), self._new_rail.text().strip()
+        )
 
     def _take_away(self) -> None:
         section = self.section

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done with a bench in a thread of its own: connect, probe, supply on, prove wiring, scan.
-No Qt.
+"""What is done with a bench in a thread of its own: connect, probe, supply on, prove
+wiring, scan. No Qt.
 
 Whatever it is ends by `stop`, by an error or by itself, and then the supply is off.
 """
@@ -47,7 +47,8 @@ HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Something that a link says: an event of the engine, a finding, a reading, what is due."""
+    """Something that a link says: an event of the engine, a finding, a reading, what is
+    due."""
 
     link: BenchLink
     what: Any
@@ -55,7 +56,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The bench is connected, or its supply on; `readings` are what the supplies are read as."""
+    """The bench is connected, or its supply on; `readings` are what the supplies are
+    read as."""
 
     readings: dict[str, str]
 
@@ -69,8 +71,8 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The deed is over: every port is closed, every supply off; `error` is None where it ended
-    well, or because it was asked to.
+    """The deed is over: every port is closed, every supply off; `error` is None where
+    it ended well, or because it was asked to.
     """
 
     error: BaseException | None
@@ -79,7 +81,9 @@ class Over:
 class BenchLink:
     """One deed with one bench; `post` is called from its thread with Told."""
 
-    def __init__(self, deed: Deed, path: Path | None, post: Callable[[Told], None]) -> None:
+    def __init__(
+        self, deed: Deed, path: Path | None, post: Callable[[Told], None]
+    ) -> None:
         self.deed = deed
         self.path = path
         self._post = post
@@ -125,7 +129,9 @@ class BenchLink:
                 for finding in probe(self.path, (), (self._tell,), self._stop):
                     self._tell(finding)
             case Deed.PROVE:
-                self._tell(Due(tuple((str(wire), rail) for wire, rail in expected(self.path))))
+                self._tell(
+                    Due(tuple((str(wire), rail) for wire, rail in expected(self.path)))
+                )
                 for row in prove_wiring(self.path, (), (self._tell,), self._stop):
                     self._tell(row)
             case Deed.POWER:
@@ -141,12 +147,17 @@ class BenchLink:
                             pause(_LOOK_S)
 
 
-def outcome(deed: Deed, error: BaseException | None, failed: bool, stopped: bool) -> str:
+def outcome(
+    deed: Deed, error: BaseException | None, failed: bool, stopped: bool
+) -> str:
     """Return what came of a deed, in a line; `stopped`: it was asked to end."""
     if deed is Deed.SCAN:
         return HEADINGS[deed]
     if error is not None:
-        return f"{HEADINGS[deed].removesuffix(' ...')}: it could not go on; the supply is off"
+        return (
+            f"{HEADINGS[deed].removesuffix(' ...')}: it could not go on; the supply"
+            " is off"
+        )
     if deed in (Deed.CONNECT, Deed.POWER):
         return "Not connected; the supply is off"
     if stopped:

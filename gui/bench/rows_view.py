@@ -26,7 +26,8 @@ _COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: what was looked at, how it stands, what was found, the cause, what to try."""
+    """One row: what was looked at, how it stands, what was found, the cause, what to
+    try."""
 
     name: str
     sign: str
@@ -106,7 +107,10 @@ class RowsView(QWidget):
         """Say what came of it; what still waits was not tested."""
         self._heading.setText(said)
         self._show(
-            [replace(row, sign=_SIGNS[None]) if row.sign == "… waits" else row for row in self.rows]
+            [
+                replace(row, sign=_SIGNS[None]) if row.sign == "… waits" else row
+                for row in self.rows
+            ]
         )
 
     def _show(self, rows: list[Row]) -> None:
@@ -122,13 +126,20 @@ class RowsView(QWidget):
 
 def of_finding(finding: Finding) -> Row:
     """Return the row of a probe's finding."""
-    return Row(finding.name, _SIGNS[finding.passed], finding.detail, "", finding.try_next)
+    return Row(
+        finding.name, _SIGNS[finding.passed], finding.detail, "", finding.try_next
+    )
 
 
 def of_wire(found: WireFinding) -> Row:
     """Return the row of a wire."""
     return Row(
-        str(found.wire), _SIGNS[found.ok], found.detail, found.cause, found.try_next, found.rail
+        str(found.wire),
+        _SIGNS[found.ok],
+        found.detail,
+        found.cause,
+        found.try_next,
+        found.rail,
     )
 
 
@@ -149,8 +160,17 @@ def of_scan(found: ScanRow) -> Row:
     sign = {True: "✓ ok", False: "✗ fails", None: "not installed"}[ok]
     serial = f", serial number {found.serial}" if found.serial else ""
     detail = found.problem or f"{found.name}{serial}"
-    said = f"In the bench file: {' '.join(found.setting.split())}" if found.setting else ""
-    return Row(found.kind, sign, detail, "", found.try_next or said, found.name if serial else "")
+    said = (
+        f"In the bench file: {' '.join(found.setting.split())}" if found.setting else ""
+    )
+    return Row(
+        found.kind,
+        sign,
+        detail,
+        "",
+        found.try_next or said,
+        found.name if serial else "",
+    )
 
 
 def _how(name: str) -> str:

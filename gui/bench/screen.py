@@ -66,7 +66,9 @@ class BenchScreen(Screen):
         self._lay_out()
         self._listen()
         self._show_state()
-        self.shell.worker.do(examples.examples, self.choose.set_examples, key="bench-examples")
+        self.shell.worker.do(
+            examples.examples, self.choose.set_examples, key="bench-examples"
+        )
         self._take_bench(shell.bench_path)
 
     # What other parts call
@@ -157,7 +159,10 @@ class BenchScreen(Screen):
         text = self.settings.text.toPlainText()
         folder = self._file.path.resolve().parent
         self.shell.worker.do(
-            lambda: read_text(text, folder), self._take_reading, self._fail, key="bench-text"
+            lambda: read_text(text, folder),
+            self._take_reading,
+            self._fail,
+            key="bench-text",
         )
         self._show_state()
 
@@ -166,10 +171,15 @@ class BenchScreen(Screen):
         self.settings.show_reading(reading)
         self.connect_page.set_problem(reading.sentence)
         if self._link is None:
-            self._cards = Cards.of(reading.resolved) if reading.resolved is not None else Cards()
+            self._cards = (
+                Cards.of(reading.resolved) if reading.resolved is not None else Cards()
+            )
             self._show_cards()
             # A comment that is typed takes away nothing of what was found.
-            if reading.picture != self.connect_page.picture.drawn or self._proved != reading.due:
+            if (
+                reading.picture != self.connect_page.picture.drawn
+                or self._proved != reading.due
+            ):
                 self._proved = reading.due
                 self.connect_page.set_diagram(reading.picture)
                 self.connect_page.rows.begin("Wires to prove", reading.due)
@@ -183,10 +193,14 @@ class BenchScreen(Screen):
     @property
     def changed(self) -> bool:
         """Return whether the text is another than the file's."""
-        return self._file is not None and self.settings.text.toPlainText() != self._file.text
+        return (
+            self._file is not None
+            and self.settings.text.toPlainText() != self._file.text
+        )
 
     def save(self) -> None:
-        """Save the text: to its file, or where it came with the rig under another name."""
+        """Save the text: to its file, or where it came with the rig under another
+        name."""
         if self._file is None or self._saving:
             return
         self._saving = True
@@ -228,7 +242,10 @@ class BenchScreen(Screen):
         if self._file is not None:
             path = self._file.path
             self.shell.worker.do(
-                lambda: BenchFile.read(path), self._take_file, self._fail, key="bench-file"
+                lambda: BenchFile.read(path),
+                self._take_file,
+                self._fail,
+                key="bench-file",
             )
 
     def _create(self, name: str, path: Path) -> None:
@@ -323,7 +340,9 @@ class BenchScreen(Screen):
         for row in found:
             self.connect_page.rows.add(rows_view.of_scan(row))
         if is_empty(found):
-            self.notice.show_text("nothing is attached\n" + "\n".join(EMPTY), Severity.WARNING)
+            self.notice.show_text(
+                "nothing is attached\n" + "\n".join(EMPTY), Severity.WARNING
+            )
 
     def _over(self, error: BaseException | None) -> None:
         assert self._link is not None

@@ -22,7 +22,8 @@ _QUIET_MS = 120
 
 
 class SettingsPage(QWidget):
-    """The page; `changed` is emitted when the text is another one and stays so for a moment."""
+    """The page; `changed` is emitted when the text is another one and stays so for a
+    moment."""
 
     changed = Signal()
 
@@ -51,7 +52,9 @@ class SettingsPage(QWidget):
             lambda place, kind: self._attempt(lambda: self._text.with_kind(place, kind))
         )
         self.form.monitor_added.connect(
-            lambda kind, rail: self._attempt(lambda: self._text.with_monitor(kind, rail))
+            lambda kind, rail: self._attempt(
+                lambda: self._text.with_monitor(kind, rail)
+            )
         )
         self.form.monitor_removed.connect(self._remove)
         self._lay_out()
@@ -83,14 +86,20 @@ class SettingsPage(QWidget):
 
     def offer_kinds(self) -> None:
         """Offer the kinds of monitors that can be added."""
-        self.form.set_monitor_kinds([kind for kind in plugins.names("monitor") if kind != "none"])
+        self.form.set_monitor_kinds(
+            [kind for kind in plugins.names("monitor") if kind != "none"]
+        )
 
     @property
     def _text(self) -> BenchText:
         return BenchText(self.text.toPlainText())
 
     def _edited(self, path: str, typed: str) -> None:
-        setting = self._reading.form.field(path).setting if self._reading is not None else None
+        setting = (
+            self._reading.form.field(path).setting
+            if self._reading is not None
+            else None
+        )
         if setting is not None:
             self._attempt(lambda: entered(self._text, path, setting, typed))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench file's text: an editor with line numbers, and the line marked that is wrong."""
+"""The bench file's text: an editor with line numbers, and the line marked that is
+wrong."""
 
 from __future__ import annotations
 
@@ -85,7 +86,8 @@ class TextView(QPlainTextEdit):
         self.mark_line(self._wrong)
 
     def replace_text(self, text: str) -> None:
-        """Change the text where it differs: the cursor stays, and undo takes it back."""
+        """Change the text where it differs: the cursor stays, and undo takes it
+        back."""
         change = change_between(self.toPlainText(), text)
         if not change.taken and not change.put:
             return
@@ -100,7 +102,9 @@ class TextView(QPlainTextEdit):
     def mark_line(self, line: int | None) -> None:
         """Mark a line, from 1, as wrong; None marks none."""
         self._wrong = line
-        block = self.document().findBlockByNumber(line - 1) if line is not None else None
+        block = (
+            self.document().findBlockByNumber(line - 1) if line is not None else None
+        )
         if block is None or not block.isValid():
             self.setExtraSelections([])
         else:
@@ -126,7 +130,9 @@ class TextView(QPlainTextEdit):
     @property
     def numbers_width(self) -> int:
         """Return how wide the column of line numbers is."""
-        return self.fontMetrics().horizontalAdvance("9") * len(str(self.blockCount())) + 14
+        return (
+            self.fontMetrics().horizontalAdvance("9") * len(str(self.blockCount())) + 14
+        )
 
     def paint_numbers(self, where: QWidget, event: QPaintEvent) -> None:
         """Paint the numbers of the lines that are seen."""
@@ -134,7 +140,9 @@ class TextView(QPlainTextEdit):
             painter.fillRect(event.rect(), QColor(self._theme.window))
             painter.setFont(self.font())
             block = self.firstVisibleBlock()
-            top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+            top = (
+                self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+            )
             height = self.fontMetrics().height()
             while block.isValid() and top <= event.rect().bottom():
                 number = block.blockNumber() + 1
@@ -149,7 +157,9 @@ class TextView(QPlainTextEdit):
         """Keep the numbers beside the text."""
         super().resizeEvent(event)
         area = self.contentsRect()
-        self._numbers.setGeometry(QRect(area.left(), area.top(), self.numbers_width, area.height()))
+        self._numbers.setGeometry(
+            QRect(area.left(), area.top(), self.numbers_width, area.height())
+        )
 
     def _make_room(self) -> None:
         self.setViewportMargins(self.numbers_width, 0, 0, 0)

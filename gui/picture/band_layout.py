@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which phase bands a picture shows: those in view, and of thousands that share a pixel one."""
+"""Which phase bands a picture shows: those in view, and of thousands that share a pixel
+one."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-#: Colours of spans that do not count, and of those whose phase is not known yet; phases have 0 and
-#: more.
+#: Colours of spans that do not count, and of those whose phase is not known yet; phases
+#: have 0 and more.
 WARM_UP_COLOUR = -1
 IDLE_COLOUR = -2
 UNKNOWN_COLOUR = -3
@@ -22,7 +23,8 @@ UNKNOWN_COLOUR = -3
 class BandSpans:
     """Spans to draw, in the order of their starts: start, stop and colour of each.
 
-    `reached_s` is the latest stop up to and with each, so that what is in view is found quickly.
+    `reached_s` is the latest stop up to and with each, so that what is in view is found
+    quickly.
     """
 
     start_s: Array
@@ -50,8 +52,8 @@ class BandSpans:
 
 @dataclass(frozen=True, slots=True)
 class Rectangles:
-    """Bands as they are painted: left and right in seconds, and colour. Where several share a
-    pixel, the longest gives the colour.
+    """Bands as they are painted: left and right in seconds, and colour. Where several
+    share a pixel, the longest gives the colour.
     """
 
     left_s: Array
@@ -62,9 +64,11 @@ class Rectangles:
         return len(self.left_s)
 
 
-def laid_out(spans: BandSpans, start_s: float, stop_s: float, pixels: int) -> Rectangles:
-    """Return what is painted of spans in a view of so many pixels: never more than two rectangles a
-    pixel.
+def laid_out(
+    spans: BandSpans, start_s: float, stop_s: float, pixels: int
+) -> Rectangles:
+    """Return what is painted of spans in a view of so many pixels: never more than two
+    rectangles a pixel.
     """
     first = int(np.searchsorted(spans.reached_s, start_s, side="right"))
     last = int(np.searchsorted(spans.start_s, stop_s, side="left"))
@@ -83,9 +87,15 @@ def laid_out(spans: BandSpans, start_s: float, stop_s: float, pixels: int) -> Re
 
 
 def _merged(
-    left: Array, right: Array, colour: Places, start_s: float, stop_s: float, pixel_s: float
+    left: Array,
+    right: Array,
+    colour: Places,
+    start_s: float,
+    stop_s: float,
+    pixel_s: float,
 ) -> Rectangles:
-    """Return wide spans as they are, and of the narrow ones that begin in one pixel one."""
+    """Return wide spans as they are, and of the narrow ones that begin in one pixel
+    one."""
     narrow = right - left < pixel_s
     pixel = np.floor((left[narrow] - start_s) / pixel_s).astype(np.int64)
     # The longest of each pixel is the last one of it in this order.
@@ -93,7 +103,9 @@ def _merged(
     ends = np.flatnonzero(np.diff(pixel[order], append=np.iinfo(np.int64).max))
     chosen = order[ends]
     from_s = start_s + pixel[chosen] * pixel_s
-    lefts = np.concatenate([np.maximum(left[~narrow], start_s), np.maximum(from_s, start_s)])
+    lefts = np.concatenate(
+        [np.maximum(left[~narrow], start_s), np.maximum(from_s, start_s)]
+    )
     rights = np.concatenate([np.minimum(right[~narrow], stop_s), from_s + pixel_s])
     colours = np.concatenate([colour[~narrow], colour[narrow][chosen]])
     return Rectangles(lefts, rights, colours)

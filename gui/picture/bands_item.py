@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Phase bands and gaps, each painted as one item: sixteen thousand windows cost what twenty do."""
+"""Phase bands and gaps, each painted as one item: sixteen thousand windows cost what
+twenty do."""
 
 from __future__ import annotations
 
@@ -10,7 +11,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPaintEngine, QPainter
 
-from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, WARM_UP_COLOUR, BandSpans, laid_out
+from gui.picture.band_layout import (
+    IDLE_COLOUR,
+    UNKNOWN_COLOUR,
+    WARM_UP_COLOUR,
+    BandSpans,
+    laid_out,
+)
 from gui.picture.painting import draw_rectangles, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
@@ -27,7 +34,8 @@ _NAMED_PX = 30.0
 
 
 def band_colour(colour: int, theme: Theme, loud: bool = False) -> QColor:
-    """Return the fill of a band of a phase, an idle time, a warm-up query, or one not known yet."""
+    """Return the fill of a band of a phase, an idle time, a warm-up query, or one not
+    known yet."""
     share = _LOUD if loud else _SHARE
     if colour in (WARM_UP_COLOUR, UNKNOWN_COLOUR):
         return mixed(theme.muted, theme.base, share * 0.5)
@@ -111,21 +119,27 @@ class BandsItem:
             )
 
     def _row(self, pixels: int, theme: Theme, loud: bool) -> QImage:
-        """Return many bands as a picture one pixel high, which costs the same whatever their
-        number.
+        """Return many bands as a picture one pixel high, which costs the same whatever
+        their number.
         """
         of = theme.name, loud
         if of not in self._rows:
             row = np.zeros(pixels, dtype=np.uint32)
             for colour, left, right in self._shown:
                 first = np.clip(np.floor(left * pixels), 0, pixels - 1).astype(np.int64)
-                last = np.clip(np.ceil(right * pixels), first + 1, pixels).astype(np.int64)
+                last = np.clip(np.ceil(right * pixels), first + 1, pixels).astype(
+                    np.int64
+                )
                 # Where bands begin and end, summed up: the pixels that they cover.
                 covered = np.zeros(pixels + 1, dtype=np.int64)
                 np.add.at(covered, first, 1)
                 np.add.at(covered, last, -1)
-                row[np.cumsum(covered[:-1]) > 0] = band_colour(colour, theme, loud).rgba()
-            image = QImage(row.tobytes(), pixels, 1, 4 * pixels, QImage.Format.Format_ARGB32)
+                row[np.cumsum(covered[:-1]) > 0] = band_colour(
+                    colour, theme, loud
+                ).rgba()
+            image = QImage(
+                row.tobytes(), pixels, 1, 4 * pixels, QImage.Format.Format_ARGB32
+            )
             self._rows[of] = image.copy()
         return self._rows[of]
 
@@ -149,8 +163,8 @@ def paint_gaps(
     theme: Theme,
     are_means: bool = False,
 ) -> int:
-    """Paint where samples are lost, hatched, or where `are_means` stand in their place, dotted;
-    return how many rectangles that took.
+    """Paint where samples are lost, hatched, or where `are_means` stand in their place,
+    dotted; return how many rectangles that took.
     """
     if not len(gaps_s):
         return 0
@@ -158,7 +172,9 @@ def paint_gaps(
     if not touching.any():
         return 0
     gaps = BandSpans.of(
-        gaps_s[touching, 0], gaps_s[touching, 1], np.zeros(int(touching.sum()), dtype=np.int64)
+        gaps_s[touching, 0],
+        gaps_s[touching, 1],
+        np.zeros(int(touching.sum()), dtype=np.int64),
     )
     shown = laid_out(gaps, view.start_s, view.stop_s, int(area.width()))
     wide_px = area.width() / view.span_s

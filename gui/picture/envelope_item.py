@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The envelope of a signal as one painted item: a vertical line from least to most in each column,
-with the mean over it. Polygons of a noisy signal cost seventy times as much.
+"""The envelope of a signal as one painted item: a vertical line from least to most in
+each column, with the mean over it. Polygons of a noisy signal cost seventy times as
+much.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _DOTS_PX = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The columns of a signal that a view shows, in what is drawn: logarithms on such an axis."""
+    """The columns of a signal that a view shows, in what is drawn: logarithms on such
+    an axis."""
 
     start_s: Array
     stop_s: Array
@@ -33,7 +35,9 @@ class Envelope:
 
     def inside(self, view: Viewport) -> Envelope:
         """Return the columns that touch a view, and one beside each end."""
-        first = max(int(np.searchsorted(self.stop_s, view.start_s, side="right")) - 1, 0)
+        first = max(
+            int(np.searchsorted(self.stop_s, view.start_s, side="right")) - 1, 0
+        )
         last = int(np.searchsorted(self.start_s, view.stop_s, side="left")) + 1
         part = slice(first, last)
         return Envelope(
@@ -74,7 +78,9 @@ def paint_envelope(
     middle = (left + right) / 2
     column_px = float(np.median(right - left))
     painter.setClipRect(area)
-    if column_px >= _DOTS_PX and np.array_equal(envelope.least, envelope.most, equal_nan=True):
+    if column_px >= _DOTS_PX and np.array_equal(
+        envelope.least, envelope.most, equal_nan=True
+    ):
         _paint_samples(painter, left, right, mean, line)
     else:
         _paint_columns(painter, middle, top, bottom, mean, column_px, fill, line)
@@ -105,7 +111,9 @@ def _paint_columns(
     draw_polyline(painter, x, mean)
 
 
-def _paint_samples(painter: QPainter, left: Array, right: Array, mean: Array, line: QColor) -> None:
+def _paint_samples(
+    painter: QPainter, left: Array, right: Array, mean: Array, line: QColor
+) -> None:
     """Paint samples as what they are: each the mean over its time."""
     painter.setPen(line_pen(line, 1.5))
     known = np.isfinite(mean)

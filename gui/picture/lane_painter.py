@@ -30,7 +30,8 @@ def paint_signal(
     colour: str,
     theme: Theme,
 ) -> None:
-    """Paint the lane of a signal: its grid and axis, least to most of each column, and its mean."""
+    """Paint the lane of a signal: its grid and axis, least to most of each column, and
+    its mean."""
     paint_y_axis(painter, area, axis, y_range, title, colour, theme)
     fill = mixed(colour, theme.base, 0.55)
     paint_envelope(painter, envelope, view, area, y_range, fill, QColor(colour))
@@ -70,6 +71,8 @@ def paint_sync(
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
     tall = QFontMetricsF(painter.font()).height() + 2
-    painter.drawText(QRectF(0.0, 0.0, area.height(), tall), Qt.AlignmentFlag.AlignCenter, "SYNC")
+    painter.drawText(
+        QRectF(0.0, 0.0, area.height(), tall), Qt.AlignmentFlag.AlignCenter, "SYNC"
+    )
     painter.restore()
     paint_frame(painter, area, theme)

@@ -29,7 +29,8 @@ _SYMBOLS = {"Current": "I", "Voltage": "U", "Power": "P"}
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The areas of the picture: strips of markers and phases, a lane a signal, SYNC, time axis."""
+    """The areas of the picture: strips of markers and phases, a lane a signal, SYNC,
+    time axis."""
 
     markers: QRectF
     phases: QRectF
@@ -56,8 +57,8 @@ def laid_out(
     has_phases: bool,
     head_px: float = 0.0,
 ) -> Lanes:
-    """Return where the lanes lie in a widget; the signals share what the strips leave, and have a
-    free strip of `head_px` above each, where one is asked for.
+    """Return where the lanes lie in a widget; the signals share what the strips leave,
+    and have a free strip of `head_px` above each, where one is asked for.
     """
     wide = max(width - LEFT_PX - RIGHT_PX, 1.0)
     y = 0.0
@@ -128,7 +129,9 @@ def paint_y_axis(
     painter.save()
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
-    painter.drawText(QRectF(0.0, 0.0, area.height(), tall + 2), Qt.AlignmentFlag.AlignCenter, unit)
+    painter.drawText(
+        QRectF(0.0, 0.0, area.height(), tall + 2), Qt.AlignmentFlag.AlignCenter, unit
+    )
     painter.restore()
 
 

@@ -30,7 +30,9 @@ class Legend(QWidget):
 
     def set_phases(self, names: Mapping[int, str]) -> None:
         """Name the phases that are drawn, by the number of their colour."""
-        entries = [(number, visible(names[number])) for number in sorted(names, key=_order)]
+        entries = [
+            (number, visible(names[number])) for number in sorted(names, key=_order)
+        ]
         if entries == self.entries:
             return
         self.entries = entries
@@ -48,7 +50,8 @@ class Legend(QWidget):
         """Return the size of all names."""
         metrics = QFontMetrics(self.font())
         wide = sum(
-            _BOX_PX + 5 + metrics.horizontalAdvance(name) + _SPACE_PX for _, name in self.entries
+            _BOX_PX + 5 + metrics.horizontalAdvance(name) + _SPACE_PX
+            for _, name in self.entries
         )
         return QSize(wide, metrics.height() + 4)
 
@@ -71,10 +74,14 @@ def paint_legend(
         wide = metrics.horizontalAdvance(name)
         painter.setPen(QColor(theme.text))
         if x + _BOX_PX + 5 + wide > area.right():
-            painter.drawText(QPointF(x, area.center().y() + metrics.ascent() / 2 - 1), "…")
+            painter.drawText(
+                QPointF(x, area.center().y() + metrics.ascent() / 2 - 1), "…"
+            )
             break
         top = area.center().y() - _BOX_PX / 2
-        painter.fillRect(QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True))
+        painter.fillRect(
+            QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True)
+        )
         painter.drawText(
             QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height()),
             Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Painting of many lines at once from numpy arrays: a thin layer over what pyqtgraph has."""
+"""Painting of many lines at once from numpy arrays: a thin layer over what pyqtgraph
+has."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def draw_lines(painter: QPainter, x1: Array, y1: Array, x2: Array, y2: Array) ->
 def draw_rectangles(
     painter: QPainter, left: Array, right: Array, top: float, bottom: float
 ) -> None:
-    """Fill rectangles of one height with the brush at hand, in pixels; each is at least one wide.
+    """Fill rectangles of one height with the brush at hand, in pixels; each is at least
+    one wide.
 
     A pen of no outline has to be set.
     """
@@ -59,25 +61,32 @@ def draw_rectangles(
 
 
 def draw_polyline(painter: QPainter, x: Array, y: Array) -> None:
-    """Draw a line through points, in pixels; where one is NaN the line is interrupted."""
+    """Draw a line through points, in pixels; where one is NaN the line is
+    interrupted."""
     known = np.isfinite(y)
     if bool(known.all()):
         if len(x) > 1:
             painter.drawPolyline(functions.arrayToQPolygonF(x, y))
         return
-    borders = np.flatnonzero(np.diff(known.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    borders = np.flatnonzero(
+        np.diff(known.astype(np.int8), prepend=0, append=0)
+    ).reshape(-1, 2)
     for first, last in borders:
         if last - first > 1:
-            painter.drawPolyline(functions.arrayToQPolygonF(x[first:last], y[first:last]))
+            painter.drawPolyline(
+                functions.arrayToQPolygonF(x[first:last], y[first:last])
+            )
 
 
 def mixed(colour: str, background: str, share: float) -> QColor:
-    """Return a colour that is opaque and looks like a transparent one on a background."""
+    """Return a colour that is opaque and looks like a transparent one on a
+    background."""
     front = QColor(colour)
     back = QColor(background)
     fronts = front.redF(), front.greenF(), front.blueF()
     backs = back.redF(), back.greenF(), back.blueF()
     red, green, blue = (
-        share * one + (1 - share) * other for one, other in zip(fronts, backs, strict=True)
+        share * one + (1 - share) * other
+        for one, other in zip(fronts, backs, strict=True)
     )
     return QColor.fromRgbF(red, green, blue)

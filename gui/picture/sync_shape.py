@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of SYNC in a view: its levels and edges as line segments, few also of many edges."""
+"""The shape of SYNC in a view: its levels and edges as line segments, few also of many
+edges."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ Array = NDArray[np.float64]
 def segments(
     edges_s: Array, falls: NDArray[np.bool_], start_s: float, stop_s: float, pixels: int
 ) -> tuple[Array, Array, Array, Array]:
-    """Return x1, y1, x2, y2 of line segments: x from 0 to 1 across the view, y 0 and 1 the levels.
+    """Return x1, y1, x2, y2 of line segments: x from 0 to 1 across the view, y 0 and 1
+    the levels.
 
-    The line idles high before its first edge where that falls. Edges that share a pixel are one
-    line: never more than two segments a pixel, whatever the number of edges.
+    The line idles high before its first edge where that falls. Edges that share a pixel
+    are one line: never more than two segments a pixel, whatever the number of edges.
     """
     first = int(np.searchsorted(edges_s, start_s, side="left"))
     last = int(np.searchsorted(edges_s, stop_s, side="right"))

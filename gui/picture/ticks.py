@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ticks of axes: round values with their texts, linear, logarithmic, and of time at every zoom."""
+"""Ticks of axes: round values with their texts, linear, logarithmic, and of time at
+every zoom."""
 
 from __future__ import annotations
 
@@ -11,19 +12,26 @@ from rig.units import scale
 #: An axis has so many labelled ticks, as far as there is room for them.
 LEAST = 5
 MOST = 8
-#: Steps between ticks in turn, the first ones rounder. Neighbours in size are so near that one of
-#: them always gives 5 to 8 ticks.
+#: Steps between ticks in turn, the first ones rounder. Neighbours in size are so near
+#: that one of them always gives 5 to 8 ticks.
 _STEPS = ((1.0, 2.0, 5.0), (2.5,), (4.0,), (1.5, 3.0, 8.0))
 #: Values in a decade of a logarithmic axis, from many to few.
-_ONES = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
+_ONES = (
+    (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
+    (1.0, 2.0, 3.0, 5.0),
+    (1.0, 2.0, 5.0),
+    (1.0, 3.0),
+    (1.0,),
+)
 #: Times with more digits than this are shown from a base on.
 _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The ticks of an axis: places (what is drawn: logarithms on a logarithmic axis), texts, the
-    unit of the texts, and what has to be added to them, as a text; empty: nothing.
+    """The ticks of an axis: places (what is drawn: logarithms on a logarithmic axis),
+    texts, the unit of the texts, and what has to be added to them, as a text; empty:
+    nothing.
     """
 
     places: tuple[float, ...]
@@ -33,14 +41,17 @@ class Ticks:
 
 
 def linear(low: float, high: float, unit: str, room: int) -> Ticks:
-    """Return 5 to 8 ticks between two values, fewer where there is no `room` for so many texts."""
+    """Return 5 to 8 ticks between two values, fewer where there is no `room` for so
+    many texts."""
     if not high > low:
         return Ticks((), (), unit)
     step = _step(low, high, room)
     factor, name = scale(max(abs(low), abs(high)), unit)
     decimals = _decimals(step * factor)
     places = _multiples(low, high, step)
-    return Ticks(places, tuple(f"{place * factor + 0.0:.{decimals}f}" for place in places), name)
+    return Ticks(
+        places, tuple(f"{place * factor + 0.0:.{decimals}f}" for place in places), name
+    )
 
 
 def logarithmic(low: float, high: float, unit: str, room: int) -> Ticks:
@@ -49,18 +60,30 @@ def logarithmic(low: float, high: float, unit: str, room: int) -> Ticks:
         return Ticks((), (), unit)
     powers = range(math.floor(low), math.ceil(high) + 1)
     if high - low < 1:
-        kept = list(_multiples(10.0**low, 10.0**high, _step(10.0**low, 10.0**high, room)))
+        kept = list(
+            _multiples(10.0**low, 10.0**high, _step(10.0**low, 10.0**high, room))
+        )
     else:
-        choices = [[n * 10.0**power for power in powers for n in ones] for ones in _ONES]
-        choices += [[10.0**power for power in powers if power % every == 0] for every in (2, 3, 5)]
-        inside = [[v for v in values if low <= math.log10(v) <= high] for values in choices]
-        kept = next((values for values in inside if len(values) <= _most(room)), inside[-1])
+        choices = [
+            [n * 10.0**power for power in powers for n in ones] for ones in _ONES
+        ]
+        choices += [
+            [10.0**power for power in powers if power % every == 0]
+            for every in (2, 3, 5)
+        ]
+        inside = [
+            [v for v in values if low <= math.log10(v) <= high] for values in choices
+        ]
+        kept = next(
+            (values for values in inside if len(values) <= _most(room)), inside[-1]
+        )
     places = tuple(math.log10(value) for value in kept)
     return Ticks(places, tuple(_short(value, unit) for value in kept), "")
 
 
 def of_time(start_s: float, stop_s: float, room: int) -> Ticks:
-    """Return ticks of a time axis; deep in a long trace they count from a base that is named."""
+    """Return ticks of a time axis; deep in a long trace they count from a base that is
+    named."""
     if not stop_s > start_s:
         return Ticks((), (), "s")
     span_s = stop_s - start_s
@@ -91,18 +114,22 @@ def _most(room: int) -> int:
 
 
 def _step(low: float, high: float, room: int) -> float:
-    """Return the roundest step that gives 5 to 8 ticks; where there is less room, the one with the
-    most of them.
+    """Return the roundest step that gives 5 to 8 ticks; where there is less room, the
+    one with the most of them.
     """
     most = _most(room)
     power = math.floor(math.log10((high - low) / most))
     best: tuple[int, int, float] | None = None
     for roundness, sizes in enumerate(_STEPS):
-        for step in (size * 10.0**exponent for size in sizes for exponent in (power, power + 1)):
+        for step in (
+            size * 10.0**exponent for size in sizes for exponent in (power, power + 1)
+        ):
             count = len(_multiples(low, high, step))
             if count <= most:
                 enough = min(count - LEAST, 0)
-                best = max(best or (enough, -roundness, -step), (enough, -roundness, -step))
+                best = max(
+                    best or (enough, -roundness, -step), (enough, -roundness, -step)
+                )
     return 10.0 ** (power + 2) if best is None else -best[2]
 
 

@@ -11,7 +11,8 @@ ZOOM_STEP = 1.5
 PAN_STEP = 0.2
 #: So much is left free on each side of what is zoomed to.
 _MARGIN = 0.05
-#: Fewer samples are never shown, and never a shorter time: beyond, the digits of a time end.
+#: Fewer samples are never shown, and never a shorter time: beyond, the digits of a time
+#: end.
 _LEAST_SAMPLES = 8.0
 _LEAST_S = 1e-9
 
@@ -47,18 +48,21 @@ class Viewport:
         return self._at(self.start_s + by_s, self.span_s)
 
     def zoomed(self, factor: float, at_s: float | None = None) -> Viewport:
-        """Return the view with `factor` times the detail; the instant `at_s` stays in its place."""
+        """Return the view with `factor` times the detail; the instant `at_s` stays in
+        its place."""
         if not factor > 0:
             raise ValueError(f"a zoom by {factor}")
         middle_s = (self.start_s + self.stop_s) / 2
-        fixed_s = middle_s if at_s is None else min(max(at_s, self.start_s), self.stop_s)
+        fixed_s = (
+            middle_s if at_s is None else min(max(at_s, self.start_s), self.stop_s)
+        )
         span_s = min(max(self.span_s / factor, self.least_s), self.duration_s)
         part = (fixed_s - self.start_s) / self.span_s
         return self._at(fixed_s - part * span_s, span_s)
 
     def on(self, start_s: float, stop_s: float, margin: float = _MARGIN) -> Viewport:
-        """Return the view of a stretch, with a margin on both sides; of an instant, at the zoom at
-        hand.
+        """Return the view of a stretch, with a margin on both sides; of an instant, at
+        the zoom at hand.
         """
         start_s, stop_s = min(start_s, stop_s), max(start_s, stop_s)
         if not (math.isfinite(start_s) and math.isfinite(stop_s)):
@@ -70,7 +74,8 @@ class Viewport:
         return self._at((start_s + stop_s - span_s) / 2, span_s)
 
     def centred(self, at_s: float) -> Viewport:
-        """Return the view with an instant in its middle, where the ends of the trace allow it."""
+        """Return the view with an instant in its middle, where the ends of the trace
+        allow it."""
         return self._at(at_s - self.span_s / 2, self.span_s)
 
     def fitted(self) -> Viewport:
@@ -78,7 +83,8 @@ class Viewport:
         return replace(self, start_s=0.0, stop_s=self.duration_s)
 
     def fraction(self, at_s: float) -> float:
-        """Return where an instant lies: 0 at the left end of the view, 1 at the right one."""
+        """Return where an instant lies: 0 at the left end of the view, 1 at the right
+        one."""
         return (at_s - self.start_s) / self.span_s
 
     def at(self, fraction: float) -> float:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bar above both pages: what runs, Start, Stop and Resume, progress, and the page to see."""
+"""The bar above both pages: what runs, Start, Stop and Resume, progress, and the page
+to see."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ class RunBar(QWidget):
         for name, text, keys in _PAGES:
             button = _button(f"run-page-{name}", text, keys)
             button.setCheckable(True)
-            button.clicked.connect(lambda _=False, name=name: self.page_chosen.emit(name))
+            button.clicked.connect(
+                lambda _=False, name=name: self.page_chosen.emit(name)
+            )
             self._pages.addButton(button)
             self._buttons[name] = button
         self._buttons["plan"].setChecked(True)
@@ -87,7 +90,9 @@ class RunBar(QWidget):
         """Allow Resume where there is a session to go on with, and nothing runs."""
         self.resume.setEnabled(folder is not None and self.start.isEnabled())
         hint = "F6: go on with a session that was stopped or cut off"
-        self.resume.setToolTip(hint if folder is None else tip(f"F6: go on with {folder.name}"))
+        self.resume.setToolTip(
+            hint if folder is None else tip(f"F6: go on with {folder.name}")
+        )
 
     def show_page(self, name: str) -> None:
         """Choose a page."""

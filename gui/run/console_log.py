@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes the shim's line, as lines with a time: a bounded memory, and a filter; no Qt."""
+"""What passes the shim's line, as lines with a time: a bounded memory, and a filter; no
+Qt."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ DIRECTIONS = ("", "tx", "rx")
 
 @dataclass(frozen=True, slots=True)
 class ConsoleLine:
-    """A line: its number from 1, seconds since the log began, "tx" (to the device) or "rx", and
-    what was said; not `ok` is what cannot be read, and a refusal.
+    """A line: its number from 1, seconds since the log began, "tx" (to the device) or
+    "rx", and what was said; not `ok` is what cannot be read, and a refusal.
     """
 
     number: int
@@ -37,7 +38,8 @@ class ConsoleLine:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines are shown: of one direction or of both, with a text in them, in any case."""
+    """Which lines are shown: of one direction or of both, with a text in them, in any
+    case."""
 
     direction: str = ""
     text: str = ""
@@ -68,15 +70,25 @@ class ConsoleLog:
     def add(self, line: WireLine) -> None:
         """Add a line, from any thread."""
         said = line.text if line.name == "text" else f"{line.name} {line.text}"
-        short = said if len(said) <= SHOWN else f"{said[:SHOWN]}... ({len(said)} characters)"
+        short = (
+            said
+            if len(said) <= SHOWN
+            else f"{said[:SHOWN]}... ({len(said)} characters)"
+        )
         with self._lock:
             self._count += 1
             at_s = self._clock() - self._began_s
-            self._lines.append(ConsoleLine(self._count, at_s, line.direction, short, line.ok))
+            self._lines.append(
+                ConsoleLine(self._count, at_s, line.direction, short, line.ok)
+            )
 
     def since(self, number: int, wanted: Filter) -> list[ConsoleLine]:
         """Return the lines behind a number that pass a filter, oldest first."""
         with self._lock:
             new = self._count - number
-            lines = list(self._lines)[-new:] if new < len(self._lines) else list(self._lines)
+            lines = (
+                list(self._lines)[-new:]
+                if new < len(self._lines)
+                else list(self._lines)
+            )
         return [line for line in lines if line.number > number and wanted.passes(line)]

@@ -53,7 +53,8 @@ class ConsoleView(QWidget):
         self.lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.lines.setPlaceholderText(
-            "what passes the line to the device is shown here; a virtual device has no line"
+            "what passes the line to the device is shown here; a virtual device has no"
+            " line"
         )
         self._count = PlainLabel()
         self._lay_out()
@@ -88,7 +89,9 @@ class ConsoleView(QWidget):
             return
         bar = self.lines.verticalScrollBar()
         at_end = bar.value() >= bar.maximum() - 2
-        self.lines.appendPlainText("\n".join(one_line(line.shown()) for line in new[-_SHOWN:]))
+        self.lines.appendPlainText(
+            "\n".join(one_line(line.shown()) for line in new[-_SHOWN:])
+        )
         if at_end:
             bar.setValue(bar.maximum())
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the engine in a thread of its own, and all that can be seen of it meanwhile; no Qt.
+"""A run of the engine in a thread of its own, and all that can be seen of it meanwhile;
+no Qt.
 
-What it keeps is bounded: the newest seconds of each rail, the newest lines of the console, one row
-for each trial. The engine's events do not queue up anywhere: they change the record, and whoever
-looks is told that there is something new, once until he has looked.
+What it keeps is bounded: the newest seconds of each rail, the newest lines of the
+console, one row for each trial. The engine's events do not queue up anywhere: they
+change the record, and whoever looks is told that there is something new, once until he
+has looked.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class Ended:
 
 
 class Flight:
-    """One run or resumption; `post` is called from other threads, with Changed and Ended."""
+    """One run or resumption; `post` is called from other threads, with Changed and
+    Ended."""
 
     def __init__(self, post: Callable[[Changed | Ended], None]) -> None:
         self.record = RunRecord(time.monotonic)
@@ -64,7 +67,9 @@ class Flight:
         self._first_rail: str | None = None
         self._thread: threading.Thread | None = None
 
-    def run(self, bench: Path, overrides: Sequence[str], trials: int | None, root: Path) -> None:
+    def run(
+        self, bench: Path, overrides: Sequence[str], trials: int | None, root: Path
+    ) -> None:
         """Begin a new session."""
 
         def work() -> None:
@@ -142,12 +147,15 @@ class Flight:
         )
 
     def _console(self, bench: Path, overrides: Sequence[str]) -> Wire:
-        """Return what hears the line to the device, as the device's kind puts it in words."""
+        """Return what hears the line to the device, as the device's kind puts it in
+        words."""
         kind = config.load(bench, overrides).sut.kind
         return console(kind, self.console.add)
 
     def _start(self, work: Callable[[], None]) -> None:
-        self._thread = threading.Thread(target=self._work, args=(work,), name="rig-engine")
+        self._thread = threading.Thread(
+            target=self._work, args=(work,), name="rig-engine"
+        )
         self._thread.start()
 
     def _work(self, work: Callable[[], None]) -> None:

@@ -24,7 +24,8 @@ SECTIONS = ("task", "scenario")
 
 @dataclass(frozen=True, slots=True)
 class BenchFacts:
-    """What the form shows of a bench file: its name, its kinds by section, and its trials."""
+    """What the form shows of a bench file: its name, its kinds by section, and its
+    trials."""
 
     name: str
     kinds: dict[str, str]
@@ -34,8 +35,9 @@ class BenchFacts:
 
 @dataclass(frozen=True, slots=True)
 class RunForm:
-    """The choices: `kinds` by section where they are not the bench file's, settings as lines
-    KEY=VALUE, a file of claimed values, another number of trials, and the folder of sessions.
+    """The choices: `kinds` by section where they are not the bench file's, settings as
+    lines KEY=VALUE, a file of claimed values, another number of trials, and the folder
+    of sessions.
     """
 
     bench: Path | None = None
@@ -46,10 +48,12 @@ class RunForm:
     root: Path = Path("sessions")
 
     def overrides(self) -> list[str]:
-        """Return what differs from the bench file, as `--set` takes it; raise ConfigError where the
-        claim cannot be read.
+        """Return what differs from the bench file, as `--set` takes it; raise
+        ConfigError where the claim cannot be read.
         """
-        chosen = [_switch(section, kind) for section, kind in self.kinds.items() if kind]
+        chosen = [
+            _switch(section, kind) for section, kind in self.kinds.items() if kind
+        ]
         lines = [line.strip() for line in self.settings.splitlines()]
         typed = [line for line in lines if line and not line.startswith("#")]
         return [*chosen, *typed, *self._claimed()]
@@ -58,7 +62,8 @@ class RunForm:
         """Return the bench file; raise ConfigError where none is chosen."""
         if self.bench is None:
             raise ConfigError(
-                "no bench file is chosen", try_next="open one here, or on the Bench screen"
+                "no bench file is chosen",
+                try_next="open one here, or on the Bench screen",
             )
         return self.bench
 
@@ -74,8 +79,8 @@ class RunForm:
         return shlex.join(words)
 
     def estimate(self) -> Estimate:
-        """Return what would happen; raise RigError where it could not begin. Takes its time: the
-        task's data are read.
+        """Return what would happen; raise RigError where it could not begin. Takes its
+        time: the task's data are read.
         """
         return estimate.of_bench(self.path(), self.overrides(), self.trials, self.root)
 
@@ -98,8 +103,8 @@ def known_kinds(section: str) -> list[str]:
 
 
 def _switch(section: str, kind: str) -> str:
-    """Return the override that chooses a kind with its own defaults: one key of it, as it is
-    anyway.
+    """Return the override that chooses a kind with its own defaults: one key of it, as
+    it is anyway.
     """
     for field in dataclasses.fields(plugins.find(section, kind).Settings):
         if field.default is not dataclasses.MISSING and field.default is not None:

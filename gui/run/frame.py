@@ -20,8 +20,8 @@ def _none() -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is seen of one rail between two times of its trace: columns of power, NaN where there is
-    nothing, the edges of SYNC, and the phases.
+    """What is seen of one rail between two times of its trace: columns of power, NaN
+    where there is nothing, the edges of SYNC, and the phases.
     """
 
     start_s: float
@@ -63,9 +63,12 @@ def empty_frame(columns: int, span_s: float) -> Frame:
     return Frame(0.0, span_s, nothing, nothing, nothing)
 
 
-def spread(picture: LivePicture, span_s: float, columns: int) -> tuple[Floats, Floats, Floats]:
-    """Return least, mean and most of the newest `span_s` in at most so many columns of pixels; what
-    falls on one of them is put together. Where less than the span is there, the left is empty.
+def spread(
+    picture: LivePicture, span_s: float, columns: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return least, mean and most of the newest `span_s` in at most so many columns of
+    pixels; what falls on one of them is put together. Where less than the span is
+    there, the left is empty.
     """
     width = min(columns, max(round(span_s / picture.column_s), 1))
     start_s = picture.stop_s - span_s
@@ -85,6 +88,8 @@ def spread(picture: LivePicture, span_s: float, columns: int) -> tuple[Floats, F
     sums = np.add.reduceat(np.where(known, mean, 0.0), starts)
     at = places[starts]
     rows[0][at] = np.fmin.reduceat(least, starts)
-    rows[1][at] = np.divide(sums, counts, out=np.full(len(at), np.nan), where=counts > 0)
+    rows[1][at] = np.divide(
+        sums, counts, out=np.full(len(at), np.nan), where=counts > 0
+    )
     rows[2][at] = np.fmax.reduceat(most, starts)
     return rows[0], rows[1], rows[2]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens, while it does: the live picture and its numbers, the trials, the console."""
+"""What happens, while it does: the live picture and its numbers, the trials, the
+console."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SPAN_S = 5.0
 _HEIGHTS = (430, 290)
 _WIDTHS = (240, 590, 420)
-#: Power of the trial's own device clock and counts are results; these are not shown of each trial.
+#: Power of the trial's own device clock and counts are results; these are not shown of
+#: each trial.
 _TRIAL_COLUMNS = (
     Column("trial", lambda row: f"{row.number}", lambda row: row.number, right=True),
     Column("took", run_text.trial_time, lambda row: row.took_s or 0.0, right=True),
@@ -44,10 +46,14 @@ _METRIC_COLUMNS = (
         run_text.metric_mean,
         lambda row: row.value,
         right=True,
-        tip="of the trials so far, with the interval for the same samples measured again: what "
-        "results.json would state if these were all",
+        tip=(
+            "of the trials so far, with the interval for the same samples measured"
+            " again: what results.json would state if these were all"
+        ),
     ),
-    Column("range", run_text.metric_spread, right=True, tip="highest less lowest trial"),
+    Column(
+        "range", run_text.metric_spread, right=True, tip="highest less lowest trial"
+    ),
     Column("trials", run_text.metric_values, tip="in the unit of the mean"),
 )
 
@@ -104,7 +110,9 @@ class LivePage(QWidget):
         self.trials.set_rows([])
         self.metrics.set_rows([])
         self.view.reset()
-        self.view.set_silence("the bench is being opened: power is shown once a trial records it")
+        self.view.set_silence(
+            "the bench is being opened: power is shown once a trial records it"
+        )
         self.console.set_log(flight.console)
 
     def refresh_curve(self) -> None:
@@ -123,7 +131,8 @@ class LivePage(QWidget):
             phases = flight.record.phases
             self.view.set_phases(phases)
             self.legend.set_phases(
-                {palette.place(name, phases): name for name in phases} | {IDLE_COLOUR: "idle"}
+                {palette.place(name, phases): name for name in phases}
+                | {IDLE_COLOUR: "idle"}
             )
             self.view.show_frame(frame)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live picture: power, SYNC and the phases of the newest seconds, painted as a trace is."""
+"""The live picture: power, SYNC and the phases of the newest seconds, painted as a
+trace is."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, BandSpans
 from gui.picture.bands_item import BandsItem
 from gui.picture.envelope_item import Envelope
 from gui.picture.lane_painter import paint_signal, paint_sync
-from gui.picture.lanes import Lanes, laid_out, paint_time_axis, ticks_for, time_ticks_for
+from gui.picture.lanes import (
+    Lanes,
+    laid_out,
+    paint_time_axis,
+    ticks_for,
+    time_ticks_for,
+)
 from gui.picture.viewport import Viewport
 from gui.run.frame import Frame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
@@ -34,7 +41,9 @@ _OLD_S = 1.0
 class LiveView(QWidget):
     """The newest seconds of one rail."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None, *, phased: bool = True) -> None:
+    def __init__(
+        self, theme: Theme, parent: QWidget | None = None, *, phased: bool = True
+    ) -> None:
         super().__init__(parent)
         self._phased = phased
         self.setObjectName("live-view")
@@ -48,7 +57,9 @@ class LiveView(QWidget):
         self._frame = empty_frame(1, 1.0)
         self._bands = BandsItem()
         self._phases: tuple[str, ...] = ()
-        self._silence = "no samples yet: Start, and the newest seconds of power are shown here"
+        self._silence = (
+            "no samples yet: Start, and the newest seconds of power are shown here"
+        )
 
     @property
     def columns(self) -> int:
@@ -66,7 +77,8 @@ class LiveView(QWidget):
         self.update()
 
     def set_phases(self, names: Sequence[str]) -> None:
-        """Take the names of the task's phases, which have their colours by their order."""
+        """Take the names of the task's phases, which have their colours by their
+        order."""
         self._phases = tuple(names)
 
     def set_silence(self, text: str) -> None:
@@ -120,11 +132,17 @@ class LiveView(QWidget):
         y_range = min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w)
         axis = ticks.linear(*y_range, "W", ticks_for(power))
         borders_s = np.linspace(frame.start_s, frame.stop_s, len(frame.mean_w) + 1)
-        shape = Envelope(borders_s[:-1], borders_s[1:], frame.least_w, frame.mean_w, frame.most_w)
-        paint_signal(painter, power, shape, view, y_range, axis, "Power", theme.power, theme)
+        shape = Envelope(
+            borders_s[:-1], borders_s[1:], frame.least_w, frame.mean_w, frame.most_w
+        )
+        paint_signal(
+            painter, power, shape, view, y_range, axis, "Power", theme.power, theme
+        )
         edges_s = np.concatenate([frame.falls_s, frame.rises_s])
         order = np.argsort(edges_s, kind="stable")
-        paint_sync(painter, sync, edges_s[order], order < len(frame.falls_s), view, theme)
+        paint_sync(
+            painter, sync, edges_s[order], order < len(frame.falls_s), view, theme
+        )
         self._paint_head(painter, lanes.markers)
 
     def _paint_head(self, painter: QPainter, area: QRectF) -> None:
@@ -136,20 +154,29 @@ class LiveView(QWidget):
         painter.setPen(QColor(self._theme.warn if old else self._theme.muted))
         latest = "" if frame.latest_w is None else f"{quantity(frame.latest_w, 'W')}   "
         age = (
-            f"newest sample {age_s:.1f} s old" if old else f"newest sample {age_s * 1e3:.0f} ms old"
+            f"newest sample {age_s:.1f} s old"
+            if old
+            else f"newest sample {age_s * 1e3:.0f} ms old"
         )
         where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(area, where, latest + age)
 
 
-def bands(strip: Strip, stop_s: float, phases: Sequence[str]) -> tuple[BandSpans, tuple[str, ...]]:
-    """Return the phases of a strip up to a time as they are painted, and their names; `phases` are
-    those of the task.
+def bands(
+    strip: Strip, stop_s: float, phases: Sequence[str]
+) -> tuple[BandSpans, tuple[str, ...]]:
+    """Return the phases of a strip up to a time as they are painted, and their names;
+    `phases` are those of the task.
     """
     numbers = np.array(
-        [_OTHERS[name] if name in _OTHERS else palette.place(name, phases) for name in strip.names]
+        [
+            _OTHERS[name] if name in _OTHERS else palette.place(name, phases)
+            for name in strip.names
+        ]
     )
     shown = np.flatnonzero([bool(strip.names[place]) for place in strip.places])
     ends_s = np.append(strip.starts_s[1:], stop_s)
-    spans = BandSpans.of(strip.starts_s[shown], ends_s[shown], numbers[strip.places[shown]])
+    spans = BandSpans.of(
+        strip.starts_s[shown], ends_s[shown], numbers[strip.places[shown]]
+    )
     return spans, tuple(strip.names[place] for place in strip.places[shown])

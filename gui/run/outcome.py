@@ -17,8 +17,8 @@ _BUTTONS = (
 
 
 class Outcome(QFrame):
-    """A line with a sentence and three buttons; `wanted` is emitted with "trace", "trials" or
-    "report".
+    """A line with a sentence and three buttons; `wanted` is emitted with "trace",
+    "trials" or "report".
     """
 
     wanted = Signal(str)
@@ -31,7 +31,9 @@ class Outcome(QFrame):
         self._label.setAccessibleName("Verdict")
         self._label.setObjectName("run-verdict")
         self._label.setWordWrap(True)
-        self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._label.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+        )
         row = QHBoxLayout(self)
         row.addWidget(self._label, 1)
         self.buttons: dict[str, QPushButton] = {}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which phase lies between two falls of SYNC, while a trial runs: the marks of the steps, in order,
-are the falls of the line; no Qt.
+"""Which phase lies between two falls of SYNC, while a trial runs: the marks of the
+steps, in order, are the falls of the line; no Qt.
 
-Only for the picture: a fall that was missed shifts the names until the next trial. The numbers come
-from the trial's own files afterwards, where each edge is paired with its mark.
+Only for the picture: a fall that was missed shifts the names until the next trial. The
+numbers come from the trial's own files afterwards, where each edge is paired with its
+mark.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ UNKNOWN = "?"
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Phases one behind the other: where each begins, in seconds of the trace, and its place among
-    the names; each ends where the next begins, the last one goes on.
+    """Phases one behind the other: where each begins, in seconds of the trace, and its
+    place among the names; each ends where the next begins, the last one goes on.
     """
 
     starts_s: NDArray[np.float64]
@@ -54,8 +55,8 @@ NO_STRIP = Strip(np.zeros(0), np.zeros(0, dtype=np.int32), ("",))
 
 
 class PhaseTrack:
-    """Pair the falls of a trial with the marks of its steps, both as they come in, from any thread;
-    of both only the newest are kept.
+    """Pair the falls of a trial with the marks of its steps, both as they come in, from
+    any thread; of both only the newest are kept.
     """
 
     def __init__(self) -> None:
@@ -69,8 +70,8 @@ class PhaseTrack:
         self._marks_trace = 0
 
     def begin(self, phases: Sequence[str]) -> None:
-        """Begin the marks of the next trace; the falls of one come with its number, perhaps
-        later.
+        """Begin the marks of the next trace; the falls of one come with its number,
+        perhaps later.
         """
         with self._lock:
             self._phases = tuple(phases)
@@ -95,11 +96,14 @@ class PhaseTrack:
             self._marks_seen += len(step.marks)
 
     def strip(self) -> Strip:
-        """Return the phases that are kept; one whose mark is not known yet is UNKNOWN."""
+        """Return the phases that are kept; one whose mark is not known yet is
+        UNKNOWN."""
         with self._lock:
             falls_s = np.fromiter(self._falls, np.float64, len(self._falls))
             one = self._falls_trace == self._marks_trace
-            codes = np.fromiter(self._codes if one else (), np.int32, len(self._codes) * one)
+            codes = np.fromiter(
+                self._codes if one else (), np.int32, len(self._codes) * one
+            )
             ahead = (self._falls_seen - len(falls_s)) - (self._marks_seen - len(codes))
             names = ("", UNKNOWN, *self._phases, *_NAMES.values(), "reached")
         marks = np.arange(len(falls_s)) + ahead

@@ -29,7 +29,9 @@ _COLUMNS = (
     Column("step", lambda row: row.group),
     Column("count", lambda row: f"{row.count}", lambda row: row.count, right=True),
     Column("each", plan_text.each_text, lambda row: row.each.most_s, right=True),
-    Column("in a trial", plan_text.total_text, lambda row: row.total.most_s, right=True),
+    Column(
+        "in a trial", plan_text.total_text, lambda row: row.total.most_s, right=True
+    ),
     Column("basis", plan_text.basis),
 )
 
@@ -37,7 +39,9 @@ _COLUMNS = (
 class PlanPage(QWidget):
     """The form on the left, what follows from it on the right."""
 
-    def __init__(self, setup: SetupPanel, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, setup: SetupPanel, theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("run-plan")
         self.setup = setup
@@ -89,7 +93,9 @@ class PlanPage(QWidget):
         self.table.set_rows(found.rows)
         head = self.table.horizontalHeader().height()
         rows = self.table.verticalHeader().defaultSectionSize() * len(found.rows)
-        self.table.setMaximumHeight(head + rows + 2 * self.table.frameWidth() + _SPARE_PX)
+        self.table.setMaximumHeight(
+            head + rows + 2 * self.table.frameWidth() + _SPARE_PX
+        )
         self.table.show()
         self._show_lines(plan_text.summary(found))
         self._same.setText(command)
@@ -110,14 +116,20 @@ class PlanPage(QWidget):
         while len(self._lines) < len(lines):
             head, text = PlainLabel(), PlainLabel()
             for label in (head, text):
-                label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+                label.setTextInteractionFlags(
+                    Qt.TextInteractionFlag.TextSelectableByMouse
+                )
             text.setWordWrap(True)
             text.setObjectName(f"run-plan-line-{len(self._lines)}")
             row = len(self._lines)
             self._grid.addWidget(head, row, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(text, row, 1)
             self._lines.append((head, text))
-        colours = {"": self._theme.text, "warn": self._theme.warn, "bad": self._theme.bad}
+        colours = {
+            "": self._theme.text,
+            "warn": self._theme.warn,
+            "bad": self._theme.bad,
+        }
         for number, (head, text) in enumerate(self._lines):
             shown = number < len(lines)
             line = lines[number] if shown else plan_text.PlanLine("", "")

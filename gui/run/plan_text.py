@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An estimate in words: what will happen, how long it takes, and whether there is room; no Qt."""
+"""An estimate in words: what will happen, how long it takes, and whether there is room;
+no Qt."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from rig.units import bytes_text, duration, quantity
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A line of the summary: what it is about, what is said, and "", "warn" or "bad"."""
+    """A line of the summary: what it is about, what is said, and "", "warn" or
+    "bad"."""
 
     head: str
     text: str
@@ -46,36 +48,52 @@ def summary(found: Estimate) -> list[PlanLine]:
     clock = " of virtual time" if found.virtual else ""
     about = "about" if known else "at least"
     trials = "1 trial" if found.trials == 1 else f"{found.trials} trials"
+    each_trial = f"{duration(found.known_s)} a trial"
+    if found.interleaved:
+        each_trial = "trials interleaved"
     lines = [
-        PlanLine("What", f"{found.task}, {found.scenario}: {trials} of {found.steps} steps"),
+        PlanLine(
+            "What", f"{found.task}, {found.scenario}: {trials} of {found.steps} steps"
+        ),
         PlanLine(
             "Time",
-            f"{about} {duration(found.session_known_s)}{clock}, "
-            f"{'trials interleaved' if found.interleaved else duration(found.known_s) + ' a trial'}"
-            f"; {duration(found.session.most_s)} if every limit is reached",
+            f"{about} {duration(found.session_known_s)}{clock},"
+            f" {each_trial};"
+            f" {duration(found.session.most_s)} if every limit is reached",
         ),
     ]
     if found.interleaved is not None and found.trials > 1:
         other_s = duration(found.known_in_order_s(interleaved=not found.interleaved))
-        how = "trial by trial" if found.interleaved else "interleaved, each sample loaded once"
+        how = (
+            "trial by trial"
+            if found.interleaved
+            else "interleaved, each sample loaded once"
+        )
         lines.append(PlanLine("", f"{how}: {about} {other_s}"))
     if found.virtual:
         lines.append(
-            PlanLine("", "virtual time passes faster than the clock on the wall: SIMULATED")
+            PlanLine(
+                "", "virtual time passes faster than the clock on the wall: SIMULATED"
+            )
         )
     if found.unknown:
         lines.append(
             PlanLine(
                 "",
-                "of some steps only a limit is known: what a query takes, only the device knows; a "
-                "claimed latency is taken for it",
+                "of some steps only a limit is known: what a query takes, only the"
+                " device knows; a claimed latency is taken for it",
             )
         )
-    lines += [PlanLine("Rail" if not rail.name else rail.name, _rail(rail)) for rail in found.rails]
+    lines += [
+        PlanLine("Rail" if not rail.name else rail.name, _rail(rail))
+        for rail in found.rails
+    ]
     if not found.rails:
         lines.append(PlanLine("Rail", "no monitor: no energy is measured", "warn"))
     if found.claim:
-        claimed = ", ".join(f"{name} = {value:g}" for name, value in found.claim.items())
+        claimed = ", ".join(
+            f"{name} = {value:g}" for name, value in found.claim.items()
+        )
         lines.append(PlanLine("Claim", f"{claimed} (SI units)"))
     lines.append(_disk(found, known))
     return lines
@@ -84,7 +102,10 @@ def summary(found: Estimate) -> list[PlanLine]:
 def _rail(rail: Rail) -> str:
     if rail.sampling is None:
         return "only the instrument knows its rate: its files are not in the estimate"
-    return f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a second on disk"
+    return (
+        f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a"
+        " second on disk"
+    )
 
 
 def _disk(found: Estimate, known: bool) -> PlanLine:
@@ -96,7 +117,9 @@ def _disk(found: Estimate, known: bool) -> PlanLine:
     free = f"{needed}; {bytes_text(found.free_b)} are free"
     if not found.room:
         return PlanLine(
-            "Disk", f"{free}: NO ROOM. Free some, choose another folder, or fewer trials", "bad"
+            "Disk",
+            f"{free}: NO ROOM. Free some, choose another folder, or fewer trials",
+            "bad",
         )
     if not found.room_at_most:
         return PlanLine("Disk", f"{free}: too little if every limit is reached", "warn")

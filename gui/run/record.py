@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run while it goes on: events of the engine's thread become a picture that the
-window takes when it is ready for the next; no Qt.
+"""What is known of a run while it goes on: events of the engine's thread become a
+picture that the window takes when it is ready for the next; no Qt.
 
-Its memory does not grow with the queries: of each trial one row is kept, of a step only its count.
+Its memory does not grow with the queries: of each trial one row is kept, of a step only
+its count.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """A trial that has ended: its problems, and how long it took; None where a part of it was
-    measured before, by an earlier run of the session.
+    """A trial that has ended: its problems, and how long it took; None where a part of
+    it was measured before, by an earlier run of the session.
     """
 
     number: int
@@ -86,7 +87,8 @@ class TrialRow:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The mean of something over the queries of the trial at hand, and its standard error."""
+    """The mean of something over the queries of the trial at hand, and its standard
+    error."""
 
     count: int = 0
     mean: float = 0.0
@@ -108,7 +110,8 @@ class Running:
 
     @property
     def half(self) -> float | None:
-        """Return the half of the mean's 95 % interval (Student's t), None of a single value."""
+        """Return the half of the mean's 95 % interval (Student's t), None of a single
+        value."""
         return None if self.error is None else student(self.count - 1) * self.error
 
 
@@ -143,7 +146,8 @@ class Picture:
 
 
 class RunRecord:
-    """Take the events of a run, in the engine's thread, and give the picture to any other."""
+    """Take the events of a run, in the engine's thread, and give the picture to any
+    other."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._lock = threading.Lock()
@@ -165,17 +169,22 @@ class RunRecord:
         with self._lock:
             state = self._running.state
             left_s = state.left_s if self._picture.stage.busy else None
-            return replace(self._picture, left_s=left_s, share=state.share, queries=state.queries)
+            return replace(
+                self._picture, left_s=left_s, share=state.share, queries=state.queries
+            )
 
     def stopping(self) -> None:
         """Note that the end was asked for."""
         with self._lock:
             if self._picture.stage.busy:
-                self._set(stage=Stage.STOPPING, doing="stopping: the step at hand is broken off")
+                self._set(
+                    stage=Stage.STOPPING,
+                    doing="stopping: the step at hand is broken off",
+                )
 
     def ended(self, error: BaseException | None) -> None:
-        """Note the end of the engine: None for a session that is whole. A supply is off where the
-        engine said so, and not because it has ended.
+        """Note the end of the engine: None for a session that is whole. A supply is off
+        where the engine said so, and not because it has ended.
         """
         with self._lock:
             if getattr(error, "supply_is_off", False):
@@ -211,7 +220,9 @@ class RunRecord:
                 self._begin(event.folder, event.trials, event.queries, event.provenance)
             case SessionResumed():
                 folder = SessionFolder(event.folder)
-                self._begin(event.folder, event.trials, event.queries, folder.provenance())
+                self._begin(
+                    event.folder, event.trials, event.queries, folder.provenance()
+                )
                 self._set(trials=_before(folder, event.finished))
             case TrialStarted(recorded=False):
                 self._begin_trial(event.trial, 0)
@@ -229,8 +240,12 @@ class RunRecord:
             case _:
                 pass
 
-    def _begin(self, folder: Path, trials: int, queries: int, about: dict[str, Any]) -> None:
-        stage = Stage.STOPPING if self._picture.stage is Stage.STOPPING else Stage.RUNNING
+    def _begin(
+        self, folder: Path, trials: int, queries: int, about: dict[str, Any]
+    ) -> None:
+        stage = (
+            Stage.STOPPING if self._picture.stage is Stage.STOPPING else Stage.RUNNING
+        )
         self._phases = typed.from_json(_About, about, PROVENANCE).task.phases
         self._set(
             stage=stage,
@@ -242,11 +257,15 @@ class RunRecord:
 
     def _begin_trial(self, number: int, steps: int) -> None:
         self._trial_began_s = None if steps else self._clock()
-        self._set(trial=number, steps=steps, right=Running(), latency=Running(), doing="")
+        self._set(
+            trial=number, steps=steps, right=Running(), latency=Running(), doing=""
+        )
 
     def _step_done(self, event: StepDone) -> None:
         picture = self._picture
-        retransmissions = picture.retransmissions + event.done.completion.retransmissions
+        retransmissions = (
+            picture.retransmissions + event.done.completion.retransmissions
+        )
         measured = kinds.of(event.done.step).measured
         if not measured or getattr(event.done.step, "warmup", False):
             if retransmissions != picture.retransmissions:
@@ -259,14 +278,22 @@ class RunRecord:
         marks = event.done.completion.marks
         latency = picture.latency
         if self._tick_hz and len(marks) > 1 and event.done.step.kind == "query":
-            runs = getattr(event.done.step, "repeat", 1) * len(event.done.step.samples_named)
-            latency = latency.with_value((marks[-1].tick - marks[0].tick) / self._tick_hz / runs)
+            runs = getattr(event.done.step, "repeat", 1) * len(
+                event.done.step.samples_named
+            )
+            latency = latency.with_value(
+                (marks[-1].tick - marks[0].tick) / self._tick_hz / runs
+            )
         self._set(retransmissions=retransmissions, right=right, latency=latency)
 
     def _trial_finished(self, event: TrialFinished) -> None:
         trial = event.trial
-        took_s = None if self._trial_began_s is None else self._clock() - self._trial_began_s
-        problems = tuple(f"{problem.code}: {problem.detail}" for problem in trial.problems)
+        took_s = (
+            None if self._trial_began_s is None else self._clock() - self._trial_began_s
+        )
+        problems = tuple(
+            f"{problem.code}: {problem.detail}" for problem in trial.problems
+        )
         trials = (*self._picture.trials, TrialRow(trial.number, problems, took_s))
         metrics = shown_metrics(self._running.state.metrics)
         self._set(trials=trials, metrics=metrics, doing="the trial is measured")
@@ -278,11 +305,14 @@ class RunRecord:
 def shown_metrics(metrics: Sequence[RunningMetric]) -> tuple[RunningMetric, ...]:
     """Return the metrics that have a row, the headlines in front."""
     rows = [metric for metric in metrics if metric.prominence is not Prominence.DETAIL]
-    return tuple(sorted(rows, key=lambda row: row.prominence is not Prominence.HEADLINE))
+    return tuple(
+        sorted(rows, key=lambda row: row.prominence is not Prominence.HEADLINE)
+    )
 
 
 def powers(metrics: Sequence[RunningMetric]) -> tuple[RunningMetric, ...]:
-    """Return the first powers among the metrics that have a row: active, idle, dynamic mostly."""
+    """Return the first powers among the metrics that have a row: active, idle, dynamic
+    mostly."""
     rows = [metric for metric in metrics if metric.unit == "W"]
     return tuple(rows[:POWERS_SHOWN])
 
@@ -296,5 +326,6 @@ def _before(folder: SessionFolder, finished: int) -> tuple[TrialRow, ...]:
                 f"{problem.code}: {problem.detail}" for problem in event.problems
             )
     return tuple(
-        TrialRow(number, problems.get(number, ()), None) for number in range(1, finished + 1)
+        TrialRow(number, problems.get(number, ()), None)
+        for number in range(1, finished + 1)
     )

@@ -40,7 +40,11 @@ def _running(picture: Picture) -> str:
     if picture.left_s is None:
         parts.append("time left is known when each kind of step was done once")
     else:
-        left = "less than a second" if picture.left_s < 1 else duration(math.ceil(picture.left_s))
+        left = (
+            "less than a second"
+            if picture.left_s < 1
+            else duration(math.ceil(picture.left_s))
+        )
         parts.append(f"{left} left")
     return "   ·   ".join(part for part in parts if part)
 
@@ -78,13 +82,18 @@ def trial_state(row: TrialRow) -> str:
 
 
 def metric_mean(row: RunningMetric) -> str:
-    """Return a metric of the trials so far with its 95 % interval for the same samples."""
+    """Return a metric of the trials so far with its 95 % interval for the same
+    samples."""
     half = row.interval.expanded_uncertainty
     if half is not None and math.isfinite(half):
         return quantity(row.value, row.unit, half)
     value = quantity(row.value, row.unit)
     if not row.interval.known:
-        return f"{value}  ({not_known(row.interval.reason)})" if row.interval.reason else value
+        return (
+            f"{value}  ({not_known(row.interval.reason)})"
+            if row.interval.reason
+            else value
+        )
     factor, _ = scale(row.value, row.unit)
     return f"{value}  ({ends(row.interval.low, row.interval.high, row.value, factor)})"
 
@@ -103,19 +112,23 @@ def metric_values(row: RunningMetric) -> str:
 
 
 def so_far(picture: Picture) -> list[tuple[str, str]]:
-    """Return what the trial at hand says so far, as names and values: not yet results."""
+    """Return what the trial at hand says so far, as names and values: not yet
+    results."""
     found = []
     if picture.right.count:
         found.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
     if picture.latency.count:
-        found.append(("latency", quantity(picture.latency.mean, "s", picture.latency.half)))
+        found.append(
+            ("latency", quantity(picture.latency.mean, "s", picture.latency.half))
+        )
     if picture.retransmissions:
         found.append(("retransmissions", f"{picture.retransmissions}"))
     return found
 
 
 def outcome(picture: Picture) -> str:
-    """Return what came of a run that has ended, in a sentence; empty while it goes on."""
+    """Return what came of a run that has ended, in a sentence; empty while it goes
+    on."""
     done = len(picture.trials)
     trials = f"{done or 'no'} finished trial{'s' * (done != 1)}"
     kept = f"the session is kept with {trials}" if picture.folder else ""
@@ -130,8 +143,8 @@ def outcome(picture: Picture) -> str:
 
 
 def _switched(picture: Picture) -> str:
-    """Return how the supply is behind a run; nothing is said of one that the rig does not
-    switch.
+    """Return how the supply is behind a run; nothing is said of one that the rig does
+    not switch.
     """
     if not picture.rails:
         return "Nothing was switched on"

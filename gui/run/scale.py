@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The upper end of the live picture's axis, which is round and does not flicker; no Qt."""
+"""The upper end of the live picture's axis, which is round and does not flicker; no
+Qt."""
 
 from __future__ import annotations
 
 import math
 
-#: An axis shrinks only when what it shows fills less than this part of it, and then slowly.
+#: An axis shrinks only when what it shows fills less than this part of it, and then
+#: slowly.
 _SHRINKS_BELOW = 0.4
 _HEADROOM = 1.08
 
@@ -20,15 +22,16 @@ def round_up(value: float) -> float:
 
 
 class Ceiling:
-    """The upper end of an axis from 0: it grows at once, and shrinks when it is far too high."""
+    """The upper end of an axis from 0: it grows at once, and shrinks when it is far too
+    high."""
 
     def __init__(self) -> None:
         self.top = 0.0
         self._low_for = 0
 
     def fit(self, highest: float, patience: int = 60) -> float:
-        """Return the end for a picture whose highest value is this; `patience` is for how many
-        pictures it stays too high.
+        """Return the end for a picture whose highest value is this; `patience` is for
+        how many pictures it stays too high.
         """
         wanted = round_up(highest * _HEADROOM)
         if wanted > self.top:

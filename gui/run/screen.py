@@ -105,7 +105,9 @@ class RunScreen(Screen):
         def status() -> tuple[Path, str]:
             return session.path, session.status
 
-        self.shell.worker.do(status, self._take_status, lambda error: None, key="run-status")
+        self.shell.worker.do(
+            status, self._take_status, lambda error: None, key="run-status"
+        )
 
     def close_down(self) -> bool:
         """Stop the run and wait until the supply is off."""
@@ -222,13 +224,21 @@ class RunScreen(Screen):
         if picture.error is not None:
             self.notice.show_error(picture.error)
         if picture.stage is not Stage.FINISHED or picture.powered:
-            self._resumable = None if picture.stage is Stage.FINISHED else picture.folder
+            self._resumable = (
+                None if picture.stage is Stage.FINISHED else picture.folder
+            )
             severity = Severity.ERROR if picture.powered else Severity.WARNING
-            self.outcome.say(run_text.outcome(picture), severity, session=bool(picture.trials))
+            self.outcome.say(
+                run_text.outcome(picture), severity, session=bool(picture.trials)
+            )
         self._buttons()
         if picture.folder is not None:
             self.shell.open_session(picture.folder)
-        if picture.stage is Stage.FINISHED and not picture.powered and picture.folder is not None:
+        if (
+            picture.stage is Stage.FINISHED
+            and not picture.powered
+            and picture.folder is not None
+        ):
             self._judge(picture.folder)
 
     def _judge(self, folder: Path) -> None:
@@ -238,11 +248,16 @@ class RunScreen(Screen):
             if judged:
                 count = len(session.results.trials)
                 about = f" for {judged.scope}" if judged.scope else ""
-                return f"PASS: {count} trials agree{about} ({judged.rule}).", Severity.SUCCESS
+                return (
+                    f"PASS: {count} trials agree{about} ({judged.rule}).",
+                    Severity.SUCCESS,
+                )
             said = f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
             return said, _SEVERITIES[judged.outcome]
 
-        self.outcome.say("Finished; the verdict is being read ...", Severity.INFORMATION)
+        self.outcome.say(
+            "Finished; the verdict is being read ...", Severity.INFORMATION
+        )
         self.shell.worker.do(
             verdict,
             lambda found: self.outcome.say(*found),
@@ -251,7 +266,9 @@ class RunScreen(Screen):
         )
 
     def _go_to(self, name: str) -> None:
-        folder = self._flight.record.picture().folder if self._flight is not None else None
+        folder = (
+            self._flight.record.picture().folder if self._flight is not None else None
+        )
         if folder is None:
             return
         if name == "trace":
@@ -326,7 +343,9 @@ class RunScreen(Screen):
         self.bar.stop.clicked.connect(self.stop)
         self.bar.resume.clicked.connect(self.resume)
         self.bar.page_chosen.connect(
-            lambda name: self._pages.setCurrentWidget(self.plan if name == "plan" else self.live)
+            lambda name: self._pages.setCurrentWidget(
+                self.plan if name == "plan" else self.live
+            )
         )
         self.outcome.wanted.connect(self._go_to)
 

@@ -30,7 +30,8 @@ _OF_THE_FILE = "as in the bench file"
 
 
 class SetupPanel(QWidget):
-    """The form; `changed` is emitted when it says something else, a moment after the last key."""
+    """The form; `changed` is emitted when it says something else, a moment after the
+    last key."""
 
     changed = Signal()
     #: Another bench file was chosen here.
@@ -51,11 +52,15 @@ class SetupPanel(QWidget):
         self.trials = QSpinBox()
         self.trials.setObjectName("run-trials")
         self.trials.setAccessibleName("Trials")
-        self.trials.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.trials.setSizePolicy(
+            QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed
+        )
         self.trials.setRange(0, 1000)
         self.trials.setSpecialValueText(_OF_THE_FILE)
         self.trials.valueChanged.connect(self._settle.start)
-        self.claim = self._line("run-claim", "Claim file", "none: the bench file's own, if any")
+        self.claim = self._line(
+            "run-claim", "Claim file", "none: the bench file's own, if any"
+        )
         self.claim.textChanged.connect(self._settle.start)
         self.root = self._line("run-root", "Folder of the sessions", "sessions")
         self.root.setText(str(root))
@@ -127,7 +132,10 @@ class SetupPanel(QWidget):
         rows = QFormLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        rows.addRow("Bench", with_chooser(self.bench, Wanted.FILE, BENCHES, self.bench_chosen.emit))
+        rows.addRow(
+            "Bench",
+            with_chooser(self.bench, Wanted.FILE, BENCHES, self.bench_chosen.emit),
+        )
         rows.addRow("Task", self.kinds["task"])
         rows.addRow("Scenario", self.kinds["scenario"])
         rows.addRow("Trials", self.trials)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The column of numbers beside the live picture: supply, samples, powers, the trial so far."""
+"""The column of numbers beside the live picture: supply, samples, powers, the trial so
+far."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ class Tiles(QFrame):
         self._theme = theme
         for head in self._heads:
             head.setStyleSheet(f"color: {theme.muted}")
-        for bar, colour in zip(self._bars, (theme.power, theme.gap, theme.accent), strict=True):
+        for bar, colour in zip(
+            self._bars, (theme.power, theme.gap, theme.accent), strict=True
+        ):
             bar.set_colours(colour, theme.raised)
 
     def show_picture(self, picture: Picture, lost: int) -> None:
@@ -73,8 +76,12 @@ class Tiles(QFrame):
         for place, bar in enumerate(self._bars):
             row = rows[place] if place < len(rows) else None
             name = f"power-{place}"
-            self._names[name].setText("-" if row is None else row.name.removeprefix("power_"))
-            self._set(name, "-" if row is None else quantity(row.value, row.unit), theme.text)
+            self._names[name].setText(
+                "-" if row is None else row.name.removeprefix("power_")
+            )
+            self._set(
+                name, "-" if row is None else quantity(row.value, row.unit), theme.text
+            )
             bar.set_share(row.value / highest if row and highest > 0 else 0.0)
         so_far = dict(run_text.so_far(picture))
         for name in ("right", "latency", "retransmissions"):

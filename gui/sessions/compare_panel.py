@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions beside the list: metrics with the difference, and what differs in their making."""
+"""Two sessions beside the list: metrics with the difference, and what differs in their
+making."""
 
 from __future__ import annotations
 
@@ -109,7 +110,13 @@ class ComparePanel(QWidget):
         column.setContentsMargins(14, 12, 14, 12)
         column.setSpacing(8)
         column.addLayout(row)
-        for widget in (self.notice, self._names, self._labels, self._notes, self._counts):
+        for widget in (
+            self.notice,
+            self._names,
+            self._labels,
+            self._notes,
+            self._counts,
+        ):
             column.addWidget(widget)
         column.addWidget(split, 1)
 
@@ -143,12 +150,21 @@ class ComparePanel(QWidget):
             return
         self._notes.setText(visible("\n".join(found.notes)))
         self._notes.setVisible(bool(found.notes))
-        told = [f"{count} {outcome.value}" for outcome, count in counts(found.metrics).items()]
-        self._counts.setText(f"{len(found.metrics)} metrics: {', '.join(told)}" if told else "")
+        told = [
+            f"{count} {outcome.value}"
+            for outcome, count in counts(found.metrics).items()
+        ]
+        self._counts.setText(
+            f"{len(found.metrics)} metrics: {', '.join(told)}" if told else ""
+        )
         whole = self._details.isChecked()
-        self.metrics.set_rows([pair for pair in found.metrics if whole or _is_main(pair)])
+        self.metrics.set_rows(
+            [pair for pair in found.metrics if whole or _is_main(pair)]
+        )
         self.metrics.setColumnHidden(_SHARED_COLUMN, not found.shared_rails)
-        changed: list[Change] = [one for one in found.changes if whole or not one.ordinary]
+        changed: list[Change] = [
+            one for one in found.changes if whole or not one.ordinary
+        ]
         self.changes.set_rows(changed)
 
 

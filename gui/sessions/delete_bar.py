@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The question before sessions are taken away, in the place of the buttons; and the way back."""
+"""The question before sessions are taken away, in the place of the buttons; and the way
+back."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ class DeleteBar(QFrame):
         self._rows = tuple(rows)
         size = bytes_text(sum(row.size_b for row in rows))
         what = rows[0].name if len(rows) == 1 else f"{len(rows)} sessions"
-        self._text.setText(visible(f"Take away {what} ({size})? From the trash it can come back."))
+        self._text.setText(
+            visible(f"Take away {what} ({size})? From the trash it can come back.")
+        )
         self.show()
         self._keep.setFocus()
 
@@ -86,7 +89,9 @@ class UndoBar(QFrame):
     def say(self, paths: Sequence[Path]) -> None:
         """Say that sessions are in the trash, and offer the way back."""
         self._trashed = tuple(paths)
-        what = f"{paths[0].name} is" if len(paths) == 1 else f"{len(paths)} sessions are"
+        what = (
+            f"{paths[0].name} is" if len(paths) == 1 else f"{len(paths)} sessions are"
+        )
         self._text.setText(visible(f"{what} in the trash, {paths[0].parent}"))
         self.show()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One session beside the list: what is known of it, its tags, and what can be done with it."""
+"""One session beside the list: what is known of it, its tags, and what can be done with
+it."""
 
 from __future__ import annotations
 
@@ -126,7 +127,8 @@ class DetailPanel(QWidget):
         self.set_busy("")
         good = sum(finding.ok for finding in checked.findings)
         self._checked.setText(
-            f"Checked: {good} of {len(checked.findings)} equal, session {checked.status}"
+            f"Checked: {good} of {len(checked.findings)} equal, session"
+            f" {checked.status}"
         )
         set_severity(self._checked, Severity.SUCCESS if checked.ok else Severity.ERROR)
         self._checked.setVisible(True)
@@ -169,14 +171,26 @@ class DetailPanel(QWidget):
 
     def _new_buttons(self) -> dict[str, QPushButton]:
         actions: dict[str, tuple[str, str, Callable[[], None]]] = {
-            "open": ("&Open", "metrics and trials, trace", lambda: self._emit(self.asked_open)),
-            "resume": ("&Resume", "go on where it stopped", lambda: self._emit(self.asked_resume)),
+            "open": (
+                "&Open",
+                "metrics and trials, trace",
+                lambda: self._emit(self.asked_open),
+            ),
+            "resume": (
+                "&Resume",
+                "go on where it stopped",
+                lambda: self._emit(self.asked_resume),
+            ),
             "check": (
                 "Chec&k",
                 "recompute every number from the raw files",
                 lambda: self._emit(self.asked_check),
             ),
-            "report": ("&Write report", "one HTML page", lambda: self._emit(self.asked_report)),
+            "report": (
+                "&Write report",
+                "one HTML page",
+                lambda: self._emit(self.asked_report),
+            ),
             "see-report": ("See re&port", "in the browser", self._see_report),
             "delete": ("&Delete ...", "to the trash, or for good", self._ask_delete),
         }
@@ -198,7 +212,13 @@ class DetailPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 12, 14, 12)
         column.setSpacing(9)
-        for widget in (self._name, self._outcome, self._reason, self._labels, self.notice):
+        for widget in (
+            self._name,
+            self._outcome,
+            self._reason,
+            self._labels,
+            self.notice,
+        ):
             column.addWidget(widget)
         column.addLayout(grid)
         column.addWidget(self.question)

@@ -47,7 +47,9 @@ COLUMNS = (
     Column("task", lambda row: row.task),
     Column("scenario", lambda row: row.scenario),
     Column("device", lambda row: row.device),
-    Column("size", lambda row: bytes_text(row.size_b), lambda row: row.size_b, right=True),
+    Column(
+        "size", lambda row: bytes_text(row.size_b), lambda row: row.size_b, right=True
+    ),
     Column("labels", lambda row: ", ".join(row.labels), colour=lambda row: "muted"),
 )
 

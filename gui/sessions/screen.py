@@ -73,7 +73,9 @@ class SessionsScreen(Screen):
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self.look)
         self._notice = Notice()
-        self._root = PathField("sessions-root", "Folder of sessions", "folder of sessions")
+        self._root = PathField(
+            "sessions-root", "Folder of sessions", "folder of sessions"
+        )
         self._root.setText(str(self._listing.root))
         self._root.given.connect(self._take_root)
         self._search = QLineEdit()
@@ -124,7 +126,10 @@ class SessionsScreen(Screen):
         """Read the folder again, in the background."""
         found = self._listing
         self.shell.worker.do(
-            lambda: (found, found.rows()), self._take_rows, self._notice.show_error, key="sessions"
+            lambda: (found, found.rows()),
+            self._take_rows,
+            self._notice.show_error,
+            key="sessions",
         )
 
     def _take_rows(self, taken: tuple[Listing, list[Listed]]) -> None:
@@ -143,7 +148,10 @@ class SessionsScreen(Screen):
         self.table.set_rows(rows)
         told = listing.summary(rows)
         if not self._rows:
-            told = f"no sessions in {self._listing.root}: run a bench, or name another folder"
+            told = (
+                f"no sessions in {self._listing.root}: run a bench, or name another"
+                " folder"
+            )
         self._summary.setText(visible(told))
         self._choose(kept)
 
@@ -178,7 +186,9 @@ class SessionsScreen(Screen):
 
     def _compare(self) -> None:
         # The older one is A, until they are swapped.
-        rows = sorted(self.table.selected(), key=lambda row: (row.created_utc, row.name))
+        rows = sorted(
+            self.table.selected(), key=lambda row: (row.created_utc, row.name)
+        )
         if self._swapped:
             rows.reverse()
         first, second = rows
@@ -200,7 +210,9 @@ class SessionsScreen(Screen):
         if wide and not self._widths:
             self._widths = self._split.sizes()
             whole = sum(self._widths)
-            self._split.setSizes([round(_LIST_BESIDE * whole), round((1 - _LIST_BESIDE) * whole)])
+            self._split.setSizes(
+                [round(_LIST_BESIDE * whole), round((1 - _LIST_BESIDE) * whole)]
+            )
         elif not wide and self._widths:
             self._split.setSizes(self._widths)
             self._widths = []
@@ -261,7 +273,10 @@ class SessionsScreen(Screen):
             self.detail.question.ask(rows)
 
     def _take_away(
-        self, rows: Sequence[Listed], how: Callable[[Path], object], done: Callable[[], None]
+        self,
+        rows: Sequence[Listed],
+        how: Callable[[Path], object],
+        done: Callable[[], None],
     ) -> None:
         moved: list[Path] = []
 
@@ -303,7 +318,9 @@ class SessionsScreen(Screen):
         )
         question.asked_delete.connect(
             lambda rows: self._take_away(
-                rows, removal.delete, lambda: self.shell.say(f"{len(rows)} deleted for good")
+                rows,
+                removal.delete,
+                lambda: self.shell.say(f"{len(rows)} deleted for good"),
             )
         )
         self._undo.asked_back.connect(self._restore)
@@ -337,7 +354,9 @@ class SessionsScreen(Screen):
         top.addWidget(with_chooser(self._root, Wanted.FOLDER, take=self._take_root), 2)
         top.addWidget(again)
         hint = self._hint
-        hint.setText("Choose a session; with Shift or Ctrl a second one, to compare them.")
+        hint.setText(
+            "Choose a session; with Shift or Ctrl a second one, to compare them."
+        )
         hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         hint.setWordWrap(True)
         hint.setProperty("role", "muted")

@@ -27,7 +27,8 @@ class RecentRow:
 
     @property
     def place(self) -> str:
-        """Return the folder that it lies in, from the user's own where it is in there."""
+        """Return the folder that it lies in, from the user's own where it is in
+        there."""
         folder = self.path.parent
         try:
             return str(Path("~") / folder.relative_to(Path.home()))

@@ -35,23 +35,28 @@ from rig.stop import Stop
 from rig.store.events import Event, StepBegun
 
 _FINE = 1000
-_KINDS = {recent.SESSION: "", recent.BENCH: "", recent.TRACE: "", recent.MISSING: "muted"}
+_KINDS = {
+    recent.SESSION: "",
+    recent.BENCH: "",
+    recent.TRACE: "",
+    recent.MISSING: "muted",
+}
 _COLUMNS = (
     Column("opened last", lambda row: row.name, colour=lambda row: _KINDS[row.kind]),
     Column("what", lambda row: row.kind, colour=lambda row: _KINDS[row.kind]),
     Column("folder", lambda row: row.place, colour=lambda row: "muted"),
 )
 _WITHOUT = (
-    "A virtual device and a virtual monitor, in virtual time: every screen works, the truth is "
-    "known, and every number is labelled SIMULATED."
+    "A virtual device and a virtual monitor, in virtual time: every screen works, the"
+    " truth is known, and every number is labelled SIMULATED."
 )
 _CONNECT = (
-    "Choose the parts, see which pin goes to which input, and prove every wire before the first "
-    "measurement."
+    "Choose the parts, see which pin goes to which input, and prove every wire before"
+    " the first measurement."
 )
 _TRACE = (
-    "Joulescope JLS 1 and 2, Power Profiler, CSV; also a file that was cut off. What it does not "
-    "say itself is asked for; it is never changed."
+    "Joulescope JLS 1 and 2, Power Profiler, CSV; also a file that was cut off. What it"
+    " does not say itself is asked for; it is never changed."
 )
 
 
@@ -68,7 +73,8 @@ class StartScreen(Screen):
         title = PlainLabel("neurorig")
         title.setProperty("role", "title")
         said = PlainLabel(
-            "Accuracy, latency and energy of a device, every number with its uncertainty"
+            "Accuracy, latency and energy of a device, every number with its"
+            " uncertainty"
         )
         said.setProperty("role", "muted")
         self._notice = Notice()
@@ -94,7 +100,9 @@ class StartScreen(Screen):
         self._stop: Stop | None = None
         self._worker = Worker(self, "rig-demonstration")
         self._bridge = Bridge(self)
-        self._bridge.arrived.connect(lambda share: self._bar.setValue(round(_FINE * share)))
+        self._bridge.arrived.connect(
+            lambda share: self._bar.setValue(round(_FINE * share))
+        )
         cards = QHBoxLayout()
         cards.setSpacing(14)
         for card in (self._without_card(), self._connect_card(), self._trace_card()):
@@ -111,7 +119,9 @@ class StartScreen(Screen):
     def enter(self) -> None:
         """Look which recent files are still there."""
         paths = self.shell.memory.recent
-        self.shell.worker.do(lambda: recent.rows(paths), self._take_recent, key="recent")
+        self.shell.worker.do(
+            lambda: recent.rows(paths), self._take_recent, key="recent"
+        )
 
     def keyPressEvent(self, event: Any) -> None:  # noqa: N802
         """Forget the recent file at hand by Delete."""
@@ -135,7 +145,9 @@ class StartScreen(Screen):
         return _card("Try without hardware", _WITHOUT, self._demo, self._making, run)
 
     def _connect_card(self) -> QWidget:
-        connect = _button("start-bench", "&Connect a bench", lambda: self.shell.go("bench"))
+        connect = _button(
+            "start-bench", "&Connect a bench", lambda: self.shell.go("bench")
+        )
         connect.setProperty("role", "primary")
         path = PathField(
             "start-bench-path", "Path of a bench file", "a bench file, or drop it here"
@@ -145,7 +157,9 @@ class StartScreen(Screen):
         return _card("Connect a bench", _CONNECT, connect, _beside(path, choose))
 
     def _trace_card(self) -> QWidget:
-        path = PathField("start-trace-path", "Path of a trace", "a trace, or drop it here")
+        path = PathField(
+            "start-trace-path", "Path of a trace", "a trace, or drop it here"
+        )
         path.given.connect(self.shell.open_path)
         choose = chooser(path, Wanted.FILE, TRACES, self.shell.open_path)
         opening = _button(
@@ -156,7 +170,10 @@ class StartScreen(Screen):
         opening.setProperty("role", "primary")
         session = _button("start-session", "Open a &session", self._choose_session)
         return _card(
-            "Open a trace or a session", _TRACE, _beside(opening, session), _beside(path, choose)
+            "Open a trace or a session",
+            _TRACE,
+            _beside(opening, session),
+            _beside(path, choose),
         )
 
     def _choose_session(self) -> None:
@@ -167,7 +184,8 @@ class StartScreen(Screen):
         self.shell.go("run")
 
     def open_demonstration(self) -> None:
-        """Open the finished demonstration; where there is none it is made, with a bar."""
+        """Open the finished demonstration; where there is none it is made, with a
+        bar."""
         if self._stop is not None:
             return
         self._notice.clear()
@@ -198,7 +216,9 @@ class StartScreen(Screen):
         self._demo.setVisible(not making)
         self._making.setVisible(making)
         self._bar.setValue(0)
-        self.shell.say("making a demonstration: five virtual trials ..." if making else "")
+        self.shell.say(
+            "making a demonstration: five virtual trials ..." if making else ""
+        )
 
     def _take_demo(self, path: Path) -> None:
         self._stop = None
@@ -210,7 +230,8 @@ class StartScreen(Screen):
         self._show_making(False)
         if isinstance(error, Stopped):
             self._notice.show_text(
-                "the demonstration was cancelled: no part of it stays", Severity.INFORMATION
+                "the demonstration was cancelled: no part of it stays",
+                Severity.INFORMATION,
             )
         else:
             self._notice.show_error(error)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form for what a trace file does not say itself: volts, columns, SYNC, its rate. Its fields
-are the options of `rig measure` that fit the file.
+"""The form for what a trace file does not say itself: volts, columns, SYNC, its rate.
+Its fields are the options of `rig measure` that fit the file.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _EDITOR_PX = 210
 
 
 class FileForm(QFrame):
-    """The form; `answered` is emitted with the path of the file, whose answers the shell keeps.
-    While it is shown, the widgets `in_place_of` which it stands are not.
+    """The form; `answered` is emitted with the path of the file, whose answers the
+    shell keeps. While it is shown, the widgets `in_place_of` which it stands are not.
     """
 
     answered = Signal(object)
@@ -63,7 +63,10 @@ class FileForm(QFrame):
         self._open.setProperty("role", "primary")
         self._cancel = QPushButton("&Cancel")
         self._cancel.setObjectName("file-form-cancel")
-        for button, action in ((self._open, self._answer), (self._cancel, self.dismiss)):
+        for button, action in (
+            (self._open, self._answer),
+            (self._cancel, self.dismiss),
+        ):
             button.setAccessibleName(button.text().replace("&", ""))
             button.clicked.connect(lambda checked=False, action=action: action())
         self._lay_out()
@@ -80,8 +83,8 @@ class FileForm(QFrame):
             self.ask_again()
 
     def ask_again(self) -> None:
-        """Show which options fit the file, with what was answered before; where none does, what
-        was said in the place of the picture stays.
+        """Show which options fit the file, with what was answered before; where none
+        does, what was said in the place of the picture stays.
         """
         path = self._path
 
@@ -90,7 +93,9 @@ class FileForm(QFrame):
                 self._show(path, found)
 
         if path is not None:
-            self._worker.do(lambda: questions(path), take, lambda error: None, key="trace-asked")
+            self._worker.do(
+                lambda: questions(path), take, lambda error: None, key="trace-asked"
+            )
 
     def dismiss(self) -> None:
         """Hide the form: what it stands in the place of is shown again."""
@@ -131,7 +136,9 @@ class FileForm(QFrame):
             box.setLineEdit(editor)
             box.addItems([visible(choice) for choice in question.choices])
             shown = box
-        editor.setText(exact(value, field.unit) if value and field.is_number else value or "")
+        editor.setText(
+            exact(value, field.unit) if value and field.is_number else value or ""
+        )
         editor.setPlaceholderText(
             visible(f"the file says {question.said}") if question.said else ""
         )
@@ -188,7 +195,10 @@ class FileForm(QFrame):
         words = ["rig", "measure", str(self._path)]
         for field in fields(options):
             if value := getattr(options, field.name):
-                words += [flag(field.name), f"{value:g}" if isinstance(value, float) else value]
+                words += [
+                    flag(field.name),
+                    f"{value:g}" if isinstance(value, float) else value,
+                ]
         self._command.setText(visible(f"The same in a terminal: {shlex.join(words)}"))
 
     def _lay_out(self) -> None:

@@ -20,7 +20,8 @@ _FILE = "What the file does not say itself: volts, columns, SYNC"
 
 
 class Header(QWidget):
-    """The line; `chosen` is emitted with trial, rail and segment when somebody chooses."""
+    """The line; `chosen` is emitted with trial, rail and segment when somebody
+    chooses."""
 
     chosen = Signal(int, str, int)
 
@@ -45,7 +46,12 @@ class Header(QWidget):
         self.set_enabled(False)
 
     def tool(
-        self, name: str, text: str, tip: str, action: Callable[[bool], None], checked: bool = False
+        self,
+        name: str,
+        text: str,
+        tip: str,
+        action: Callable[[bool], None],
+        checked: bool = False,
     ) -> QToolButton:
         """Add a button to the tools; `checked` makes it one that stays pressed."""
         button = QToolButton()
@@ -65,7 +71,10 @@ class Header(QWidget):
         self._title.setText(visible(subject.title))
         self._labels.set_labels(subject.labels)
         self.legend.set_phases(subject.phases)
-        facts = [quantity(trace.duration_s, "s"), f"at {quantity(trace.sample_hz, 'Hz')}"]
+        facts = [
+            quantity(trace.duration_s, "s"),
+            f"at {quantity(trace.sample_hz, 'Hz')}",
+        ]
         if not trace.has_sync:
             facts.append("no SYNC")
         if trace.gaps:
@@ -78,11 +87,16 @@ class Header(QWidget):
         self._facts.setText(visible(", ".join(facts)))
         rails = list(subject.rails)
         self._offer(
-            self.trial, [f"trial {n}" for n in subject.trials], subject.trials, subject.trial
+            self.trial,
+            [f"trial {n}" for n in subject.trials],
+            subject.trials,
+            subject.trial,
         )
         self._offer(self.rail, [rail or "rail" for rail in rails], rails, subject.rail)
         numbers = list(range(1, subject.segment_count + 1))
-        self._offer(self.segment, [f"segment {n}" for n in numbers], numbers, subject.segment)
+        self._offer(
+            self.segment, [f"segment {n}" for n in numbers], numbers, subject.segment
+        )
         self.set_enabled(True)
 
     def set_enabled(self, enabled: bool) -> None:
@@ -93,7 +107,9 @@ class Header(QWidget):
             if widget is not None:
                 widget.setEnabled(enabled)
 
-    def _offer(self, combo: QComboBox, texts: list[str], values: object, now: object) -> None:
+    def _offer(
+        self, combo: QComboBox, texts: list[str], values: object, now: object
+    ) -> None:
         with QSignalBlocker(combo):
             combo.clear()
             for text, value in zip(texts, list(values), strict=True):  # type: ignore[call-overload]

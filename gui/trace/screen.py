@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace screen: the picture, the overview, the numbers, and beside them windows, markers,
-problems and views of a part.
+"""The trace screen: the picture, the overview, the numbers, and beside them windows,
+markers, problems and views of a part.
 """
 
 from __future__ import annotations
@@ -60,10 +60,13 @@ class TraceScreen(Screen):
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
         self.state: TraceState | None = None
-        #: Pictures must not wait for sums over a whole trace, nor both for its first reading.
+        #: Pictures must not wait for sums over a whole trace, nor both for its first
+        #: reading.
         names = ("pictures", "numbers", "levels", "views", "export")
         self._workers = [Worker(self, f"rig-trace-{name}") for name in names]
-        self._pictures_worker, self._numbers_worker, self._levels_worker = self._workers[:3]
+        self._pictures_worker, self._numbers_worker, self._levels_worker = (
+            self._workers[:3]
+        )
         self._views_worker, self._export_worker = self._workers[3:]
         self._closing = False
         self._sized = False
@@ -163,7 +166,9 @@ class TraceScreen(Screen):
 
         def failed(error: BaseException) -> None:
             self.shell.say("")
-            self.notice.show_text(f"{path} cannot be shown: {error_text(error)}", Severity.ERROR)
+            self.notice.show_text(
+                f"{path} cannot be shown: {error_text(error)}", Severity.ERROR
+            )
             self.form.ask_after(error)
 
         self._pictures_worker.do(
@@ -213,7 +218,9 @@ class TraceScreen(Screen):
         worker = self._pictures_worker
         self._pictures = Pictures(worker, trace, lambda: self._pictured(subject), show)
         self._prepared = False
-        whole = Pictures(worker, trace, self.overview.refresh, show, key="trace-overview")
+        whole = Pictures(
+            worker, trace, self.overview.refresh, show, key="trace-overview"
+        )
         self.header.set_subject(subject)
         self.stack.set_state(state, self._pictures)
         self.overview.set_state(state, whole)
@@ -239,10 +246,15 @@ class TraceScreen(Screen):
             self._prepare(subject)
 
     def _prepare(self, subject: Subject) -> None:
-        """Read the whole trace once, so that pictures have power and are quick at every zoom."""
+        """Read the whole trace once, so that pictures have power and are quick at every
+        zoom."""
 
         def current() -> bool:
-            return not self._closing and self.state is not None and self.state.subject is subject
+            return (
+                not self._closing
+                and self.state is not None
+                and self.state.subject is subject
+            )
 
         def done(prepared: bool) -> None:
             if prepared and current():
@@ -282,13 +294,18 @@ class TraceScreen(Screen):
             super().keyPressEvent(event)
 
     def copy_statistics(self) -> None:
-        """Copy the numbers of the selection, or of the view where nothing is selected."""
+        """Copy the numbers of the selection, or of the view where nothing is
+        selected."""
         if self.state is None:
             return
         chosen = self.state.selection is not None
-        (self.statistics.selection_box if chosen else self.statistics.visible_box).copy()
+        (
+            self.statistics.selection_box if chosen else self.statistics.visible_box
+        ).copy()
         self.shell.say(
-            "numbers of the selection copied" if chosen else "numbers of the view copied"
+            "numbers of the selection copied"
+            if chosen
+            else "numbers of the view copied"
         )
 
     def show_second(self) -> None:
@@ -301,7 +318,9 @@ class TraceScreen(Screen):
         state = self.state
         if state is None:
             return
-        content = annotation_marks.as_annotations(state.markers.marks, state.subject.annotations)
+        content = annotation_marks.as_annotations(
+            state.markers.marks, state.subject.annotations
+        )
         trace = state.subject.trace
         self._views_worker.do(
             lambda: annotation_marks.saved(trace, content),
@@ -311,14 +330,17 @@ class TraceScreen(Screen):
         )
 
     def load_annotations(self) -> None:
-        """Show the markers that are saved beside the trace in the place of those shown."""
+        """Show the markers that are saved beside the trace in the place of those
+        shown."""
         state = self.state
         if state is None:
             return
 
         def take(found: Annotations) -> None:
             state.load(annotation_marks.marks(found))
-            self.markers.notice.show_text(f"{len(found.markers)} markers loaded", Severity.SUCCESS)
+            self.markers.notice.show_text(
+                f"{len(found.markers)} markers loaded", Severity.SUCCESS
+            )
 
         self._views_worker.do(
             state.subject.trace.annotations,
@@ -328,7 +350,8 @@ class TraceScreen(Screen):
         )
 
     def save_picture(self) -> None:
-        """Save the picture as the export panel names it, and copy it; no file is overwritten."""
+        """Save the picture as the export panel names it, and copy it; no file is
+        overwritten."""
         if self.state is None:
             return
         path = free_path(expanded(self.export.picture.text().strip()))
@@ -353,7 +376,13 @@ class TraceScreen(Screen):
             self.header.readout.setText(cursor_text(state, self._pictures))
 
     def _set_theme(self, theme: Theme) -> None:
-        for part in (self.stack, self.overview, self.header.legend, self.second, *self._views):
+        for part in (
+            self.stack,
+            self.overview,
+            self.header.legend,
+            self.second,
+            *self._views,
+        ):
             part.set_theme(theme)
 
     def _lay_out(self) -> None:

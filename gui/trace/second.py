@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second trace below the first: another trial, or any other trace, over the same times or its
-own. Times of both are from their own starts.
+"""A second trace below the first: another trial, or any other trace, over the same
+times or its own. Times of both are from their own starts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class SecondTrace(QWidget):
         self.trial.currentIndexChanged.connect(self._choose)
         self.linked = QCheckBox("Linked")
         self.linked.setObjectName("second-linked")
-        self.linked.setAccessibleName("Both traces show the same times from their starts")
+        self.linked.setAccessibleName(
+            "Both traces show the same times from their starts"
+        )
         self.linked.setChecked(True)
         self.linked.toggled.connect(lambda _: self._follow(self._first, self.state))
         self.stack = InteractiveStack(theme)
@@ -69,7 +71,8 @@ class SecondTrace(QWidget):
         self._follow(state, self.state)
 
     def toggle(self) -> None:
-        """Show another trial of the first trace's session, or what was shown; or hide it."""
+        """Show another trial of the first trace's session, or what was shown; or hide
+        it."""
         if not self.isHidden():
             self.hide()
             return
@@ -79,12 +82,17 @@ class SecondTrace(QWidget):
             others = [trial for trial in subject.trials if trial != subject.trial]
             self.choose(subject.path, others[0] if others else None, subject.rail)
 
-    def choose(self, path: Path, trial: int | None = None, rail: str | None = None) -> None:
+    def choose(
+        self, path: Path, trial: int | None = None, rail: str | None = None
+    ) -> None:
         """Open a trace in the background and show it."""
         self.notice.clear()
         self._due = True
         self._worker.do(
-            lambda: open_subject(path, trial, rail), self._take, self._failed, key="second-open"
+            lambda: open_subject(path, trial, rail),
+            self._take,
+            self._failed,
+            key="second-open",
         )
 
     @property
@@ -108,7 +116,11 @@ class SecondTrace(QWidget):
     def _take(self, subject: Subject) -> None:
         state = self.state = TraceState(subject)
         self._pictures = Pictures(
-            self._worker, subject.trace, self.stack.refresh, self.notice.show_error, "second"
+            self._worker,
+            subject.trace,
+            self.stack.refresh,
+            self.notice.show_error,
+            "second",
         )
         self.path.setText(str(subject.path))
         self.path.setToolTip(tip(f"Second trace: {subject.path}"))
@@ -166,7 +178,9 @@ class SecondTrace(QWidget):
 
     def _follow(self, leader: TraceState | None, follower: TraceState | None) -> None:
         """Show in one trace what the other shows, as far as it reaches."""
-        together = leader is not None and follower is not None and self.linked.isChecked()
+        together = (
+            leader is not None and follower is not None and self.linked.isChecked()
+        )
         if self._follows or self.isHidden() or not together:
             return
         assert leader is not None and follower is not None

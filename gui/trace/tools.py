@@ -22,12 +22,32 @@ class Tools:
         tool("fit", "Whole", "Show the whole trace (*)", do(keys.fit))
         tool("zoom-in", "+", "Zoom in (+)", do(lambda state: keys.zoom(state, True)))
         tool("zoom-out", "−", "Zoom out (-)", do(lambda state: keys.zoom(state, False)))
-        tool("selection", "Selection", "Zoom to the selection (Z)", do(keys.zoom_to_selection))
+        tool(
+            "selection",
+            "Selection",
+            "Zoom to the selection (Z)",
+            do(keys.zoom_to_selection),
+        )
         reach_s = screen.reach_s
-        tool("single", "Marker", "Single marker (S)", do(lambda s: keys.single(s, reach_s())))
-        tool("dual", "Dual marker", "Dual marker (D)", do(lambda s: keys.dual(s, reach_s())))
+        tool(
+            "single",
+            "Marker",
+            "Single marker (S)",
+            do(lambda s: keys.single(s, reach_s())),
+        )
+        tool(
+            "dual",
+            "Dual marker",
+            "Dual marker (D)",
+            do(lambda s: keys.dual(s, reach_s())),
+        )
         tool("undo", "Undo", "Undo markers (Ctrl+Z)", do(lambda state: state.undo()))
-        tool("redo", "Redo", "Redo markers (Shift+Ctrl+Z)", do(lambda state: state.redo()))
+        tool(
+            "redo",
+            "Redo",
+            "Redo markers (Shift+Ctrl+Z)",
+            do(lambda state: state.redo()),
+        )
         self.snap = tool(
             "snap",
             "Snap to edges",
@@ -42,7 +62,12 @@ class Tools:
             do(lambda state: keys.logarithmic(state, self.logarithmic.isChecked())),
             checked=True,
         )
-        tool("picture", "Picture", "Save the picture (P)", lambda _: screen.save_picture())
+        tool(
+            "picture",
+            "Picture",
+            "Save the picture (P)",
+            lambda _: screen.save_picture(),
+        )
         tool("keys", "?", "Keys (?)", lambda _: screen.show_keys())
         header.set_enabled(False)
 

@@ -18,8 +18,8 @@ _ROWS_MAX = 9
 
 
 class BudgetView(QWidget):
-    """Bars of the components' standard uncertainties; hollow where the scatter of trials contains
-    a component already.
+    """Bars of the components' standard uncertainties; hollow where the scatter of
+    trials contains a component already.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -62,14 +62,22 @@ class BudgetView(QWidget):
         painter = QPainter(self)
         if not self._lines:
             painter.setPen(QColor(self._theme.muted))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft, "No budget is stated for it.")
-        largest = max((line.standard_uncertainty for line in self._lines), default=0.0) or 1.0
+            painter.drawText(
+                self.rect(), Qt.AlignmentFlag.AlignLeft, "No budget is stated for it."
+            )
+        largest = (
+            max((line.standard_uncertainty for line in self._lines), default=0.0) or 1.0
+        )
         room = max(self.width() - _NAME_PX - _NUMBER_PX, 40)
         for row, line in enumerate(self._lines):
-            self._paint_line(painter, line, row, line.standard_uncertainty / largest * room)
+            self._paint_line(
+                painter, line, row, line.standard_uncertainty / largest * room
+            )
         painter.end()
 
-    def _paint_line(self, painter: QPainter, line: BudgetLine, row: int, long_px: float) -> None:
+    def _paint_line(
+        self, painter: QPainter, line: BudgetLine, row: int, long_px: float
+    ) -> None:
         top = row * _ROW_PX
         counted = line.variance_share is not None
         first = row == 0 and counted
@@ -95,7 +103,9 @@ class BudgetView(QWidget):
         )
         text = f"{number} ({share(line.relative)}), {part}"
         painter.drawText(
-            QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX), left, text
+            QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX),
+            left,
+            text,
         )
 
 

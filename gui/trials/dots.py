@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each metric as a row of dots: trials about the claim, or their mean, in the 5 % band."""
+"""Each metric as a row of dots: trials about the claim, or their mean, in the 5 %
+band."""
 
 from __future__ import annotations
 
@@ -60,7 +61,9 @@ class Dots(QWidget):
     @property
     def current(self) -> str:
         """Return the name of the metric at hand; empty where there is none."""
-        return self._metrics[self._at].name if 0 <= self._at < len(self._metrics) else ""
+        return (
+            self._metrics[self._at].name if 0 <= self._at < len(self._metrics) else ""
+        )
 
     def set_theme(self, theme: Theme) -> None:
         """Draw in other colours."""
@@ -77,7 +80,9 @@ class Dots(QWidget):
         values = [words_px.horizontalAdvance(words.value(metric)) for metric in metrics]
         self._name_px = min(max([120, *names, *values]) + 2 * _GAP_PX, 300)
         self.setMinimumHeight(_HEAD_PX + _ROW_PX * len(metrics))
-        self._at = next((row for row, one in enumerate(metrics) if one.name == before), -1)
+        self._at = next(
+            (row for row, one in enumerate(metrics) if one.name == before), -1
+        )
         if self._at < 0 and metrics:
             self.choose(0)
         self.update()
@@ -90,7 +95,9 @@ class Dots(QWidget):
         viewport = self.parent()
         area = viewport.parent() if viewport is not None else None
         if isinstance(area, QScrollArea):
-            area.ensureVisible(0, _HEAD_PX + self._at * _ROW_PX + _ROW_PX // 2, 0, _ROW_PX)
+            area.ensureVisible(
+                0, _HEAD_PX + self._at * _ROW_PX + _ROW_PX // 2, 0, _ROW_PX
+            )
         self.update()
         self.chosen.emit(self.current)
 
@@ -134,7 +141,9 @@ class Dots(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Tell the values of the row under the mouse."""
         row = int((event.position().y() - _HEAD_PX) // _ROW_PX)
-        self.setToolTip(tip(self._tip(self._metrics[row])) if 0 <= row < len(self._metrics) else "")
+        self.setToolTip(
+            tip(self._tip(self._metrics[row])) if 0 <= row < len(self._metrics) else ""
+        )
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the rows that are visible."""
@@ -142,11 +151,16 @@ class Dots(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(event.rect(), QColor(self._theme.base))
         plot = QRectF(
-            self._name_px, 0.0, self.width() - self._name_px - _VERDICT_PX, float(self.height())
+            self._name_px,
+            0.0,
+            self.width() - self._name_px - _VERDICT_PX,
+            float(self.height()),
         )
         self._paint_scale(painter, plot)
         first = max((event.rect().top() - _HEAD_PX) // _ROW_PX, 0)
-        last = min((event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self._metrics))
+        last = min(
+            (event.rect().bottom() - _HEAD_PX) // _ROW_PX + 1, len(self._metrics)
+        )
         for row in range(first, last):
             self._paint_row(painter, plot, row)
         painter.end()
@@ -158,7 +172,9 @@ class Dots(QWidget):
         band = QColor(self._theme.ok)
         band.setAlpha(_BAND_ALPHA)
         left, right = self._x(plot, -LIMIT), self._x(plot, LIMIT)
-        painter.fillRect(QRectF(left, _HEAD_PX, right - left, plot.height() - _HEAD_PX), band)
+        painter.fillRect(
+            QRectF(left, _HEAD_PX, right - left, plot.height() - _HEAD_PX), band
+        )
         painter.setPen(QPen(QColor(self._theme.muted), 1.0))
         middle = self._x(plot, 0.0)
         painter.drawLine(QPointF(middle, _HEAD_PX), QPointF(middle, plot.bottom()))
@@ -202,12 +218,18 @@ class Dots(QWidget):
         half = _ROW_PX // 2
         painter.setPen(QColor(self._theme.text))
         box = QRect(_GAP_PX, top + 1, self._name_px - 2 * _GAP_PX, half)
-        name = words_px.elidedText(metric.name, Qt.TextElideMode.ElideMiddle, box.width())
-        painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+        name = words_px.elidedText(
+            metric.name, Qt.TextElideMode.ElideMiddle, box.width()
+        )
+        painter.drawText(
+            box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name
+        )
         painter.setPen(QColor(self._theme.muted))
         box = box.translated(0, half - 2)
         painter.drawText(
-            box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words.value(metric)
+            box,
+            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+            words.value(metric),
         )
         judged = metric.replication
         colour = (
@@ -220,14 +242,20 @@ class Dots(QWidget):
         painter.setPen(QColor(colour))
         end = QRect(self.width() - _VERDICT_PX + 6, top, _VERDICT_PX - 10, _ROW_PX)
         painter.drawText(
-            end, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words.verdict(metric)
+            end,
+            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+            words.verdict(metric),
         )
 
     def _paint_intervals(
         self, painter: QPainter, plot: QRectF, metric: MetricTrials, middle: float
     ) -> None:
-        """Paint both intervals: that of other samples thin, that of the same samples thick."""
-        both = ((metric.metric.other_samples, 3.0, 90), (metric.metric.same_samples, 7.0, 130))
+        """Paint both intervals: that of other samples thin, that of the same samples
+        thick."""
+        both = (
+            (metric.metric.other_samples, 3.0, 90),
+            (metric.metric.same_samples, 7.0, 130),
+        )
         for interval, thick, alpha in both:
             if not interval.known:
                 continue
@@ -243,11 +271,20 @@ class Dots(QWidget):
             )
 
     def _paint_dot(
-        self, painter: QPainter, plot: QRectF, metric: MetricTrials, dot: TrialDot, y: float
+        self,
+        painter: QPainter,
+        plot: QRectF,
+        metric: MetricTrials,
+        dot: TrialDot,
+        y: float,
     ) -> None:
         if dot.deviation != dot.deviation:
             return
-        odd = metric.odd is not None and metric.odd.found and metric.odd.trial == dot.trial
+        odd = (
+            metric.odd is not None
+            and metric.odd.found
+            and metric.odd.trial == dot.trial
+        )
         colour = QColor(self._theme.bad if dot.beyond or odd else self._theme.text)
         at = QPointF(self._x(plot, dot.deviation), y)
         painter.setPen(QPen(colour, 1.2))
@@ -274,7 +311,8 @@ class Dots(QWidget):
 
     def _tip(self, metric: MetricTrials) -> str:
         rows = [
-            f"trial {dot.trial}: {percent(dot.deviation)}{'' if dot.valid else ', invalid'}"
+            f"trial {dot.trial}:"
+            f" {percent(dot.deviation)}{'' if dot.valid else ', invalid'}"
             for dot in metric.dots
         ]
         return "\n".join([metric.name, *rows])

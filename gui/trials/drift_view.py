@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric's trials in order of time: values, their uncertainty, band, claim, both intervals."""
+"""A metric's trials in order of time: values, their uncertainty, band, claim, both
+intervals."""
 
 from __future__ import annotations
 
@@ -21,15 +22,16 @@ from rig.api.trials.replication import MetricTrials, TrialDot
 
 _EDGE = 0.6
 _MEANING = (
-    "Line: the mean; dashed: the claim. Green: 5 % to both sides of the claim, or of the mean. "
-    "Blue: 95 % intervals, dark for the same samples, dotted for other samples. Bars: two standard "
-    "uncertainties of a trial. A double click on a trial shows its trace."
+    "Line: the mean; dashed: the claim. Green: 5 % to both sides of the claim, or of"
+    " the mean. Blue: 95 % intervals, dark for the same samples, dotted for other"
+    " samples. Bars: two standard uncertainties of a trial. A double click on a trial"
+    " shows its trace."
 )
 
 
 class DriftView(QWidget):
-    """The trials of one metric; `trial_chosen` is emitted with the number of a trial that is
-    clicked twice.
+    """The trials of one metric; `trial_chosen` is emitted with the number of a trial
+    that is clicked twice.
     """
 
     trial_chosen = Signal(int)
@@ -74,7 +76,9 @@ class DriftView(QWidget):
             return
         factor, unit = words.shown_unit(metric)
         bottom = self.plot.getAxis("bottom")
-        bottom.setTicks([[(place + 1, str(dot.trial)) for place, dot in enumerate(metric.dots)]])
+        bottom.setTicks(
+            [[(place + 1, str(dot.trial)) for place, dot in enumerate(metric.dots)]]
+        )
         bottom.setLabel("trial, in order of time")
         left = self.plot.getAxis("left")
         left.setLabel(no_markup(f"{metric.name} ({unit})" if unit else metric.name))
@@ -85,18 +89,23 @@ class DriftView(QWidget):
         self._band(metric.band, factor, self._theme.ok, 45)
         other, same = metric.metric.other_samples, metric.metric.same_samples
         if other.known:
-            self._band((other.low, other.high), factor, self._theme.accent, 22, edges=True)
+            self._band(
+                (other.low, other.high), factor, self._theme.accent, 22, edges=True
+            )
         if same.known:
             self._band((same.low, same.high), factor, self._theme.accent, 55)
         self._line(metric.mean * factor, self._theme.text, Qt.PenStyle.SolidLine)
         if metric.claimed is not None:
-            self._line(metric.claimed * factor, self._theme.marker, Qt.PenStyle.DashLine)
+            self._line(
+                metric.claimed * factor, self._theme.marker, Qt.PenStyle.DashLine
+            )
         if metric.drift is not None and metric.drift.found:
             self._slope(metric, factor)
         self._dots(metric, factor)
 
     def _ends(self, metric: MetricTrials) -> tuple[float, float]:
-        """Return the ends of the axis: the dots, the claim and, where it is near, the band."""
+        """Return the ends of the axis: the dots, the claim and, where it is near, the
+        band."""
         values = [dot.value for dot in metric.dots if math.isfinite(dot.value)]
         spreads = [2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots]
         shown = [*values, *(end for end in metric.band if math.isfinite(end))]
@@ -112,17 +121,27 @@ class DriftView(QWidget):
         return min(shown) - room, max(shown) + room
 
     def _band(
-        self, ends: tuple[float, float], factor: float, colour: str, alpha: int, edges: bool = False
+        self,
+        ends: tuple[float, float],
+        factor: float,
+        colour: str,
+        alpha: int,
+        edges: bool = False,
     ) -> None:
         low, high = (end * factor for end in ends)
         if not (math.isfinite(low) and math.isfinite(high)):
             low, high = (
-                end if math.isfinite(end) else math.copysign(1e12, end) for end in (low, high)
+                end if math.isfinite(end) else math.copysign(1e12, end)
+                for end in (low, high)
             )
         shade = QColor(colour)
         shade.setAlpha(alpha)
         style = Qt.PenStyle.DotLine
-        pen = pyqtgraph.mkPen(colour, width=1, style=style) if edges else pyqtgraph.mkPen(None)
+        pen = (
+            pyqtgraph.mkPen(colour, width=1, style=style)
+            if edges
+            else pyqtgraph.mkPen(None)
+        )
         region = pyqtgraph.LinearRegionItem(
             (low, high), "horizontal", movable=False, brush=shade, pen=pen
         )
@@ -138,14 +157,20 @@ class DriftView(QWidget):
         drift = metric.drift
         assert drift is not None
         trials = [dot.trial for dot in metric.dots]
-        ends = [drift.line.at_zero + drift.line.slope * trial for trial in (trials[0], trials[-1])]
+        ends = [
+            drift.line.at_zero + drift.line.slope * trial
+            for trial in (trials[0], trials[-1])
+        ]
         pen = pyqtgraph.mkPen(self._theme.warn, width=2, style=Qt.PenStyle.DashLine)
         self.plot.plot([1, len(trials)], [end * factor for end in ends], pen=pen)
 
     def _dots(self, metric: MetricTrials, factor: float) -> None:
         places = np.arange(1, len(metric.dots) + 1, dtype=np.float64)
         values = np.array([dot.value for dot in metric.dots]) * factor
-        spread = np.array([2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots]) * factor
+        spread = (
+            np.array([2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots])
+            * factor
+        )
         bars = pyqtgraph.ErrorBarItem(
             x=places,
             y=values,
@@ -168,7 +193,12 @@ class DriftView(QWidget):
         self.plot.addItem(pyqtgraph.ScatterPlotItem(spots), ignoreBounds=True)
         odd = metric.odd
         for place, value, dot in zip(places, values, metric.dots, strict=True):
-            if odd is not None and odd.found and odd.trial == dot.trial and math.isfinite(value):
+            if (
+                odd is not None
+                and odd.found
+                and odd.trial == dot.trial
+                and math.isfinite(value)
+            ):
                 text = pyqtgraph.TextItem(
                     f" the odd one: {percent(odd.deviation)}",
                     color=self._theme.bad,
@@ -178,7 +208,11 @@ class DriftView(QWidget):
                 self.plot.addItem(text, ignoreBounds=True)
 
     def _colour(self, metric: MetricTrials, dot: TrialDot) -> str:
-        odd = metric.odd is not None and metric.odd.found and metric.odd.trial == dot.trial
+        odd = (
+            metric.odd is not None
+            and metric.odd.found
+            and metric.odd.trial == dot.trial
+        )
         return self._theme.bad if odd or dot.beyond else self._theme.text
 
     def _clicked(self, event: Any) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what a session holds: all values, coverage, targets, the benchmark's own lines."""
+"""Tables of what a session holds: all values, coverage, targets, the benchmark's own
+lines."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
     pages: list[tuple[str, QWidget]] = [("Table", _page("", metric_table(view)))]
     if results.coverage is not None:
         counts = results.coverage
-        text = f"{counts.done} cells done, {counts.failed} failed, {counts.missing} missing."
+        text = (
+            f"{counts.done} cells done, {counts.failed} failed, {counts.missing}"
+            " missing."
+        )
         pages.append(("Coverage", _page(text, _coverage(counts.cells))))
     if results.targets:
         pages.append(("Targets", _page(_facts(view), _targets(results.targets))))
@@ -35,10 +39,16 @@ def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
 
 
 def metric_table(view: SessionTrials) -> Table:
-    """Return the table of all metrics: values, intervals, claim, verdict, a column a trial."""
+    """Return the table of all metrics: values, intervals, claim, verdict, a column a
+    trial."""
     columns = [
         Column("metric", lambda row: row.name),
-        Column("value", lambda row: stated(row.row).value, lambda row: row.metric.value, True),
+        Column(
+            "value",
+            lambda row: stated(row.row).value,
+            lambda row: row.metric.value,
+            True,
+        ),
         Column("unit", lambda row: stated(row.row).unit),
         Column("same samples", lambda row: stated(row.row).same_samples),
         Column("other samples", lambda row: stated(row.row).other_samples),
@@ -54,7 +64,9 @@ def metric_table(view: SessionTrials) -> Table:
 
 def _claim(row: MetricTrials) -> str:
     told = stated(row.row)
-    return "" if row.claimed is None else f"{row.claimed * told.factor:.{told.decimals}f}"
+    return (
+        "" if row.claimed is None else f"{row.claimed * told.factor:.{told.decimals}f}"
+    )
 
 
 def _cell(place: int) -> Callable[[MetricTrials], str]:
@@ -74,7 +86,9 @@ def _coverage(cells: tuple[CellState, ...]) -> Table:
             Column("workload", lambda cell: cell.workload),
             Column("what", lambda cell: cell.what),
             Column("done", lambda cell: str(cell.done), lambda cell: cell.done, True),
-            Column("asked", lambda cell: str(cell.asked), lambda cell: cell.asked, True),
+            Column(
+                "asked", lambda cell: str(cell.asked), lambda cell: cell.asked, True
+            ),
             Column("why it failed", lambda cell: "; ".join(cell.failures)),
         ],
         "trials-coverage",
@@ -85,7 +99,8 @@ def _coverage(cells: tuple[CellState, ...]) -> Table:
 
 def _targets(rows: tuple[comparison.Compared, ...]) -> Table:
     columns = [
-        Column(head, _of_row(place), right=place >= 2) for place, head in enumerate(comparison.HEAD)
+        Column(head, _of_row(place), right=place >= 2)
+        for place, head in enumerate(comparison.HEAD)
     ]
     table = Table(columns, "trials-targets")
     table.set_rows(rows)
@@ -104,18 +119,26 @@ def _facts(view: SessionTrials) -> str:
         for name, value in facts.items()
         if isinstance(value, str) and value and name != "name"
     ]
-    return "\n".join([f"{comparison.MEANING[0].upper()}{comparison.MEANING[1:]}.", *told])
+    return "\n".join(
+        [f"{comparison.MEANING[0].upper()}{comparison.MEANING[1:]}.", *told]
+    )
 
 
 def _records(view: SessionTrials) -> list[tuple[str, QWidget]]:
-    """Return a page for each list of records that the task states, such as its workloads with the
-    provenance of their targets.
+    """Return a page for each list of records that the task states, such as its
+    workloads with the provenance of their targets.
     """
     pages = []
     for name, rows in view.results.provenance.task.stored.items():
-        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+        if (
+            isinstance(rows, list)
+            and rows
+            and all(isinstance(row, dict) for row in rows)
+        ):
             heads = list(dict.fromkeys(head for row in rows for head in row))
-            columns = [Column(head.replace("_", " "), _of_record(head)) for head in heads]
+            columns = [
+                Column(head.replace("_", " "), _of_record(head)) for head in heads
+            ]
             table = Table(columns, f"trials-{name}")
             table.set_rows(rows)
             pages.append((name.replace("_", " ").capitalize(), _page("", table)))

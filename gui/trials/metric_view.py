@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One metric: its value with both intervals, its trials over time, what if, and its budget."""
+"""One metric: its value with both intervals, its trials over time, what if, and its
+budget."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ class MetricView(QScrollArea):
         for view in (self.drift, self.what_if, self.budget):
             view.set_theme(theme)
 
-    def set_metric(self, view: SessionTrials | None, metric: MetricTrials | None) -> None:
+    def set_metric(
+        self, view: SessionTrials | None, metric: MetricTrials | None
+    ) -> None:
         """Show a metric of a session."""
         self._inner.setVisible(metric is not None)
         self.drift.set_metric(metric)

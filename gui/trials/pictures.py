@@ -13,7 +13,14 @@ from matplotlib.backends.backend_qtagg import FigureCanvasQTAgg
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QImage, QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QImage,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
 
 from gui.theme import Theme
@@ -21,16 +28,22 @@ from gui.widgets.text import plain
 from rig.model.picture import Picture
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, STYLE
 
-#: So long a size has to stay before a figure is drawn in it: drawing takes longer than a frame.
+#: So long a size has to stay before a figure is drawn in it: drawing takes longer than
+#: a frame.
 _RESTING_MS = 120
 _SIDES = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
 
 
 class PictureView(QWidget):
-    """One picture: its canvas, its tools, and its caption; `file_name` is offered for a file."""
+    """One picture: its canvas, its tools, and its caption; `file_name` is offered for a
+    file."""
 
     def __init__(
-        self, picture: Picture, file_name: str, theme: Theme, parent: QWidget | None = None
+        self,
+        picture: Picture,
+        file_name: str,
+        theme: Theme,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName(f"trials-picture-{picture.name}")
@@ -67,7 +80,8 @@ class Canvas(FigureCanvasQTAgg):
     """A figure; while its size changes the last drawing is stretched."""
 
     def __init__(self, figure: Figure, file_name: str) -> None:
-        # What is made while it is drawn, as texts of ticks are, has the style of the rest.
+        # What is made while it is drawn, as texts of ticks are, has the style of the
+        # rest.
         matplotlib.style.use(["default", STYLE])
         super().__init__(figure)
         self.tools: Tools | None = None
@@ -107,7 +121,10 @@ class Canvas(FigureCanvasQTAgg):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Show all by A or *; other keys are not the picture's."""
-        if event.key() in (Qt.Key.Key_A, Qt.Key.Key_Asterisk) and self.tools is not None:
+        if (
+            event.key() in (Qt.Key.Key_A, Qt.Key.Key_Asterisk)
+            and self.tools is not None
+        ):
             self.tools.home()
         else:
             event.ignore()
@@ -121,7 +138,9 @@ class Tools(NavigationToolbar2QT):
 
     def __init__(self, canvas: Canvas, parent: QWidget) -> None:
         shown = ("Home", "Back", "Forward", "Pan", "Zoom", "Save")
-        self.toolitems = [item for item in NavigationToolbar2QT.toolitems if item[0] in shown]
+        self.toolitems = [
+            item for item in NavigationToolbar2QT.toolitems if item[0] in shown
+        ]
         super().__init__(canvas, parent)
         self.locLabel.setTextFormat(Qt.TextFormat.PlainText)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
@@ -144,7 +163,9 @@ class Roles:
     @classmethod
     def of(cls, theme: Theme) -> Roles:
         """Return the colours that a theme has for a figure."""
-        return cls(theme.base, theme.text, (theme.muted, theme.ok, theme.bad, *theme.phases))
+        return cls(
+            theme.base, theme.text, (theme.muted, theme.ok, theme.bad, *theme.phases)
+        )
 
 
 #: Those of a figure as it is made.
@@ -152,8 +173,8 @@ _MADE = Roles("#ffffff", INK, (FAINT, GOOD, BAD, *SERIES))
 
 
 def recolour(figure: Figure, old: Roles, new: Roles) -> None:
-    """Replace colours of all that a figure has; opacities stay. What is written on an image stays
-    as it is, and so does what it is written on.
+    """Replace colours of all that a figure has; opacities stay. What is written on an
+    image stays as it is, and so does what it is written on.
     """
     drawn = dict(zip((old.ink, *old.others), (new.ink, *new.others), strict=True))
     on_images = [axes for axes in figure.axes if axes.images]
@@ -175,7 +196,8 @@ def recolour(figure: Figure, old: Roles, new: Roles) -> None:
 
 
 def _changed(value: Any, colours: dict[str, str]) -> Any:
-    """Return a colour, or a row of them, with another one in its place where there is one."""
+    """Return a colour, or a row of them, with another one in its place where there is
+    one."""
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return [_changed(tuple(row), colours) for row in value]
     red, green, blue, opacity = to_rgba(value)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials screen: how the trials of a session agree, what another claim would come to, what its
-scenario draws.
+"""The trials screen: how the trials of a session agree, what another claim would come
+to, what its scenario draws.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ from rig.model.picture import Picture
 from rig.results.verdict import Outcome
 
 _EMPTY = (
-    "Open a session to see its trials: on the start page, from the list of sessions, or by "
-    "dropping its folder here."
+    "Open a session to see its trials: on the start page, from the list of sessions, or"
+    " by dropping its folder here."
 )
 _LEGEND = (
-    "Dots: trials, from top to bottom in order of time, about the {reference}; hollow: invalid. "
-    "Green: within 5 %. Bars: 95 % intervals, thick for the same samples, thin for other samples."
+    "Dots: trials, from top to bottom in order of time, about the {reference}; hollow:"
+    " invalid. Green: within 5 %. Bars: 95 % intervals, thick for the same samples,"
+    " thin for other samples."
 )
 
 
@@ -103,7 +104,10 @@ class TrialsScreen(Screen):
             key="trials-session",
         )
         self.shell.worker.do(
-            lambda: _drawn(session), self._take_pictures, self._fail, key="trials-pictures"
+            lambda: _drawn(session),
+            self._take_pictures,
+            self._fail,
+            key="trials-pictures",
         )
 
     def _take(self, read: tuple[SessionTrials, tuple[str, ...]]) -> None:
@@ -119,7 +123,9 @@ class TrialsScreen(Screen):
         self._findings.setVisible(bool(view.sentences))
         self._findings.setToolTip("\n\n".join((RULE_ODD, RULE_DRIFT, RULE)))
         odd = view.drifts.pointed
-        self._trace.setVisible(odd is not None and bool(view.results.provenance.monitors))
+        self._trace.setVisible(
+            odd is not None and bool(view.results.provenance.monitors)
+        )
         if odd is not None:
             self._trace.setText(f"Show the trace of trial {odd.trial}")
         claims = any(metric.claimed is not None for metric in view.metrics)
@@ -130,7 +136,9 @@ class TrialsScreen(Screen):
         self.details.setVisible(any(metric.detail for metric in view.metrics))
         self._choose_rows()
         if not view.metrics:
-            self._headline.setText("There is nothing to compare: no trial has finished.")
+            self._headline.setText(
+                "There is nothing to compare: no trial has finished."
+            )
         elif odd is not None:
             self.dots.choose_named(odd.metric)
         for title, page in further.tabs(view):
@@ -139,7 +147,9 @@ class TrialsScreen(Screen):
             self.tabs.addTab(page, title)
         self.tabs.setVisible(bool(view.metrics) or view.results.coverage is not None)
 
-    def _take_pictures(self, drawn: tuple[tuple[Picture, ...], tuple[str, ...]]) -> None:
+    def _take_pictures(
+        self, drawn: tuple[tuple[Picture, ...], tuple[str, ...]]
+    ) -> None:
         if self.view is None or self._session is None:
             return
         found_pictures, drifts = drawn
@@ -205,7 +215,9 @@ class TrialsScreen(Screen):
             if rails:
                 self.shell.open_trace(self._session.path, trial, next(iter(rails)))
             else:
-                self.shell.say("this session has no traces: there was no energy monitor")
+                self.shell.say(
+                    "this session has no traces: there was no energy monitor"
+                )
 
     def _set_theme(self, theme: Theme) -> None:
         self.dots.set_theme(theme)
@@ -215,7 +227,9 @@ class TrialsScreen(Screen):
         self._findings.setStyleSheet(f"color: {theme.bad}; font-weight: bold")
         self._legend.setStyleSheet(f"color: {theme.muted}")
         if self.view is not None:
-            self._headline.setStyleSheet(self._colour(self.view.results.replication.judged))
+            self._headline.setStyleSheet(
+                self._colour(self.view.results.replication.judged)
+            )
 
     def _colour(self, outcome: Outcome) -> str:
         theme = self.shell.theme

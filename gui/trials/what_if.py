@@ -66,7 +66,9 @@ class WhatIfView(QWidget):
         self.back = QPushButton("Back")
         self.back.setObjectName("trials-claim-back")
         self.back.setAccessibleName("Back to the claim of the session")
-        self.back.setToolTip("Back to the session's claim, or to the mean of its trials")
+        self.back.setToolTip(
+            "Back to the session's claim, or to the mean of its trials"
+        )
         self._strip = HoldStrip(theme)
         self._told = {rule: _text() for rule in (REPLICATION, AUDIT)}
         self._ranges = {rule: _text() for rule in (REPLICATION, AUDIT)}
@@ -82,8 +84,11 @@ class WhatIfView(QWidget):
         self._strip.set_theme(theme)
         self._show()
 
-    def set_metric(self, view: SessionTrials | None, metric: MetricTrials | None) -> None:
-        """Take a metric; the claim is that of the session, or the mean of its trials."""
+    def set_metric(
+        self, view: SessionTrials | None, metric: MetricTrials | None
+    ) -> None:
+        """Take a metric; the claim is that of the session, or the mean of its
+        trials."""
         self._view = view
         self._metric = metric
         self.setEnabled(metric is not None and math.isfinite(metric.mean))
@@ -97,14 +102,20 @@ class WhatIfView(QWidget):
         self.entry.setDecimals(min(decimals, 9))
         self.entry.setSingleStep(self._size * self._factor / 1000)
         self.entry.blockSignals(False)
-        ends = {rule: claims_that_hold(view.results, metric.name, rule) for rule in self._ranges}
+        ends = {
+            rule: claims_that_hold(view.results, metric.name, rule)
+            for rule in self._ranges
+        }
         for rule, label in self._ranges.items():
             label.setText(words.holds(ends[rule], metric.metric.unit))
         self._strip.set_ends(
             *(
                 None
                 if ends[rule] is None
-                else tuple((end - metric.mean) / (_REACH * self._size) for end in ends[rule] or ())
+                else tuple(
+                    (end - metric.mean) / (_REACH * self._size)
+                    for end in ends[rule] or ()
+                )
                 for rule in (REPLICATION, AUDIT)
             )
         )
@@ -126,7 +137,8 @@ class WhatIfView(QWidget):
 
     @property
     def _size(self) -> float:
-        """Return what deviations are relative to: the mean, or the cost that a gap stands for."""
+        """Return what deviations are relative to: the mean, or the cost that a gap
+        stands for."""
         metric = self._metric
         if metric is None or not math.isfinite(metric.mean):
             return 1.0
@@ -135,7 +147,9 @@ class WhatIfView(QWidget):
 
     def _slid(self, step: int) -> None:
         if self._metric is not None:
-            self._claim(self._metric.mean + self._size * _REACH * step / _STEPS, slid=True)
+            self._claim(
+                self._metric.mean + self._size * _REACH * step / _STEPS, slid=True
+            )
 
     def _entered(self, value: float) -> None:
         self._claim(value / self._factor, entered=True)
@@ -203,7 +217,8 @@ class WhatIfView(QWidget):
 
 
 class HoldStrip(QWidget):
-    """Two bars under the slider: the claims that hold by each rule; places are -1 to 1."""
+    """Two bars under the slider: the claims that hold by each rule; places are -1 to
+    1."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -232,7 +247,9 @@ class HoldStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint a bar a rule, and a line at the claim."""
         painter = QPainter(self)
-        for row, (ends, title) in enumerate(zip(self._ends, ("replication", "audit"), strict=True)):
+        for row, (ends, title) in enumerate(
+            zip(self._ends, ("replication", "audit"), strict=True)
+        ):
             box = QRectF(_HANDLE_PX, row * 18 + 2, self.width() - 2 * _HANDLE_PX, 15)
             rest = QColor(self._theme.bad)
             rest.setAlpha(60)

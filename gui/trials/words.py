@@ -7,7 +7,13 @@ import math
 from dataclasses import dataclass
 
 from rig.api.trials.drift import percent
-from rig.api.trials.replication import AUDIT, REPLICATION, MetricTrials, SessionTrials, WhatIf
+from rig.api.trials.replication import (
+    AUDIT,
+    REPLICATION,
+    MetricTrials,
+    SessionTrials,
+    WhatIf,
+)
 from rig.results.replication import LIMIT, RULES
 from rig.results.stated import Stated, stated
 from rig.results.verdict import DrawnVerdict, MetricVerdict, Outcome, Verdict
@@ -38,7 +44,8 @@ class DotScale:
         return cls(min(max(1.15 * largest, 1.4 * LIMIT), SHOWN_MAX))
 
     def place(self, deviation: float) -> float:
-        """Return where a deviation lies: 0 is the left end, 1 the right one; clipped to both."""
+        """Return where a deviation lies: 0 is the left end, 1 the right one; clipped to
+        both."""
         return min(max(0.5 + 0.5 * deviation / self.shown, 0.0), 1.0)
 
     def beyond(self, deviation: float) -> bool:
@@ -55,7 +62,9 @@ class DotScale:
 def value(metric: MetricTrials) -> str:
     """Return the value of a metric with its expanded uncertainty."""
     return quantity(
-        metric.metric.value, metric.metric.unit, metric.metric.same_samples.expanded_uncertainty
+        metric.metric.value,
+        metric.metric.unit,
+        metric.metric.same_samples.expanded_uncertainty,
     )
 
 
@@ -95,11 +104,13 @@ def judged(metric: MetricTrials, rule: str) -> str:
     if rule == _SELF:
         what = "every trial is" if found.ok else "not every trial is"
         return (
-            f"{mark(found.ok)} Nothing is claimed: {what} within {found.limit:.0%} of the mean "
-            f"(farthest {percent(found.deviation)})."
+            f"{mark(found.ok)} Nothing is claimed: {what} within {found.limit:.0%} of"
+            f" the mean (farthest {percent(found.deviation)})."
         )
     claimed = quantity(metric.claimed, metric.metric.unit)
-    parts = [f"{mark(found.ok)} claim {claimed}: the mean is {percent(found.deviation)} off"]
+    parts = [
+        f"{mark(found.ok)} claim {claimed}: the mean is {percent(found.deviation)} off"
+    ]
     if metric.audit is not None:
         parts.append(f"audit {mark(metric.audit.ok)}")
     return ", ".join(parts) + "."
@@ -110,8 +121,8 @@ def drawn(test: DrawnVerdict, unit: str) -> str:
     claimed = quantity(test.claimed, unit)
     measured = quantity(test.mean, unit)
     return (
-        f"{mark(test.ok)} claim {claimed}: measured {measured}, chance {test.chance:.2g} "
-        f"(limit {test.limit:.2g})."
+        f"{mark(test.ok)} claim {claimed}: measured {measured}, chance"
+        f" {test.chance:.2g} (limit {test.limit:.2g})."
     )
 
 
@@ -135,7 +146,9 @@ def outcome(found: WhatIf, rule: str, name: str) -> str:
     test = judged.drawn.get(name)
     if test is not None and judged.ok is test.ok:
         word = "holds" if test.ok else "does not hold"
-        return f"{mark(test.ok)} {word}: chance {test.chance:.2g} (limit {test.limit:.2g})"
+        return (
+            f"{mark(test.ok)} {word}: chance {test.chance:.2g} (limit {test.limit:.2g})"
+        )
     row = judged.per_metric.get(name)
     if row is not None and _of_the_metric(judged, row):
         if not percent(row.deviation).strip("0 %"):
@@ -155,7 +168,8 @@ def _unsigned(share: float) -> str:
 
 
 def _of_the_metric(judged: Verdict, row: MetricVerdict) -> bool:
-    """Return whether the metric itself decides, and not the number or state of the trials."""
+    """Return whether the metric itself decides, and not the number or state of the
+    trials."""
     return judged.ok or not row.ok
 
 
@@ -177,8 +191,8 @@ def rule_text(rule: str, view: SessionTrials) -> str:
 
 
 def slope(metric: MetricTrials) -> str:
-    """Return the slope of a metric over its trials with its interval; as a drift only where it is
-    one.
+    """Return the slope of a metric over its trials with its interval; as a drift only
+    where it is one.
     """
     drift = metric.drift
     if drift is None:
@@ -186,11 +200,17 @@ def slope(metric: MetricTrials) -> str:
         return (
             f"No slope: there are fewer than {TREND_LEAST} valid trials."
             if few
-            else "No slope is tested: only of main metrics that trials repeat, with a budget."
+            else (
+                "No slope is tested: only of main metrics that trials repeat, with a"
+                " budget."
+            )
         )
     ends = f"95 %: {percent(drift.low)} to {percent(drift.high)}"
     found = f"{drift.sentence}." if drift.found else ""
-    return found or f"Slope {percent(drift.relative)} a trial ({ends}): no significant drift."
+    return (
+        found
+        or f"Slope {percent(drift.relative)} a trial ({ends}): no significant drift."
+    )
 
 
 def shown_unit(metric: MetricTrials) -> tuple[float, str]:

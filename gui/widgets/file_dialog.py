@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogs for files and folders, and the button that opens one beside a line for a path."""
+"""Dialogs for files and folders, and the button that opens one beside a line for a
+path."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, 
 from rig.user_folders import expanded
 
 BENCHES = "Bench files (*.toml)"
-TRACES = "Traces (*.jls *.jls.partial *.ppk2 *.ppk *.csv *.txt *.tsv *-energy.bin);;All files (*)"
+TRACES = (
+    "Traces (*.jls *.jls.partial *.ppk2 *.ppk *.csv *.txt *.tsv *-energy.bin);;All"
+    " files (*)"
+)
 ANY = "All files (*)"
 #: Width of the button beside a line.
 BUTTON_PX = 42
@@ -35,8 +39,8 @@ def ask(
     names: str = ANY,
     begin: str = "",
 ) -> None:
-    """Show a dialog that does not stop the window behind it; `take` is called with what is chosen.
-    It begins at the path `begin`, as far as that is there.
+    """Show a dialog that does not stop the window behind it; `take` is called with what
+    is chosen. It begins at the path `begin`, as far as that is there.
     """
     path = expanded(begin) if begin else Path.cwd()
     folder = path if path.is_dir() else path.parent
@@ -60,8 +64,8 @@ def chooser(
     names: str = ANY,
     take: Callable[[Path], object] | None = None,
 ) -> QPushButton:
-    """Return a button that opens a dialog for the path in a line; what is chosen is put there, and
-    handed to `take`.
+    """Return a button that opens a dialog for the path in a line; what is chosen is put
+    there, and handed to `take`.
     """
 
     def taken(path: Path) -> None:

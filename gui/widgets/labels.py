@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The labels that stand beside the numbers of a session: SIMULATED, GENERATED DATA, ..."""
+"""The labels that stand beside the numbers of a session: SIMULATED, GENERATED DATA,
+..."""
 
 from __future__ import annotations
 

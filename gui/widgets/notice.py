@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A notice: a success, a note, a warning or an error as a sentence where it happened."""
+"""A notice: a success, a note, a warning or an error as a sentence where it
+happened."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _WORDS = {
 
 
 class Notice(QFrame):
-    """What happened, the evidence, and what to try; hidden while there is nothing to say."""
+    """What happened, the evidence, and what to try; hidden while there is nothing to
+    say."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,8 +46,12 @@ class Notice(QFrame):
         self._label = PlainLabel()
         self._label.setObjectName("notice-text")
         self._label.setWordWrap(True)
-        self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        self._label.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+        )
+        self._label.setSizePolicy(
+            QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum
+        )
         close = QToolButton()
         close.setObjectName("notice-close")
         close.setAccessibleName("Close the notice")
@@ -81,19 +87,21 @@ class Notice(QFrame):
 
 
 def set_severity(shown: QWidget, severity: Severity | None) -> None:
-    """Give a frame or a label, and the labels in it, the style of a severity; None takes it
-    away.
+    """Give a frame or a label, and the labels in it, the style of a severity; None
+    takes it away.
     """
     name = "" if severity is None else str(severity)
     for widget in (shown, *shown.findChildren(PlainLabel)):
         widget.setProperty("severity", name)
-        # A style that depends on a property is looked up again only when it is asked to.
+        # A style that depends on a property is looked up again only when it is asked
+        # to.
         widget.style().unpolish(widget)
         widget.style().polish(widget)
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error as a sentence; of one that is no RigError, its kind and its words."""
+    """Return an error as a sentence; of one that is no RigError, its kind and its
+    words."""
     if isinstance(error, RigError):
         return "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, OSError):

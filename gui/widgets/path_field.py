@@ -23,11 +23,14 @@ from rig.user_folders import expanded
 
 
 class PathField(QLineEdit):
-    """A path; `given` is emitted with it when Enter is pressed. A file can be dropped on it."""
+    """A path; `given` is emitted with it when Enter is pressed. A file can be dropped
+    on it."""
 
     given = Signal(object)
 
-    def __init__(self, name: str, said: str, hint: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, name: str, said: str, hint: str, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(said)
@@ -36,7 +39,8 @@ class PathField(QLineEdit):
         self.returnPressed.connect(self.give)
 
     def focusInEvent(self, event: object) -> None:  # noqa: N802
-        """Begin to complete: the model of the disk has a thread of its own, which few need."""
+        """Begin to complete: the model of the disk has a thread of its own, which few
+        need."""
         if self._model is None:
             self._model = QFileSystemModel(self)
             self._model.setFilter(QDir.Filter.AllEntries | QDir.Filter.NoDotAndDotDot)
@@ -62,7 +66,10 @@ class PathBar(QFrame):
         super().__init__(parent)
         self.setObjectName("path-bar")
         self._field = PathField(
-            "open-path", "Path to open", "a session folder, a bench file or a trace", self
+            "open-path",
+            "Path to open",
+            "a session folder, a bench file or a trace",
+            self,
         )
         self._field.given.connect(self._hand_on)
         label = PlainLabel("&Open")

@@ -46,7 +46,8 @@ _SHOWN = Qt.ItemDataRole.DisplayRole
 _SORT = Qt.ItemDataRole.UserRole
 _ALIGNED = Qt.ItemDataRole.TextAlignmentRole
 _COLOURED = Qt.ItemDataRole.ForegroundRole
-#: Of each cell Qt asks for fonts, icons and more, again and again: only these have an answer.
+#: Of each cell Qt asks for fonts, icons and more, again and again: only these have an
+#: answer.
 _ANSWERED = frozenset((_SHOWN, _SORT, _ALIGNED, _COLOURED, Qt.ItemDataRole.ToolTipRole))
 _NOWHERE = QModelIndex()
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -63,9 +64,11 @@ _LEAST_PX = 90
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its head, the text of a row, and the value that it sorts by (else the text).
+    """A column: its head, the text of a row, and the value that it sorts by (else the
+    text).
 
-    `colour` names a colour of the theme for a row ("ok", "bad", "muted"), empty for the text's.
+    `colour` names a colour of the theme for a row ("ok", "bad", "muted"), empty for the
+    text's.
     """
 
     head: str
@@ -123,13 +126,16 @@ class _Rows(QAbstractTableModel):
 
 
 class Cells(QStyledItemDelegate):
-    """Cells of which each has an ellipsis where it is cut, also at the edge of the table."""
+    """Cells of which each has an ellipsis where it is cut, also at the edge of the
+    table."""
 
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
         self._table = table
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: Index
+    ) -> None:
         """Paint a cell into the part of it that is seen."""
         option.rect = _seen(self._table, option.rect)
         super().paint(painter, option, index)
@@ -142,7 +148,9 @@ class Cells(QStyledItemDelegate):
         index: Index,
     ) -> bool:
         """Show the whole text of a cell that is cut."""
-        wide = view.fontMetrics().horizontalAdvance(str(index.data() or "")) + _PADDING_PX
+        wide = (
+            view.fontMetrics().horizontalAdvance(str(index.data() or "")) + _PADDING_PX
+        )
         if wide <= _seen(view, option.rect).width():
             QToolTip.hideText()
             return True
@@ -165,19 +173,23 @@ class Heads(QHeaderView):
 
 def _seen(view: QAbstractItemView, rect: QRect) -> QRect:
     whole = view.viewport().rect()
-    return QRect(rect).intersected(QRect(whole.left(), rect.top(), whole.width(), rect.height()))
+    return QRect(rect).intersected(
+        QRect(whole.left(), rect.top(), whole.width(), rect.height())
+    )
 
 
 class Table(QTableView):
-    """A table of any rows; `chosen` is emitted with the row at hand, `hovered` with the row under
-    the mouse or None; Ctrl+C copies the selected rows with tabs between, with the labels of their
-    session above.
+    """A table of any rows; `chosen` is emitted with the row at hand, `hovered` with the
+    row under the mouse or None; Ctrl+C copies the selected rows with tabs between, with
+    the labels of their session above.
     """
 
     chosen = Signal(object)
     hovered = Signal(object)
 
-    def __init__(self, columns: Sequence[Column], name: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, columns: Sequence[Column], name: str, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(name.replace("-", " "))
@@ -212,7 +224,8 @@ class Table(QTableView):
         return self._rows.rows
 
     def set_labels(self, labels: Sequence[str]) -> None:
-        """Say what must stand beside the numbers of the rows: SIMULATED, GENERATED DATA, ..."""
+        """Say what must stand beside the numbers of the rows: SIMULATED, GENERATED
+        DATA, ..."""
         self._labels = tuple(labels)
 
     def set_rows(self, rows: Sequence[Any]) -> None:
@@ -222,7 +235,8 @@ class Table(QTableView):
         self._rows.endResetModel()
         self.resizeColumnsToContents()
         self._natural = [
-            min(self.columnWidth(number), _WIDEST_PX) for number in range(self._rows.columnCount())
+            min(self.columnWidth(number), _WIDEST_PX)
+            for number in range(self._rows.columnCount())
         ]
         # The last one is stretched: its own width is what it asks for.
         self._natural[-1] = min(
@@ -245,7 +259,9 @@ class Table(QTableView):
         widths = list(self._natural)
         # The first column says what the row is, and a number is not to be cut.
         words = [
-            number for number, one in enumerate(self._rows.columns) if number and not one.right
+            number
+            for number, one in enumerate(self._rows.columns)
+            if number and not one.right
         ]
         over = sum(widths) - self.viewport().width()
         while over > 0 and words:
@@ -262,7 +278,8 @@ class Table(QTableView):
         return [self.columnWidth(number) for number in range(len(self._natural) - 1)]
 
     def sizeHintForColumn(self, number: int) -> int:  # noqa: N802
-        """Return the width that the widest text of the first rows needs: Qt would lay out each."""
+        """Return the width that the widest text of the first rows needs: Qt would lay
+        out each."""
         column = self._rows.columns[number]
         width = self.fontMetrics().horizontalAdvance
         indexes = [
@@ -271,7 +288,9 @@ class Table(QTableView):
         ]
         if not indexes:
             return super().sizeHintForColumn(number)
-        widest = max(indexes, key=lambda index: width(visible(column.text(self._row(index)))))
+        widest = max(
+            indexes, key=lambda index: width(visible(column.text(self._row(index))))
+        )
         return self.sizeHintForIndex(widest).width() + int(self.showGrid())
 
     def selected(self) -> list[Any]:
@@ -297,12 +316,13 @@ class Table(QTableView):
             source = self._rows.index(self._rows.rows.index(row), 0)
             model.setCurrentIndex(
                 self._sorted.mapFromSource(source),
-                QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows,
+                QItemSelectionModel.SelectionFlag.Select
+                | QItemSelectionModel.SelectionFlag.Rows,
             )
 
     def text(self) -> str:
-        """Return the selected rows, or all where none is, with their labels and heads, as lines
-        with tabs.
+        """Return the selected rows, or all where none is, with their labels and heads,
+        as lines with tabs.
         """
         indexes = self._selected() or [
             self._sorted.index(row, 0) for row in range(self._sorted.rowCount())
@@ -322,7 +342,9 @@ class Table(QTableView):
             super().keyPressEvent(event)
 
     def _selected(self) -> list[QModelIndex]:
-        return sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
+        return sorted(
+            self.selectionModel().selectedRows(), key=lambda index: index.row()
+        )
 
     def _row(self, index: Index) -> Any:
         return self._rows.rows[self._sorted.mapToSource(index).row()]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that is never taken for markup, and in which nothing is unseen: what devices, instruments
-and files say is shown as it is.
+"""Text that is never taken for markup, and in which nothing is unseen: what devices,
+instruments and files say is shown as it is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _FEW = 6
 
 
 class PlainLabel(QLabel):
-    """A label of plain text, the only kind in the window: Qt takes a text with a tag in it for
-    markup otherwise.
+    """A label of plain text, the only kind in the window: Qt takes a text with a tag in
+    it for markup otherwise.
     """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
@@ -33,8 +33,8 @@ class PlainLabel(QLabel):
 
 
 class ShortenedLabel(PlainLabel):
-    """A label of one line that gives way: what it has no room for becomes an ellipsis, and the
-    whole text stands under the mouse.
+    """A label of one line that gives way: what it has no room for becomes an ellipsis,
+    and the whole text stands under the mouse.
     """
 
     def setText(self, text: str) -> None:  # noqa: N802
@@ -45,7 +45,9 @@ class ShortenedLabel(PlainLabel):
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Return the size of a few letters."""
         few = self.fontMetrics().averageCharWidth() * _FEW
-        return QSize(min(few, self.sizeHint().width()), super().minimumSizeHint().height())
+        return QSize(
+            min(few, self.sizeHint().width()), super().minimumSizeHint().height()
+        )
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the text, shortened where it has to be."""
@@ -68,8 +70,11 @@ class ShortenedLabel(PlainLabel):
         )
 
 
-def plain(name: str, text: str = "", *, wrap: bool = False, selectable: bool = False) -> PlainLabel:
-    """Return a label; `wrap` breaks long lines, `selectable` lets the mouse copy of it."""
+def plain(
+    name: str, text: str = "", *, wrap: bool = False, selectable: bool = False
+) -> PlainLabel:
+    """Return a label; `wrap` breaks long lines, `selectable` lets the mouse copy of
+    it."""
     label = PlainLabel(text)
     label.setObjectName(name)
     label.setWordWrap(wrap)
@@ -86,7 +91,8 @@ def shortened(name: str, text: str = "") -> ShortenedLabel:
 
 
 def heading(name: str, text: str, scale: float) -> ShortenedLabel:
-    """Return a label in bold letters, `scale` times as large as others, that gives way."""
+    """Return a label in bold letters, `scale` times as large as others, that gives
+    way."""
     label = shortened(name, text)
     font = label.font()
     font.setBold(True)
@@ -96,10 +102,12 @@ def heading(name: str, text: str, scale: float) -> ShortenedLabel:
 
 
 def no_markup(text: str) -> str:
-    """Return a text for a place that takes HTML and nothing else, as titles of plots do."""
+    """Return a text for a place that takes HTML and nothing else, as titles of plots
+    do."""
     return html.escape(visible(text), quote=False)
 
 
 def tip(text: str) -> str:
-    """Return a text to show under the mouse, where Qt takes what looks like markup for it."""
+    """Return a text to show under the mouse, where Qt takes what looks like markup for
+    it."""
     return f"<qt>{no_markup(text)}</qt>".replace("\n", "<br>") if text else ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values in SI units from what a person types, "18.2 ms", "1.5e-3", "2,5 mA"; and as they are
-shown.
+"""Values in SI units from what a person types, "18.2 ms", "1.5e-3", "2,5 mA"; and as
+they are shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ import re
 from rig.stats.summary import half_width
 from rig.units import quantity, scale
 
-_PREFIXES = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
+_PREFIXES = {
+    "p": 1e-12,
+    "n": 1e-9,
+    "u": 1e-6,
+    "µ": 1e-6,
+    "μ": 1e-6,
+    "m": 1e-3,
+    "": 1.0,
+    "k": 1e3,
+}
 _PREFIXES |= {"M": 1e6, "G": 1e9}
 _FORM = re.compile(
     r"\s*([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*([pnuµμmkMG]?)([A-Za-z]*)\s*"
@@ -19,7 +28,8 @@ _FORM = re.compile(
 
 
 def parse(text: str, unit: str) -> float:
-    """Return a value in SI units; raises ValueError with a sentence where it is none."""
+    """Return a value in SI units; raises ValueError with a sentence where it is
+    none."""
     found = _FORM.fullmatch(text)
     if found is None:
         raise ValueError(f"{text.strip()!r} is no number with a unit, as 1.25 m{unit}")
@@ -38,15 +48,16 @@ def exact(value: float, unit: str) -> str:
 
 
 def with_u(value: float | None, u: float | None, unit: str) -> str:
-    """Return a value with its 95 % interval, where its standard uncertainty is known."""
+    """Return a value with its 95 % interval, where its standard uncertainty is
+    known."""
     if value is None:
         return "-"
     return digits(value, unit) if u is None else quantity(value, unit, half_width(u))
 
 
 def digits(value: float, unit: str, count: int = 5, zeros: bool = False) -> str:
-    """Return a value with so many digits and a prefix; with the `zeros` at its end, where it must
-    not change its width.
+    """Return a value with so many digits and a prefix; with the `zeros` at its end,
+    where it must not change its width.
     """
     if not zeros or not math.isfinite(value):
         return quantity(value, unit, digits=count)

@@ -58,14 +58,16 @@ class OpenBench:
         return self._bench.context
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Give `observer` live blocks of every rail that is recorded (rig.live.block); return what
-        ends that. It is called in a thread of its own; what it is too slow for is left out.
+        """Give `observer` live blocks of every rail that is recorded (rig.live.block);
+        return what ends that. It is called in a thread of its own; what it is too slow
+        for is left out.
         """
         return self._bench.observe(observer)
 
     def listen(self, listener: Wire) -> Callable[[], None]:
-        """Call `listener` with the direction, "tx" or "rx", and the bytes of every block that
-        passes the line to the device, in the thread that talks to it; return what ends that.
+        """Call `listener` with the direction, "tx" or "rx", and the bytes of every
+        block that passes the line to the device, in the thread that talks to it; return
+        what ends that.
         """
         return self._bench.listen(listener)
 
@@ -81,8 +83,9 @@ class OpenBench:
         return self._bench.dropped
 
     def stop(self) -> None:
-        """Ask for the end of what this bench does, from any thread: a run raises rig.Stopped within
-        a second, its folder is kept, and `rig resume` goes on with it.
+        """Ask for the end of what this bench does, from any thread: a run raises
+        rig.Stopped within a second, its folder is kept, and `rig resume` goes on with
+        it.
         """
         self._bench.stop()
 
@@ -96,16 +99,16 @@ class OpenBench:
         root: Path | str = "sessions",
         subscribers: Sequence[Subscriber] = (),
     ) -> Session:
-        """Run all trials into a new session folder; raises RigError, and whatever happens keeps
-        what was measured.
+        """Run all trials into a new session folder; raises RigError, and whatever
+        happens keeps what was measured.
         """
         return Session(self._bench.run(trials, root, subscribers).folder)
 
     def __repr__(self) -> str:
         config = self.config
         return (
-            f"<OpenBench {config.bench.name}: {config.sut.kind}, {config.scenario.kind} on "
-            f"{config.task.kind}>"
+            f"<OpenBench {config.bench.name}: {config.sut.kind}, {config.scenario.kind}"
+            f" on {config.task.kind}>"
         )
 
 
@@ -118,13 +121,15 @@ def open_bench(
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
 ) -> AbstractContextManager[OpenBench]:
-    """Open everything a bench file names, in a `with` statement; on leaving, the DUT's supply is
-    off and every port closed, whatever happened. A file that is none, or wrong, is refused at once.
+    """Open everything a bench file names, in a `with` statement; on leaving, the DUT's
+    supply is off and every port closed, whatever happened. A file that is none, or
+    wrong, is refused at once.
 
-    `settings` override keys of the file: {"task.asc.samples": 12}, or ["task.asc.samples=12"] as on
-    the command line. `subscribers` get the events of opening and of each session
-    (rig.store.events), `observers` live blocks, `listeners` what passes the line to the device, all
-    from the beginning on; `stop` ends opening and runs from another thread.
+    `settings` override keys of the file: {"task.asc.samples": 12}, or
+    ["task.asc.samples=12"] as on the command line. `subscribers` get the events of
+    opening and of each session (rig.store.events), `observers` live blocks, `listeners`
+    what passes the line to the device, all from the beginning on; `stop` ends opening
+    and runs from another thread.
     """
     given = overrides(settings)
     config.load(Path(path), given)
@@ -141,12 +146,7 @@ def _opened(
     listeners: Sequence[Wire],
 ) -> Iterator[OpenBench]:
     with session.open_bench(
-        path,
-        settings,
-        subscribers,
-        stop,
-        observers=observers,
-        listeners=listeners,
+        path, settings, subscribers, stop, observers=observers, listeners=listeners
     ) as bench:
         yield OpenBench(bench)
 

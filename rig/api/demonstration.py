@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A finished session to look at without hardware: five virtual trials, of which one drifts."""
+"""A finished session to look at without hardware: five virtual trials, of which one
+drifts."""
 
 from __future__ import annotations
 
@@ -18,21 +19,27 @@ DRIFTING_TRIAL = 4
 
 
 def default_root() -> Path:
-    """Return where demonstration sessions are kept: the user's folder of data that can be made
-    again.
+    """Return where demonstration sessions are kept: the user's folder of data that can
+    be made again.
     """
     return user_folders.cache() / "demonstration"
 
 
 def find(root: Path) -> Path | None:
     """Return a demonstration session that was made before; None where there is none."""
-    rows = [row for row in Listing(root).rows() if row.bench == NAME and row.status == "success"]
+    rows = [
+        row
+        for row in Listing(root).rows()
+        if row.bench == NAME and row.status == "success"
+    ]
     return rows[0].path if rows else None
 
 
-def make(root: Path, subscribers: tuple[Subscriber, ...] = (), stop: Stop | None = None) -> Path:
-    """Run the demonstration; return the folder of its session. Raises Stopped where `stop` says so,
-    and RigError: then no part of it stays.
+def make(
+    root: Path, subscribers: tuple[Subscriber, ...] = (), stop: Stop | None = None
+) -> Path:
+    """Run the demonstration; return the folder of its session. Raises Stopped where
+    `stop` says so, and RigError: then no part of it stays.
     """
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=root) as scratch:
@@ -44,8 +51,11 @@ def make(root: Path, subscribers: tuple[Subscriber, ...] = (), stop: Stop | None
 
 
 def found_or_made(
-    root: Path | None = None, subscribers: tuple[Subscriber, ...] = (), stop: Stop | None = None
+    root: Path | None = None,
+    subscribers: tuple[Subscriber, ...] = (),
+    stop: Stop | None = None,
 ) -> Path:
-    """Return a demonstration session, made now where there is none; raises what `make` does."""
+    """Return a demonstration session, made now where there is none; raises what `make`
+    does."""
     place = default_root() if root is None else root
     return find(place) or make(place, subscribers, stop)

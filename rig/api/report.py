@@ -10,11 +10,13 @@ from rig.errors import DataError
 from rig.model.trial import Trial
 
 
-def write_report(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> Path:
+def write_report(
+    folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()
+) -> Path:
     """Write the report of a session; raises DataError where a file of it is damaged.
 
-    `hashed`: the caller knows already that the traces are as they were recorded; `trials`: all of
-    the session's, where they are at hand.
+    `hashed`: the caller knows already that the traces are as they were recorded;
+    `trials`: all of the session's, where they are at hand.
     """
     # Here, because it brings matplotlib: half a second that others need not wait for.
     from rig.report import report
@@ -30,5 +32,7 @@ def write_report(folder: Path, hashed: bool = False, trials: Sequence[Trial] = (
         RecursionError,
     ) as error:
         raise DataError(
-            f"a file of {folder} was damaged", evidence=repr(error), try_next=f"rig check {folder}"
+            f"a file of {folder} was damaged",
+            evidence=repr(error),
+            try_next=f"rig check {folder}",
         ) from error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bench file on the disk: read, and saved whole or not at all, never over what somebody else
-wrote meanwhile.
+"""A bench file on the disk: read, and saved whole or not at all, never over what
+somebody else wrote meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from rig.errors import ConfigError, storage_error
 
 @dataclass(frozen=True, slots=True)
 class BenchFile:
-    """A bench file as it was read or saved: `stamp` is the hash of what was on the disk then."""
+    """A bench file as it was read or saved: `stamp` is the hash of what was on the disk
+    then."""
 
     path: Path
     text: str
@@ -52,29 +53,38 @@ class BenchFile:
             return True
 
     def saved(self, text: str) -> BenchFile:
-        """Write a text in place of the file's; raises ConfigError where the file was changed since,
-        BenchError where the disk refuses. Either way nothing is lost.
+        """Write a text in place of the file's; raises ConfigError where the file was
+        changed since, BenchError where the disk refuses. Either way nothing is lost.
         """
         if self.changed_on_disk():
             raise ConfigError(
                 f"{self.path} was changed by something else since it was read",
                 evidence="nothing was written",
-                try_next="save under another name, or load it again, which drops the changes here",
+                try_next=(
+                    "save under another name, or load it again, which drops the changes"
+                    " here"
+                ),
             )
         return write(self.path, text, self.newline)
 
 
-def write(path: Path, text: str, newline: str = "\n", *, new: bool = False) -> BenchFile:
+def write(
+    path: Path, text: str, newline: str = "\n", *, new: bool = False
+) -> BenchFile:
     """Write a file whole or not at all; `new`: one that is there already is refused."""
     target = path.resolve()  # a link stays a link
     if new and target.exists():
         raise ConfigError(
-            f"{path} is there already", path="FILE", try_next="another name; nothing was written"
+            f"{path} is there already",
+            path="FILE",
+            try_next="another name; nothing was written",
         )
     block = text.replace("\n", newline).encode("utf-8")
     scratch = ""
     try:
-        descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        descriptor, scratch = tempfile.mkstemp(
+            prefix=f".{target.name}.", dir=target.parent
+        )
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(block)
             stream.flush()
@@ -88,7 +98,9 @@ def write(path: Path, text: str, newline: str = "\n", *, new: bool = False) -> B
             Path(scratch).replace(target)
     except FileExistsError as error:
         raise ConfigError(
-            f"{path} is there already", path="FILE", try_next="another name; nothing was written"
+            f"{path} is there already",
+            path="FILE",
+            try_next="another name; nothing was written",
         ) from error
     except OSError as error:
         raise storage_error(error, path) from error

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a bench file: which of them state a table or a key, and where a key stands."""
+"""The lines of a bench file: which of them state a table or a key, and where a key
+stands."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from typing import Any
 Keys = tuple[str, ...]
 
 _HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(#.*)?$")
-_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_KEY = re.compile(
+    r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*="""
+)
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 #: An array or a text of more lines than this is not looked at as a whole.
 _LONGEST = 500
@@ -20,8 +23,8 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A table's head or a key with its value: `keys` from the root on; lines `first` to `stop`,
-    which is behind it, from 0.
+    """A table's head or a key with its value: `keys` from the root on; lines `first` to
+    `stop`, which is behind it, from 0.
     """
 
     keys: Keys
@@ -31,8 +34,8 @@ class Statement:
 
 
 def statements(lines: list[str]) -> Iterator[Statement]:
-    """Yield what the lines of a file state, in their order; lines that are no TOML are passed
-    over.
+    """Yield what the lines of a file state, in their order; lines that are no TOML are
+    passed over.
     """
     table: Keys = ()
     at = 0
@@ -50,8 +53,8 @@ def statements(lines: list[str]) -> Iterator[Statement]:
 
 
 def line_of(text: str, path: str) -> int | None:
-    """Return the line, from 1, at which a key stands, or else the table or key around it; None
-    where nothing does.
+    """Return the line, from 1, at which a key stands, or else the table or key around
+    it; None where nothing does.
     """
     wanted = tuple(re.sub(r"\[\d+\]", "", path).split("."))
     best: Statement | None = None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compatibility of the parts of a bench: device and task, device and monitors, scenario and task;
-raises where not.
+"""Compatibility of the parts of a bench: device and task, device and monitors, scenario
+and task; raises where not.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ from rig.timebase.edge_clock import EDGE_CLOCK
 
 
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
-    """Raise where the device runs another workload or another model than the bench says."""
+    """Raise where the device runs another workload or another model than the bench
+    says."""
     if not (
-        task.accepts(info) if isinstance(task, Chooser) else info.task in (task.name, "any", "")
+        task.accepts(info)
+        if isinstance(task, Chooser)
+        else info.task in (task.name, "any", "")
     ):
         raise LocalProtocolError(
-            f"the device runs {info.task or info.model!r}, the bench asks for {task.name!r}",
+            f"the device runs {info.task or info.model!r}, the bench asks for"
+            f" {task.name!r}",
             evidence="" if info.task else f"the model it names: {info.model}",
             try_next="flash the other workload, or change [task.*]",
         )
@@ -33,52 +37,66 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
     if info.task == task.name and model and info.model != model:
         raise LocalProtocolError(
             f"the device runs model {info.model!r}, the bench says {model!r}",
-            try_next=f"flash the other image, or name the device's model: task.{task.name}.model",
+            try_next=(
+                "flash the other image, or name the device's model:"
+                f" task.{task.name}.model"
+            ),
         )
 
 
 def refuse_invisible_pulses(
     sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]
 ) -> None:
-    """Raise where a monitor cannot see the signal or clock by which it is aligned with a SUT of
-    this kind; `monitors` are kind and info of each rail.
+    """Raise where a monitor cannot see the signal or clock by which it is aligned with
+    a SUT of this kind; `monitors` are kind and info of each rail.
 
     Without a monitor the SUT's own time stamps are the clock: then it must have some.
     """
     hold_s = sut.sync_hold_s
     if not monitors and sut.clock == EDGE_CLOCK:
         raise ConfigError(
-            f"{sut.name} reports no time, it only pulses SYNC, and there is no monitor to see that",
+            f"{sut.name} reports no time, it only pulses SYNC, and there is no monitor"
+            " to see that",
             path=f"monitor.{NO_MONITOR}",
-            try_next="firmware built for performance mode; or a monitor that sees edges (rig list)",
+            try_next=(
+                "firmware built for performance mode; or a monitor that sees edges (rig"
+                " list)"
+            ),
         )
     if monitors and not sut.has_sync_line and sut.clock != "CLOCK_MONOTONIC":
         raise BenchError(
             "the device has no SYNC line, so energy cannot be aligned with its phases",
-            try_next="give its port a mark() and a pin; or [monitor.none], which measures accuracy "
-            "and latency alone",
+            try_next=(
+                "give its port a mark() and a pin; or [monitor.none], which measures"
+                " accuracy and latency alone"
+            ),
         )
     for rail, (monitor, info) in monitors.items():
         place = f"{f'rail.{rail}' if rail else 'monitor'}.{monitor}"
         if info.sync == "clock" and sut.clock == "CLOCK_MONOTONIC":
-            continue  # the device is the host, and its marks count the clock that the monitor reads
+            # the device is the host, and its marks count the clock that the monitor
+            # reads
+            continue
         if not sut.has_sync_line and not info.simulated:
             raise ConfigError(
                 f"{sut.name} has no SYNC line for {info.name} to see",
                 path=place,
-                try_next="a monitor that reads this host's own clock (rapl, nvml), or a simulated "
-                "one for a try",
+                try_next=(
+                    "a monitor that reads this host's own clock (rapl, nvml), or a"
+                    " simulated one for a try"
+                ),
             )
         if info.sync in ("none", "clock"):
             why, hint = info.no_sync
             raise ConfigError(
-                f"{info.name} sees no SYNC line, so energy cannot be aligned with phases",
+                f"{info.name} sees no SYNC line, so energy cannot be aligned with"
+                " phases",
                 path=place,
                 evidence=why,
                 try_next=(hint or "a monitor that sees edges (rig list)")
                 + (
-                    ", or a SUT that is this host and counts its clock: [sut.cpu], or [sut.posix] "
-                    "host_clock = true"
+                    ", or a SUT that is this host and counts its clock: [sut.cpu], or"
+                    " [sut.posix] host_clock = true"
                     if info.sync == "clock"
                     else ""
                 ),
@@ -86,10 +104,12 @@ def refuse_invisible_pulses(
         needed_s = info.min_pulse_s or 2 / info.edge_hz
         if hold_s and hold_s < needed_s * (1 - 1e-9):
             raise ConfigError(
-                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which needs "
-                f"{needed_s * 1e6:g} us",
+                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name},"
+                f" which needs {needed_s * 1e6:g} us",
                 path=f"sut.{kind}.sync_hold_us",
-                try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
+                try_next=(
+                    f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor"
+                ),
             )
 
 
@@ -99,7 +119,10 @@ def refuse_unmetered(scenario: Scenario, monitors: int) -> None:
         raise ConfigError(
             f"scenario {scenario.name} asks for energy, and there is no monitor",
             path=f"monitor.{NO_MONITOR}",
-            try_next="an energy monitor (rig list); or a mode of the scenario that needs none",
+            try_next=(
+                "an energy monitor (rig list); or a mode of the scenario that needs"
+                " none"
+            ),
         )
 
 

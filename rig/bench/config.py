@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bench file (TOML) -> frozen dataclasses; unknown keys and wrong types are refused, with the path
-of the key.
+"""Bench file (TOML) -> frozen dataclasses; unknown keys and wrong types are refused,
+with the path of the key.
 
-[bench]                      name, trials, seed [sut.KIND] [monitor.KIND]    exactly one kind each;
-keys are the Settings of that kind; [monitor.none]: there is no monitor [scenario.KIND] [task.KIND]
-[claim]                      metric = value: what the five trials are compared with [metadata]
-anything; stored as it is
+    [bench]           name, trials, seed
+    [sut.KIND]        exactly one kind each; the keys are the Settings of that kind
+    [monitor.KIND]    [monitor.none]: there is no monitor
+    [scenario.KIND]
+    [task.KIND]
+    [claim]           metric = value: what the five trials are compared with
+    [metadata]        anything; stored as it is
 """
 
 from __future__ import annotations
@@ -50,14 +53,17 @@ class BenchSettings:
         doc("Name of the bench; names its sessions' folders."),
     ] = "bench"
     trials: Annotated[
-        Count, Ge(1), Why("the replication rule wants 5"), doc("How many trials are run.")
+        Count,
+        Ge(1),
+        Why("the replication rule wants 5"),
+        doc("How many trials are run."),
     ] = 5
     seed: Annotated[Number, doc("Seed from which every trial's own seed comes.")] = 1
     between_windows: Annotated[
         Literal["full", "reduced"],
         doc(
-            "What traces keep while a sample is loaded: the full rate, or means of 1 ms; 10 ms "
-            "around each mark are kept whole."
+            "What traces keep while a sample is loaded: the full rate, or means of 1"
+            " ms; 10 ms around each mark are kept whole."
         ),
     ] = FULL_RATE
 
@@ -72,10 +78,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A whole bench file, resolved; `monitors` are named by their rails, the only one of a bench by
-    the empty name.
+    """A whole bench file, resolved; `monitors` are named by their rails, the only one
+    of a bench by the empty name.
 
-    A bench without a monitor has `no_monitor` instead: what is stated of the device's own clock.
+    A bench without a monitor has `no_monitor` instead: what is stated of the device's
+    own clock.
     """
 
     bench: BenchSettings
@@ -89,8 +96,8 @@ class Config:
     no_monitor: Choice | None = None
 
     def toml(self) -> str:
-        """Return the file as resolved: every setting, also the defaults; it loads to the same
-        Config.
+        """Return the file as resolved: every setting, also the defaults; it loads to
+        the same Config.
         """
         tree: dict[str, Any] = {
             "bench": dataclasses.asdict(self.bench),
@@ -112,15 +119,22 @@ def _table(choice: Choice) -> dict[str, Any]:
     return {choice.kind: dataclasses.asdict(choice.settings)}
 
 
-def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = True) -> Config:
-    """Read a bench file and apply overrides like "sut.uart.port=/dev/ttyACM1"; raises ConfigError.
+def load(
+    path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = True
+) -> Config:
+    """Read a bench file and apply overrides like "sut.uart.port=/dev/ttyACM1"; raises
+    ConfigError.
 
     Where no monitor is needed, a file that says nothing of one has none.
     """
     try:
         text = small_text.read(path)
     except (OSError, DataError) as error:
-        evidence = error.cause if isinstance(error, DataError) else error.strerror or str(error)
+        evidence = (
+            error.cause
+            if isinstance(error, DataError)
+            else error.strerror or str(error)
+        )
         raise ConfigError(
             f"bench file {path} cannot be read",
             evidence=evidence,
@@ -134,7 +148,9 @@ def load(path: Path, overrides: Sequence[str] = (), *, monitor_needed: bool = Tr
     from_command_line = [_override(tree, override) for override in overrides]
     if not monitor_needed and not tree.keys() & {"monitor", "rail"}:
         tree |= {"monitor": {NO_MONITOR: {}}}
-    return _structure(tree, path.resolve().parent, {tuple(keys) for keys in from_command_line})
+    return _structure(
+        tree, path.resolve().parent, {tuple(keys) for keys in from_command_line}
+    )
 
 
 def parsed(text: str, folder: Path) -> Config:
@@ -150,7 +166,9 @@ def tree_of(text: str, name: str) -> dict[str, Any]:
         raise ConfigError(
             f"{name} is not TOML",
             evidence=str(error),
-            try_next="texts in quotes, tables in brackets; the line before may lack its end",
+            try_next=(
+                "texts in quotes, tables in brackets; the line before may lack its end"
+            ),
         ) from error
 
 
@@ -191,14 +209,18 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
     return keys
 
 
-def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]) -> Config:
+def _structure(
+    tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]
+) -> Config:
     known = ["bench", *plugins.GROUPS, "rail", "claim", "metadata"]
     for key in tree:
         if key not in known:
             raise ConfigError("no such section", path=key, try_next=nearest(key, known))
     for section in ("bench", "claim", "metadata", "rail"):
         if not isinstance(tree.get(section, {}), dict):
-            raise ConfigError(f"{tree[section]!r} is a value, not a table", path=section)
+            raise ConfigError(
+                f"{tree[section]!r} is a value, not a table", path=section
+            )
     try:
         json.dumps(tree.get("metadata", {}), allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -223,7 +245,9 @@ def _structure(tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str,
             )
     bench = typed(BenchSettings, tree.get("bench", {}), "bench")
     monitors = _monitors(tree, folder, overridden)
-    none = monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
+    none = (
+        monitors.pop("") if "" in monitors and monitors[""].kind == NO_MONITOR else None
+    )
     return Config(
         bench=bench,
         **choices,
@@ -258,7 +282,10 @@ def _monitors(
             raise ConfigError(
                 "a rail is a supply that is measured",
                 path=f"rail.{name}.{NO_MONITOR}",
-                try_next=f"leave the rail out; [monitor.{NO_MONITOR}] where nothing is measured",
+                try_next=(
+                    f"leave the rail out; [monitor.{NO_MONITOR}] where nothing is"
+                    " measured"
+                ),
             )
     return {
         name: _choice("monitor", table, folder, overridden, f"rail.{name}")
@@ -267,7 +294,11 @@ def _monitors(
 
 
 def _choice(
-    section: str, table: Any, folder: Path, overridden: set[tuple[str, ...]], place: str = ""
+    section: str,
+    table: Any,
+    folder: Path,
+    overridden: set[tuple[str, ...]],
+    place: str = "",
 ) -> Choice:
     place = place or section
     if (
@@ -284,7 +315,9 @@ def _choice(
         )
     kind, values = next(iter(table.items()))
     kind_of_settings = plugins.find(section, kind).Settings
-    settings = typed(kind_of_settings, with_defaults(kind_of_settings, values), f"{place}.{kind}")
+    settings = typed(
+        kind_of_settings, with_defaults(kind_of_settings, values), f"{place}.{kind}"
+    )
     here = (*place.split("."), kind)
     from_here = {
         keys[len(here)]
@@ -307,8 +340,8 @@ def _said(table: Any) -> str:
 
 
 def settings_of(section: str, kind: str, changes: Sequence[str]) -> Any:
-    """Return the settings of a kind without a bench file; `changes` are NAME=VALUE, paths of them
-    from the working folder. ConfigError as of a bench file.
+    """Return the settings of a kind without a bench file; `changes` are NAME=VALUE,
+    paths of them from the working folder. ConfigError as of a bench file.
     """
     tree: dict[str, Any] = {section: {kind: {}}}
     keys = {tuple(_override(tree, f"{section}.{kind}.{change}")) for change in changes}
@@ -323,7 +356,9 @@ def _hints(kind: type) -> dict[str, Any]:
 def programs(settings: Any) -> list[str]:
     """Return the names of the settings that name the program that a device is."""
     hints = _hints(settings.__class__)
-    return [name for name in hints if PROGRAM in getattr(hints[name], "__metadata__", ())]
+    return [
+        name for name in hints if PROGRAM in getattr(hints[name], "__metadata__", ())
+    ]
 
 
 def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
@@ -331,8 +366,12 @@ def _absolute(settings: Any, folder: Path, overridden: set[str]) -> Any:
     changes = {}
     for part in dataclasses.fields(settings):
         value = getattr(settings, part.name)
-        if PATH in getattr(hints[part.name], "__metadata__", ()) and value != part.default:
+        if (
+            PATH in getattr(hints[part.name], "__metadata__", ())
+            and value != part.default
+        ):
             base = Path.cwd() if part.name in overridden else folder
-            # Links stay links: the Python of an environment is one, and is another without it.
+            # Links stay links: the Python of an environment is one, and is another
+            # without it.
             changes[part.name] = os.path.abspath(base / expanded(value))  # noqa: PTH100
     return dataclasses.replace(settings, **changes)

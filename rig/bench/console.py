@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A listener that puts into words what passes the line to a device, as its backend knows how to."""
+"""A listener that puts into words what passes the line to a device, as its backend
+knows how to."""
 
 from __future__ import annotations
 
@@ -12,17 +13,19 @@ from rig.interfaces.plugin_classes import Decodes
 
 
 def decoder_of(kind: str) -> Decoder:
-    """Return a decoder for a kind of backend, a new one each time; ConfigError where there is no
-    such kind.
+    """Return a decoder for a kind of backend, a new one each time; ConfigError where
+    there is no such kind.
     """
     found = plugins.find("sut", kind)
     return found.decoder() if isinstance(found, Decodes) else HexDecoder()
 
 
 def console(
-    kind: str, out: Callable[[WireLine], None], clock: Callable[[], float] = time.monotonic
+    kind: str,
+    out: Callable[[WireLine], None],
+    clock: Callable[[], float] = time.monotonic,
 ) -> Decoded:
-    """Return a listener for `open_bench` and `probe` that calls `out` with each line, in the thread
-    that talks to the device.
+    """Return a listener for `open_bench` and `probe` that calls `out` with each line,
+    in the thread that talks to the device.
     """
     return Decoded(decoder_of(kind), out, clock)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first contact with instruments as a file: every command and raw answer, a line of JSON each,
-written while they pass.
+"""The first contact with instruments as a file: every command and raw answer, a line of
+JSON each, written while they pass.
 
-The first line has the form's version and the program's. Others have `t`, the seconds since then,
-and `part`, a section of the bench file; `opened` says how its instrument is talked to, `dir` with
-`text` (Latin-1) or `hex` is a block of bytes, `finding` a row of the probe, `bench` the bench file
-with all defaults, `end` why there is no more.
+The first line has the form's version and the program's. Others have `t`, the seconds
+since then, and `part`, a section of the bench file; `opened` says how its instrument is
+talked to, `dir` with `text` (Latin-1) or `hex` is a block of bytes, `finding` a row of
+the probe, `bench` the bench file with all defaults, `end` why there is no more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _TEXT = bytes([*range(0x20, 0x7F), *b"\r\n\t\0"])
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the file: `t` seconds after the first; of the other fields those of its kind."""
+    """A line of the file: `t` seconds after the first; of the other fields those of its
+    kind."""
 
     t: float
     contact: int | None = typed.optional()
@@ -79,7 +80,9 @@ class ContactWriter:
             self._file = path.open("x", encoding="utf-8", newline="\n")
         except FileExistsError as error:
             raise ConfigError(
-                f"{path} exists", path="--contact", try_next="another name: no record is replaced"
+                f"{path} exists",
+                path="--contact",
+                try_next="another name: no record is replaced",
             ) from error
         except OSError as error:
             raise ConfigError(
@@ -126,7 +129,9 @@ class ContactWriter:
     ) -> None:
         said = {"cause": str(error) or repr(error)} if error is not None else {}
         said |= {
-            name: text for name in ("evidence", "try_next") if (text := getattr(error, name, ""))
+            name: text
+            for name in ("evidence", "try_next")
+            if (text := getattr(error, name, ""))
         }
         self._write(end=said)
         with self._lock, suppress(OSError):
@@ -149,17 +154,21 @@ class ContactWriter:
                 return
             line = Line(round(time.monotonic() - self._began_s, 6), **content)
             try:
-                self._file.write(json.dumps(typed.to_json(line), allow_nan=False) + "\n")
+                self._file.write(
+                    json.dumps(typed.to_json(line), allow_nan=False) + "\n"
+                )
                 # What is known when the cable is pulled is in the file.
                 self._file.flush()
             except OSError as error:
-                # Not here: a driver would take a full disk for an instrument that is gone.
+                # Not here: a driver would take a full disk for an instrument that is
+                # gone.
                 self._failure = error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Block:
-    """Bytes that passed: when (seconds), in which direction, in which line of the file."""
+    """Bytes that passed: when (seconds), in which direction, in which line of the
+    file."""
 
     at_s: float
     direction: str
@@ -176,8 +185,9 @@ class Recorded:
 
 
 def read(path: Path) -> tuple[dict[str, Recorded], list[Finding]]:
-    """Return the recorded conversations by the sections of their instruments, and the rows of the
-    probe; raises DataError. A file that was cut off is read as far as it goes.
+    """Return the recorded conversations by the sections of their instruments, and the
+    rows of the probe; raises DataError. A file that was cut off is read as far as it
+    goes.
     """
     parts: dict[str, Recorded] = {}
     findings: list[Finding] = []
@@ -207,7 +217,9 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path} cannot be read", evidence=str(error), try_next="a file of rig probe --contact"
+            f"{path} cannot be read",
+            evidence=str(error),
+            try_next="a file of rig probe --contact",
         ) from error
     # Behind the last end of line is nothing, or what a killed program had begun.
     for number, line in enumerate(lines[:-1], 1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instruments of a contact file, played back on sockets of this machine: recorded commands get the
-recorded answers.
+"""Instruments of a contact file, played back on sockets of this machine: recorded
+commands get the recorded answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _SEND_S = 10.0
 
 
 class ContactPlayer:
-    """Plays a contact file; on leaving, raises DataError for a command that it does not have."""
+    """Plays a contact file; on leaving, raises DataError for a command that it does not
+    have."""
 
     plays = True
 
@@ -47,8 +48,8 @@ class ContactPlayer:
         return unheard
 
     def played(self, part: str) -> str:
-        """Return where the instrument of a section is played; raises ConfigError for one that the
-        file has not.
+        """Return where the instrument of a section is played; raises ConfigError for
+        one that the file has not.
         """
         if part not in self._parts:
             raise ConfigError(
@@ -87,8 +88,10 @@ class ContactPlayer:
                 raise DataError(
                     f"{part}: the recording has no answer to {command!r}",
                     evidence=f"{self._path}: next there is {expected}{_said(error)}",
-                    try_next="record again what the driver asks now; a new setting in the bench "
-                    "file asks something else as well",
+                    try_next=(
+                        "record again what the driver asks now; a new setting in the"
+                        " bench file asks something else as well"
+                    ),
                 ) from error
 
 
@@ -98,9 +101,9 @@ def _said(error: BaseException | None) -> str:
 
 
 class PlayedInstrument:
-    """Answers on a TCP port, each answer as long after its command as it was recorded, or at once
-    where the next command has come; hangs up at a command that was not recorded: `unknown` is that
-    one and what was expected.
+    """Answers on a TCP port, each answer as long after its command as it was recorded,
+    or at once where the next command has come; hangs up at a command that was not
+    recorded: `unknown` is that one and what was expected.
     """
 
     def __init__(self, script: Script) -> None:
@@ -110,9 +113,11 @@ class PlayedInstrument:
         self._server = socket.create_server(("127.0.0.1", 0))
         self._server.settimeout(0.05)
         self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
-        # A daemon only so that an owner who forgets close() does not hang at the end of the
-        # program.
-        self._thread = threading.Thread(target=self._serve, name="played instrument", daemon=True)
+        # A daemon only so that an owner who forgets close() does not hang at the end of
+        # the program.
+        self._thread = threading.Thread(
+            target=self._serve, name="played instrument", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:

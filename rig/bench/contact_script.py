@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded conversation with one instrument as commands and their answers, and which of them
-comes next.
+"""The recorded conversation with one instrument as commands and their answers, and
+which of them comes next.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from rig.interfaces.contact import Conversation
 
 @dataclass(slots=True)
 class Exchange:
-    """A command (a line without its end), and what came behind it: seconds since then, and bytes.
+    """A command (a line without its end), and what came behind it: seconds since then,
+    and bytes.
 
-    Before the first command, of the empty text, comes what nobody asked for. `line` is where the
-    file has it.
+    Before the first command, of the empty text, comes what nobody asked for. `line` is
+    where the file has it.
     """
 
     command: bytes
@@ -28,7 +29,8 @@ class Exchange:
 
 
 def exchanges(blocks: Sequence[Block]) -> list[Exchange]:
-    """Return the commands in their order; a block may hold several, or a part of one."""
+    """Return the commands in their order; a block may hold several, or a part of
+    one."""
     found = [Exchange(b"", 1)]
     began_s = 0.0
     partial = b""
@@ -38,21 +40,24 @@ def exchanges(blocks: Sequence[Block]) -> list[Exchange]:
             continue
         began_s = block.at_s
         *lines, partial = (partial + block.content).split(b"\n")
-        found += [Exchange(command, block.line) for line in lines if (command := line.strip())]
+        found += [
+            Exchange(command, block.line) for line in lines if (command := line.strip())
+        ]
     return found
 
 
 class Script:
     """What was said, and how far it has been said again.
 
-    Commands are answered in the order of the recording, and passed over where they are not given
-    again: whoever gives up early goes on with what was said at the end. Polls may come more or less
-    often.
+    Commands are answered in the order of the recording, and passed over where they are
+    not given again: whoever gives up early goes on with what was said at the end. Polls
+    may come more or less often.
     """
 
     def __init__(self, conversation: Conversation, blocks: Sequence[Block]) -> None:
         self._polls: Mapping[bytes, bytes] = {
-            begin.encode(): f"{nothing}\n".encode() for begin, nothing in conversation.polls.items()
+            begin.encode(): f"{nothing}\n".encode()
+            for begin, nothing in conversation.polls.items()
         }
         self._anew = conversation.anew.encode()
         self._varies = [re.compile(pattern.encode()) for pattern in conversation.varies]
@@ -66,7 +71,8 @@ class Script:
         return answers
 
     def answer(self, command: bytes) -> list[tuple[float, bytes]]:
-        """Return what came behind a command; raises LookupError that names what was expected."""
+        """Return what came behind a command; raises LookupError that names what was
+        expected."""
         for begin, nothing in self._polls.items():
             if command.startswith(begin):
                 return self._poll(command) or [(0.0, nothing)]
@@ -84,7 +90,8 @@ class Script:
         raise LookupError(self._expected())
 
     def _poll(self, command: bytes) -> list[tuple[float, bytes]]:
-        """Return what was not fetched yet; of blocks all that was passed over, in one."""
+        """Return what was not fetched yet; of blocks all that was passed over, in
+        one."""
         found: list[Exchange] = []
         for place, exchange in enumerate(self._exchanges):
             if place >= self._at and not exchange.done and not self._is_poll(exchange):
@@ -93,7 +100,9 @@ class Script:
                 found.append(exchange)
                 if place >= self._at:
                     break
-        blocks = [b"".join(block for _, block in exchange.answers) for exchange in found]
+        blocks = [
+            b"".join(block for _, block in exchange.answers) for exchange in found
+        ]
         if len(found) > 1 and all(block.startswith(b"#") for block in blocks):
             for exchange in found:
                 exchange.done = True
@@ -102,15 +111,22 @@ class Script:
             found[0].done = True
         return found[0].answers if found else []
 
-    def _same(self, exchange: Exchange, command: bytes) -> list[tuple[float, bytes]] | None:
-        """Return the answers of an exchange where its command is this one; else None."""
+    def _same(
+        self, exchange: Exchange, command: bytes
+    ) -> list[tuple[float, bytes]] | None:
+        """Return the answers of an exchange where its command is this one; else
+        None."""
         if exchange.command == command:
             return exchange.answers
         for pattern in self._varies:
-            recorded, given = pattern.fullmatch(exchange.command), pattern.fullmatch(command)
+            recorded, given = (
+                pattern.fullmatch(exchange.command),
+                pattern.fullmatch(command),
+            )
             if recorded and given and _around(recorded) == _around(given):
                 return [
-                    (at_s, block.replace(recorded[1], given[1])) for at_s, block in exchange.answers
+                    (at_s, block.replace(recorded[1], given[1]))
+                    for at_s, block in exchange.answers
                 ]
         return None
 

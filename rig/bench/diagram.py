@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wiring diagram of a bench as plain data: its parts, and which pin goes to which input."""
+"""The wiring diagram of a bench as plain data: its parts, and which pin goes to which
+input."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _TITLES = {"feed": "Supply", "io manager": "IO manager"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A box of the diagram: `key` is what its pins name, `title` and `subtitle` stand in it."""
+    """A box of the diagram: `key` is what its pins name, `title` and `subtitle` stand
+    in it."""
 
     key: str
     title: str
@@ -40,14 +42,16 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """The parts of a bench and the wires between them; `notes` say what a picture cannot."""
+    """The parts of a bench and the wires between them; `notes` say what a picture
+    cannot."""
 
     parts: tuple[Part, ...]
     wires: tuple[Wire, ...]
     notes: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """Return the wires as text, one a line: for a reader without eyes, or a terminal."""
+        """Return the wires as text, one a line: for a reader without eyes, or a
+        terminal."""
         titles = {part.key: part.title for part in self.parts}
         return [
             f"{titles[wire.connection.start.part]} {wire.connection.start.name} to "
@@ -58,9 +62,14 @@ class Diagram:
 
 
 def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
-    """Return the diagram of a bench; `sync_pin` is the DUT's pin, where it is known by now."""
+    """Return the diagram of a bench; `sync_pin` is the DUT's pin, where it is known by
+    now."""
     wires = list(_wires(resolved, sync_pin))
-    used = [pin.part for wire in wires for pin in (wire.connection.start, wire.connection.end)]
+    used = [
+        pin.part
+        for wire in wires
+        for pin in (wire.connection.start, wire.connection.end)
+    ]
     parts = [_dut(resolved)]
     if "host" in used:
         port = getattr(resolved.sut.settings, "port", "")
@@ -72,13 +81,17 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
     for key in dict.fromkeys(used):
         if key not in {part.key for part in parts}:
             role, _, rail = key.partition(":")
-            subtitle = rail or ("feeds the device" if role == "feed" else "stamps edges")
+            subtitle = rail or (
+                "feeds the device" if role == "feed" else "stamps edges"
+            )
             parts.append(Part(key, _TITLES.get(role, role), subtitle))
     return Diagram(tuple(parts), tuple(wires), tuple(_notes(resolved, wires)))
 
 
 def _dut(resolved: Config) -> Part:
-    return Part("dut", "Device under test", resolved.sut.kind, is_simulated("sut", resolved.sut))
+    return Part(
+        "dut", "Device under test", resolved.sut.kind, is_simulated("sut", resolved.sut)
+    )
 
 
 def _wires(resolved: Config, sync_pin: str) -> Iterator[Wire]:
@@ -91,14 +104,20 @@ def _wires(resolved: Config, sync_pin: str) -> Iterator[Wire]:
             continue
         for each in kind.wires(choice.settings):
             named = replace(
-                each, start=_end(each.start, rail, sync_pin), end=_end(each.end, rail, sync_pin)
+                each,
+                start=_end(each.start, rail, sync_pin),
+                end=_end(each.end, rail, sync_pin),
             )
             yield Wire(named, rail)
 
 
 def _end(pin: Pin, rail: str, sync_pin: str) -> Pin:
     if pin.part == "dut":
-        return replace(pin, name=f"SYNC {sync_pin}") if sync_pin and pin.name == "SYNC" else pin
+        return (
+            replace(pin, name=f"SYNC {sync_pin}")
+            if sync_pin and pin.name == "SYNC"
+            else pin
+        )
     return replace(pin, part=_key(pin.part, rail))
 
 
@@ -110,8 +129,8 @@ def _notes(resolved: Config, wires: list[Wire]) -> Iterator[str]:
     names = {wire.connection.name for wire in wires}
     if WireName.SUPPLY in names:
         yield (
-            "Nothing else may feed the device: no USB cable, no debug probe; a UART feeds through "
-            "its pins where it is powered and the device is not."
+            "Nothing else may feed the device: no USB cable, no debug probe; a UART"
+            " feeds through its pins where it is powered and the device is not."
         )
     if WireName.TX in names:
         yield "Tx goes to Rx, both ways; the levels of adapter and device are the same."

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a bench file, edited key by key: comments and order stay, and only what differs from
-the defaults is written.
+"""The text of a bench file, edited key by key: comments and order stay, and only what
+differs from the defaults is written.
 
-A text is a value: each edit returns another one, so that undo is to keep the one before.
+A text is a value: each edit returns another one, so that undo is to keep the one
+before.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ class TextProblem:
     def sentence(self) -> str:
         """Return the line, the cause and what to try, in one line."""
         error = self.error
-        parts = [error.cause, error.evidence, f"try: {error.try_next}" if error.try_next else ""]
+        parts = [
+            error.cause,
+            error.evidence,
+            f"try: {error.try_next}" if error.try_next else "",
+        ]
         place = f"line {self.line}: " if self.line else ""
         return place + "; ".join(part for part in parts if part)
 
@@ -59,7 +64,8 @@ class BenchText:
     text: str
 
     def problem(self, folder: Path) -> TextProblem | None:
-        """Return what is wrong with it, as `rig run` would say it; None where nothing is."""
+        """Return what is wrong with it, as `rig run` would say it; None where nothing
+        is."""
         try:
             config.parsed(self.text, folder)
         except ConfigError as error:
@@ -90,25 +96,39 @@ class BenchText:
         return node
 
     def kind(self, place: str) -> str:
-        """Return the kind that stands at a place as "sut" or "rail.core"; "" where not one does."""
+        """Return the kind that stands at a place as "sut" or "rail.core"; "" where not
+        one does."""
         table = self.value(place)
-        return next(iter(table)) if isinstance(table, Mapping) and len(table) == 1 else ""
+        return (
+            next(iter(table)) if isinstance(table, Mapping) and len(table) == 1 else ""
+        )
 
     def monitors(self) -> dict[str, str]:
-        """Return the place of each monitor, by its rail; of the only one by the empty name."""
+        """Return the place of each monitor, by its rail; of the only one by the empty
+        name."""
         rails = self.value("rail")
         if isinstance(rails, Mapping) and rails:
             return {name: f"rail.{name}" for name in rails}
-        return {"": "monitor"} if self.kind("monitor") not in ("", config.NO_MONITOR) else {}
+        return (
+            {"": "monitor"}
+            if self.kind("monitor") not in ("", config.NO_MONITOR)
+            else {}
+        )
 
     def with_value(self, path: str, value: Any) -> BenchText:
-        """Return it with a key of this value. One that is the default's is not written, unless a
-        comment stands behind the key.
+        """Return it with a key of this value. One that is the default's is not written,
+        unless a comment stands behind the key.
         """
         field = field_at(self, path)
-        if field is not None and field.default is not REQUIRED and _same(value, field.default):
+        if (
+            field is not None
+            and field.default is not REQUIRED
+            and _same(value, field.default)
+        ):
             stated = self._statement(tuple(path.split(".")))
-            if stated is None or not comment_of("\n".join(self._lines[stated.first : stated.stop])):
+            if stated is None or not comment_of(
+                "\n".join(self._lines[stated.first : stated.stop])
+            ):
                 return self.without(path)
         if self.value(path) is not UNSET:
             return self._changed(path, value)
@@ -133,8 +153,8 @@ class BenchText:
         return self._of(lines)._tidied(tuple(path.split("."))[:-1])
 
     def with_kind(self, place: str, kind: str) -> BenchText:
-        """Return it with another kind at a place, as "sut" or "rail.core": keys that the new kind
-        has as well stay, with all comments.
+        """Return it with another kind at a place, as "sut" or "rail.core": keys that
+        the new kind has as well stay, with all comments.
         """
         old = self.kind(place)
         if old == kind:
@@ -142,17 +162,22 @@ class BenchText:
         if not old:
             return self._with_table((*place.split("."), kind))
         section = "monitor" if place.startswith("rail") else place
-        known = {field.name: field for field in fields_of(plugins.find(section, kind).Settings)}
+        known = {
+            field.name: field
+            for field in fields_of(plugins.find(section, kind).Settings)
+        }
         stays = known.keys() & self.value(f"{place}.{old}").keys()
         edited = self
-        for name in [name for name in self.value(f"{place}.{old}") if name not in stays]:
+        for name in [
+            name for name in self.value(f"{place}.{old}") if name not in stays
+        ]:
             edited = edited._without_table(f"{place}.{old}.{name}")
         was = (*place.split("."), old)
         return edited._renamed(was, (*was[:-1], kind))
 
     def with_monitor(self, kind: str, rail: str = "", first: str = "main") -> BenchText:
-        """Return it with a monitor more: for the only supply, or for a `rail`; the monitor of the
-        only supply then becomes that of the rail `first`.
+        """Return it with a monitor more: for the only supply, or for a `rail`; the
+        monitor of the only supply then becomes that of the rail `first`.
         """
         there = self.monitors()
         if not there:
@@ -173,7 +198,8 @@ class BenchText:
         return edited._with_table(("rail", rail, kind))
 
     def without_monitor(self, rail: str = "") -> BenchText:
-        """Return it without the monitor of a rail; without the last one, none measures."""
+        """Return it without the monitor of a rail; without the last one, none
+        measures."""
         there = self.monitors()
         if len(there) > 1:
             return self._without_table(there[rail])
@@ -204,7 +230,9 @@ class BenchText:
         return None
 
     def _below(self, keys: Keys) -> list[Statement]:
-        return [each for each in statements(self._lines) if each.keys[: len(keys)] == keys]
+        return [
+            each for each in statements(self._lines) if each.keys[: len(keys)] == keys
+        ]
 
     def _changed(self, path: str, value: Any) -> BenchText:
         document = tomlkit.parse(self.text)
@@ -233,7 +261,9 @@ class BenchText:
             if not each.is_head or each.first == heads[0].first
         ]
         lines = edited._lines
-        lines.insert(own[-1].stop, f"{_key(keys[-1])} = {tomlkit.item(value).as_string()}")
+        lines.insert(
+            own[-1].stop, f"{_key(keys[-1])} = {tomlkit.item(value).as_string()}"
+        )
         return edited._of(lines)
 
     def _table(self, head: Statement) -> list[Statement]:
@@ -253,7 +283,9 @@ class BenchText:
             return self
         lines = self._lines
         together = [
-            each for depth in range(len(keys) - 1, 0, -1) for each in self._below(keys[:depth])
+            each
+            for depth in range(len(keys) - 1, 0, -1)
+            for each in self._below(keys[:depth])
         ]
         before = [
             each
@@ -267,8 +299,8 @@ class BenchText:
         return self._of([*lines[:at], *([""] if at else []), head, *lines[at:]])
 
     def _without_table(self, path: str) -> BenchText:
-        """Return it without a table or key and all below; comments above a removed head go with it,
-        as they speak of it.
+        """Return it without a table or key and all below; comments above a removed head
+        go with it, as they speak of it.
         """
         keys = tuple(path.split("."))
         lines = self._lines
@@ -310,21 +342,24 @@ class BenchText:
         return edited
 
     def _tidied(self, keys: Keys) -> BenchText:
-        """Return it without the head of a table inside a kind's that has become empty."""
+        """Return it without the head of a table inside a kind's that has become
+        empty."""
         deep = 3 if keys[0] == "rail" else 2
         heads = [each for each in self._below(keys) if each.is_head]
         if len(keys) <= deep or len(heads) != 1 or len(self._table(heads[0])) > 1:
             return self
         lines = self._lines
         at = heads[0].first
-        if lines[at + 1 : at + 2] and lines[at + 1].strip():  # a comment speaks of the table
+        # a comment speaks of the table
+        if lines[at + 1 : at + 2] and lines[at + 1].strip():
             return self
         first = at - 1 if at and not lines[at - 1].strip() else at
         return self._of(lines[:first] + lines[at + 1 :])
 
 
 def field_at(text: BenchText, path: str) -> SettingField | None:
-    """Return the setting that a path names, with its kind in it; None where there is none."""
+    """Return the setting that a path names, with its kind in it; None where there is
+    none."""
     keys = path.split(".")
     if keys[0] == "bench":
         return dict(flat(fields_of(config.BenchSettings))).get(".".join(keys[1:]))
@@ -344,7 +379,9 @@ def field_at(text: BenchText, path: str) -> SettingField | None:
 def _same(value: Any, default: Any) -> bool:
     if isinstance(default, tuple):
         return isinstance(value, list | tuple) and tuple(value) == default
-    return bool(value == default) and isinstance(value, bool) == isinstance(default, bool)
+    return bool(value == default) and isinstance(value, bool) == isinstance(
+        default, bool
+    )
 
 
 def _key(name: str) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry points of installed packages: read once, and loaded with an error that says what lacks."""
+"""Entry points of installed packages: read once, and loaded with an error that says
+what lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import Any
 
 from rig.errors import ConfigError
 
-#: Groups of entry points: four kinds of plug-ins and commands, of this and another path.
+#: Groups of entry points: four kinds of plug-ins and commands, of this and another
+#: path.
 _KEPT = 10
 
 
@@ -21,15 +23,15 @@ def installed(group: str) -> EntryPoints:
 
 @lru_cache(maxsize=_KEPT)
 def _read(group: str, path: tuple[str, ...]) -> EntryPoints:
-    """Read the entry points of every package in the path, which takes 8 ms: a bench asks for a
-    dozen.
+    """Read the entry points of every package in the path, which takes 8 ms: a bench
+    asks for a dozen.
     """
     return entry_points(group=group)
 
 
 def loaded(entry_point: EntryPoint, path: str, extra: str) -> Any:
-    """Return what an entry point names; raise ConfigError, for the key `path`, where the packages
-    of an extra are needed and not installed.
+    """Return what an entry point names; raise ConfigError, for the key `path`, where
+    the packages of an extra are needed and not installed.
     """
     try:
         return entry_point.load()
@@ -42,7 +44,8 @@ def loaded(entry_point: EntryPoint, path: str, extra: str) -> Any:
 
 
 def _install(extra: str) -> str:
-    """Return what installs the packages of an extra; of a plug-in that has none, its own."""
+    """Return what installs the packages of an extra; of a plug-in that has none, its
+    own."""
     known = metadata("neurorig").get_all("Provides-Extra") or ()
     if extra in known:
         return f"pip install 'neurorig[{extra}]'"

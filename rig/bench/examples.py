@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example benches that come with the rig: what is in each, and one written to start from."""
+"""The example benches that come with the rig: what is in each, and one written to start
+from."""
 
 from __future__ import annotations
 
@@ -16,15 +17,16 @@ from rig.errors import ConfigError, did_you_mean
 from rig.shipped import shipped
 
 _KINDS = ("sut", "monitor", "scenario", "task")
-#: Where the images of the examples lie, and where those of a project named firmware will.
+#: Where the images of the examples lie, and where those of a project named firmware
+#: will.
 _IMAGES = '"../firmware/build/'
 _PROJECT = "firmware"
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example bench: its kinds of device, monitor, scenario and task, and the words at its
-    head.
+    """An example bench: its kinds of device, monitor, scenario and task, and the words
+    at its head.
     """
 
     name: str
@@ -48,7 +50,9 @@ class Example:
     @property
     def text(self) -> str:
         """Return the bench as it is written for a project in the same folder."""
-        return self.path.read_text(encoding="utf-8").replace(_IMAGES, f'"{_PROJECT}/build/')
+        return self.path.read_text(encoding="utf-8").replace(
+            _IMAGES, f'"{_PROJECT}/build/'
+        )
 
 
 def examples() -> list[Example]:
@@ -64,20 +68,23 @@ def example(name: str) -> Example:
         raise ConfigError(
             f"there is no example bench {name}",
             path="NAME",
-            try_next=f"{did_you_mean(name, known, 3)}rig bench list shows all, with what is in "
-            "each",
+            try_next=(
+                f"{did_you_mean(name, known, 3)}rig bench list shows all, with what is"
+                " in each"
+            ),
         )
     return known[name]
 
 
 def new(name: str, path: Path) -> BenchFile:
-    """Write an example to a file that is not there yet; raises ConfigError and BenchError."""
+    """Write an example to a file that is not there yet; raises ConfigError and
+    BenchError."""
     return write(path, example(name).text, new=True)
 
 
 def steps(name: str, path: Path) -> list[str]:
-    """Return the commands to give before a bench made of an example runs, and that which runs
-    it.
+    """Return the commands to give before a bench made of an example runs, and that
+    which runs it.
     """
     _, image, rest = example(name).path.read_text(encoding="utf-8").partition(_IMAGES)
     place = rest.partition('"')[0]
@@ -107,7 +114,8 @@ def _made_by(folder: Path, place: str) -> list[str]:
     port = place.partition("/")[0]
     quoted = shlex.quote(str(folder))
     build = f"rig firmware build {quoted}"
-    if port == "host":  # the firmware as a process of this machine, by this machine's clock
+    # the firmware as a process of this machine, by this machine's clock
+    if port == "host":
         port = "posix"
         build += f" build/{place}"
     return [f"rig firmware new {quoted} --port {port}", build]

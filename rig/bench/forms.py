@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forms for a bench file: a section for each part with its fields as their settings declare them,
-and what the file says of each.
+"""Forms for a bench file: a section for each part with its fields as their settings
+declare them, and what the file says of each.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _TITLES = {"sut": "Device under test", "scenario": "Scenario", "task": "Task"}
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One setting in a form: `value` as it stands in the file, UNSET where the default counts;
-    `error` says what is wrong with it, as the command line does.
+    """One setting in a form: `value` as it stands in the file, UNSET where the default
+    counts; `error` says what is wrong with it, as the command line does.
     """
 
     path: str
@@ -40,11 +40,14 @@ class FormField:
 
     @property
     def shown(self) -> str:
-        """Return its value, or the default, as a person edits it; "" where it must be given."""
+        """Return its value, or the default, as a person edits it; "" where it must be
+        given."""
         if self.is_set:
             return as_typed(self.setting, self.value)
         return (
-            "" if self.setting.default is REQUIRED else as_typed(self.setting, self.setting.default)
+            ""
+            if self.setting.default is REQUIRED
+            else as_typed(self.setting, self.setting.default)
         )
 
     @property
@@ -59,15 +62,18 @@ class FormField:
         default = (
             "It must be given."
             if self.setting.default is REQUIRED
-            else f"Default: {self.setting.shown_default}{f' {self.unit}' if self.unit else ''}."
+            else (
+                "Default:"
+                f" {self.setting.shown_default}{f' {self.unit}' if self.unit else ''}."
+            )
         )
         return " ".join(part for part in (self.setting.help, allowed, default) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class FormSection:
-    """A part of the bench: its place in the file ("sut", "rail.core"), its kind, those to choose
-    from, and its fields. `error`: what is wrong with it as a whole.
+    """A part of the bench: its place in the file ("sut", "rail.core"), its kind, those
+    to choose from, and its fields. `error`: what is wrong with it as a whole.
     """
 
     place: str
@@ -81,8 +87,8 @@ class FormSection:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a text; without sections where the text cannot be read. `problem` is the first
-    thing that is wrong with the file.
+    """The form of a text; without sections where the text cannot be read. `problem` is
+    the first thing that is wrong with the file.
     """
 
     sections: tuple[FormSection, ...]
@@ -105,17 +111,22 @@ def form_of(text: BenchText, problem: TextProblem | None = None) -> Form:
 
 
 def as_typed(setting: SettingField, value: Any) -> str:
-    """Return a value as a person edits it: a text without quotes, all else as in the file."""
+    """Return a value as a person edits it: a text without quotes, all else as in the
+    file."""
     if isinstance(value, str) and not setting.is_array:
         return value
-    if isinstance(value, float | int) and not isinstance(value, bool) and not setting.choices:
+    if (
+        isinstance(value, float | int)
+        and not isinstance(value, bool)
+        and not setting.choices
+    ):
         return repr(value)
     return _toml(value)
 
 
 def from_typed(setting: SettingField, typed: str) -> Any:
-    """Return what was typed into a field as a value of the file; as with `--set`, what is no TOML
-    is text.
+    """Return what was typed into a field as a value of the file; as with `--set`, what
+    is no TOML is text.
     """
     if setting.type in ("string", "path"):
         return typed
@@ -123,13 +134,18 @@ def from_typed(setting: SettingField, typed: str) -> Any:
         value = config.value_of(typed.strip())
     except (ValueError, RecursionError):
         return typed
-    if setting.type == "float" and isinstance(value, int) and not isinstance(value, bool):
+    if (
+        setting.type == "float"
+        and isinstance(value, int)
+        and not isinstance(value, bool)
+    ):
         return float(value) if abs(value) < 2**53 else value
     return value
 
 
 def entered(text: BenchText, path: str, setting: SettingField, typed: str) -> BenchText:
-    """Return the text with what was typed into a field; nothing typed means the default again."""
+    """Return the text with what was typed into a field; nothing typed means the default
+    again."""
     if not typed.strip() and setting.type not in ("string", "path"):
         return text.without(path)
     if not typed and (setting.default is REQUIRED or setting.choices):
@@ -138,7 +154,8 @@ def entered(text: BenchText, path: str, setting: SettingField, typed: str) -> Be
 
 
 def refusal(path: str, setting: SettingField, typed: str) -> str:
-    """Return why a typed value is refused, as the command line says it; "" where it is not."""
+    """Return why a typed value is refused, as the command line says it; "" where it is
+    not."""
     keys = path.split(".")
     if not typed.strip() and setting.type not in ("string", "path"):
         return "" if setting.default is not REQUIRED else "this key is needed"
@@ -171,7 +188,10 @@ def _sections(text: BenchText) -> Iterator[FormSection]:
     yield _part(text, "sut", "sut", _TITLES["sut"])
     for rail, place in monitors.items():
         yield _part(
-            text, "monitor", place, f"Energy monitor of {rail}" if rail else "Energy monitor"
+            text,
+            "monitor",
+            place,
+            f"Energy monitor of {rail}" if rail else "Energy monitor",
         )
     if not monitors:
         yield _part(text, "monitor", "monitor", "Energy monitor")
@@ -192,14 +212,22 @@ def _part(text: BenchText, section: str, place: str, title: str) -> FormSection:
         return FormSection(place, title, kind, kinds, "", (), _sentence(error))
     if found is None:
         return FormSection(
-            place, title, "", kinds, "", (), f"exactly one table [{place}.KIND] is needed"
+            place,
+            title,
+            "",
+            kinds,
+            "",
+            (),
+            f"exactly one table [{place}.KIND] is needed",
         )
     values = text.value(f"{place}.{kind}")
     about = (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
     if not isinstance(values, Mapping):
         error_text = f"{place}.{kind} is a value, not a table"
         return FormSection(place, title, kind, kinds, about, (), error_text)
-    return _section(place, title, kind, kinds, found.Settings, values, f"{place}.{kind}", about)
+    return _section(
+        place, title, kind, kinds, found.Settings, values, f"{place}.{kind}", about
+    )
 
 
 def _section(
@@ -213,7 +241,9 @@ def _section(
     about: str = "",
 ) -> FormSection:
     if not isinstance(values, Mapping):
-        return FormSection(place, title, kind, kinds, about, (), f"{place} is a value, not a table")
+        return FormSection(
+            place, title, kind, kinds, about, (), f"{place} is a value, not a table"
+        )
     refused = {error.path: error for error in refusals(settings, values, prefix)}
     fields = []
     for name, setting in flat(fields_of(settings)):
@@ -243,5 +273,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key} = {_toml(each)}' for key, each in value.items())}}}"
+        return (
+            f"{{{', '.join(f'{key} = {_toml(each)}' for key, each in value.items())}}}"
+        )
     return repr(value) if isinstance(value, float) else json.dumps(value, default=str)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One monitor of a bench as a meter: its supply on, samples counted and shown, nothing asked of the
-device.
+"""One monitor of a bench as a meter: its supply on, samples counted and shown, nothing
+asked of the device.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from rig.trace.tap import Fork, Tap, TraceForm, tapped
 from rig.trace.trace import TRACE
 
 _LOOK_S = 0.05
-#: A bench for a monitor alone: nothing of it is used but the monitor and, where that is simulated,
-#: a simulated device.
+#: A bench for a monitor alone: nothing of it is used but the monitor and, where that is
+#: simulated, a simulated device.
 _ALONE = "virtual-null.toml"
 #: Kinds that measure nothing now.
 _NOT_LIVE = ("none", "playback")
@@ -53,7 +53,8 @@ class Metering:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recording has ended: its trace, what it holds by the meter, and what went wrong."""
+    """A recording has ended: its trace, what it holds by the meter, and what went
+    wrong."""
 
     trace: Path
     amounts: Amounts
@@ -71,8 +72,8 @@ Tell = Callable[[Any], None]
 
 
 def alone(kind: str, changes: Sequence[str] = ()) -> Config:
-    """Return a bench of a kind of monitor with nothing else; `changes` are its settings as
-    NAME=VALUE. Raises ConfigError.
+    """Return a bench of a kind of monitor with nothing else; `changes` are its settings
+    as NAME=VALUE. Raises ConfigError.
     """
     resolved = config.load(shipped("benches") / _ALONE)
     settings = config.settings_of("monitor", kind, changes)
@@ -85,16 +86,23 @@ def kinds() -> list[str]:
 
 
 def meter_supply(
-    resolved: Config, rail: str, tell: Tell, stop: Stop, observers: Sequence[Observer] = ()
+    resolved: Config,
+    rail: str,
+    tell: Tell,
+    stop: Stop,
+    observers: Sequence[Observer] = (),
 ) -> None:
-    """Switch the supplies of a bench on and meter one rail until `stop` is asked for; the supplies
-    are off then, whatever happened.
+    """Switch the supplies of a bench on and meter one rail until `stop` is asked for;
+    the supplies are off then, whatever happened.
 
-    `tell` gets the events of opening, Metering, and Recorded for each recording. Raises RigError.
+    `tell` gets the events of opening, Metering, and Recorded for each recording. Raises
+    RigError.
     """
     if rail not in resolved.monitors:
         raise ConfigError(
-            f"there is no monitor of the rail {rail!r}" if rail else "this bench has no monitor",
+            f"there is no monitor of the rail {rail!r}"
+            if rail
+            else "this bench has no monitor",
             path="monitor",
             try_next="another bench, or a kind of monitor",
         )
@@ -104,7 +112,12 @@ def meter_supply(
             path="monitor",
             try_next="another kind of monitor; a recording is looked at as a trace",
         )
-    with SupplyWatchdog() as watchdog, ExitStack() as stack, stop.heard(), suppress(Stopped):
+    with (
+        SupplyWatchdog() as watchdog,
+        ExitStack() as stack,
+        stop.heard(),
+        suppress(Stopped),
+    ):
         watching = Observers(observers)
         stack.callback(watching.close)
         _, context = open_task(resolved, probing=True, stop=stop)
@@ -139,7 +152,11 @@ def meter_supply(
 
 
 def _follow(
-    recording: Recording, info: MonitorInfo, meter: Meter, context: BenchContext, tell: Tell
+    recording: Recording,
+    info: MonitorInfo,
+    meter: Meter,
+    context: BenchContext,
+    tell: Tell,
 ) -> None:
     """Look after the meter until the end is asked for."""
     world = context.world
@@ -148,12 +165,15 @@ def _follow(
         pause(_LOOK_S)
         now_s = time.monotonic()
         if info.simulated and not world.live:
-            # A simulated instrument lives in the bench's time, which passes as ours does.
+            # A simulated instrument lives in the bench's time, which passes as ours
+            # does.
             world.wait(round((now_s - before_s) * NS_PER_S))
         before_s = now_s
         recording.check()
         if meter.error is not None:
-            raise BenchError("the meter ended by an error of its own", evidence=repr(meter.error))
+            raise BenchError(
+                "the meter ended by an error of its own", evidence=repr(meter.error)
+            )
         if (error := meter.refused()) is not None:
             tell(NotRecorded(error))
         if (recorder := meter.collect()) is not None:
@@ -176,8 +196,11 @@ def _closed(recorder: MeterRecorder) -> Recorded:
 
 
 @contextmanager
-def _device(resolved: Config, info: MonitorInfo, context: BenchContext) -> Iterator[None]:
-    """Let a simulated device be there for a simulated monitor to see: a real one is by itself."""
+def _device(
+    resolved: Config, info: MonitorInfo, context: BenchContext
+) -> Iterator[None]:
+    """Let a simulated device be there for a simulated monitor to see: a real one is by
+    itself."""
     kind = plugins.find("sut", resolved.sut.kind)
     simulated = isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)
     if not (info.simulated and simulated):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The monitor of one rail of several: every error of its own names the rail.
 
-A driver does not know which rail it measures, and two instruments of a kind have the same words.
+A driver does not know which rail it measures, and two instruments of a kind have the
+same words.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
 
 
 def open_monitor(rail: str, choice: Choice, context: BenchContext) -> EnergyMonitor:
-    """Open the monitor of a rail, of the empty name where it is the only one; raises what its
-    driver does.
+    """Open the monitor of a rail, of the empty name where it is the only one; raises
+    what its driver does.
     """
     kind = plugins.find("monitor", choice.kind)
     section = f"rail.{rail}.{choice.kind}" if rail else f"monitor.{choice.kind}"
@@ -35,10 +36,11 @@ def open_monitor(rail: str, choice: Choice, context: BenchContext) -> EnergyMoni
 
 
 class _Naming:
-    """Put the name of a rail, and the section of its settings, into the errors of a driver.
+    """Put the name of a rail, and the section of its settings, into the errors of a
+    driver.
 
-    A driver names a key with its section in the error's `path` alone; in sentences it says the key
-    by itself.
+    A driver names a key with its section in the error's `path` alone; in sentences it
+    says the key by itself.
     """
 
     def __init__(self, rail: str, kind: str) -> None:
@@ -48,8 +50,8 @@ class _Naming:
 
     @contextmanager
     def errors(self, passing: BaseException | None = None) -> Iterator[None]:
-        """Name the rail in errors that are raised here; one that is only `passing` through may be
-        of anything else.
+        """Name the rail in errors that are raised here; one that is only `passing`
+        through may be of anything else.
         """
         try:
             yield
@@ -61,8 +63,8 @@ class _Naming:
     def _name(self, error: RigError) -> None:
         if isinstance(error, ConfigError):
             error.moved(self._section, self._own)
-        # A driver may raise an error that it keeps more than once; one that begins with a key has
-        # said which rail.
+        # A driver may raise an error that it keeps more than once; one that begins with
+        # a key has said which rail.
         if not error.cause.startswith(("rail ", f"rail.{self._rail}.")):
             error.cause = f"rail {self._rail}: {error.cause}"
         error.args = (error.cause,)
@@ -96,7 +98,9 @@ class _Monitor:
 class _Recording:
     """A recording whose errors name its rail."""
 
-    def __init__(self, naming: _Naming, recording: AbstractContextManager[Recording]) -> None:
+    def __init__(
+        self, naming: _Naming, recording: AbstractContextManager[Recording]
+    ) -> None:
         self._naming = naming
         self._recording = recording
 

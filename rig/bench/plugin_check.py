@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check a class against the contract of its group (rig/interfaces/plugin_classes.py)."""
+"""Check a class against the contract of its group
+(rig/interfaces/plugin_classes.py)."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Replicated, Task
 
-#: Section of a bench file -> what its classes must have, the hooks they may have, and what their
-#: instances are.
+#: Section of a bench file -> what its classes must have, the hooks they may have, and
+#: what their instances are.
 CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
     "sut": (
         SutClass,
@@ -44,13 +45,15 @@ CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
 
 
 def class_faults(section: str, kind: Any) -> list[str]:
-    """Return what a class lacks that a section of a bench file needs before an instance is open."""
+    """Return what a class lacks that a section of a bench file needs before an instance
+    is open."""
     if not isinstance(kind, type):
         return [f"it is {kind!r:.60}, no class"]
     return list(_class_faults(section, kind))
 
 
-@cache  # a bench file is read when it is opened, when its session is derived, and when checked
+# a bench file is read when it is opened, when its session is derived, and when checked
+@cache
 def _class_faults(section: str, kind: type) -> tuple[str, ...]:
     contract, hooks, _ = CONTRACTS[section]
     faults = [*_settings_faults(kind), *_faults(kind, contract, bound=True)]
@@ -76,8 +79,8 @@ def _settings_faults(kind: type) -> Iterator[str]:
 
 
 def _faults(kind: type, contract: type, *, bound: bool) -> Iterator[str]:
-    """Yield each method of a contract that a class lacks, or that takes other arguments; `bound`:
-    it is called on the class.
+    """Yield each method of a contract that a class lacks, or that takes other
+    arguments; `bound`: it is called on the class.
     """
     for name, method in _methods(contract).items():
         own = inspect.getattr_static(kind, name, None)
@@ -88,8 +91,13 @@ def _faults(kind: type, contract: type, *, bound: bool) -> Iterator[str]:
             yield f"its {name} is a property, not a method {name}{due}"
         elif bound and not isinstance(own, classmethod | staticmethod):
             yield f"its {name} is no classmethod or staticmethod"
-        elif not _takes(getattr(kind, name), len(inspect.signature(method).parameters), bound):
-            yield f"its {name}{inspect.signature(getattr(kind, name))} does not take {name}{due}"
+        elif not _takes(
+            getattr(kind, name), len(inspect.signature(method).parameters), bound
+        ):
+            yield (
+                f"its {name}{inspect.signature(getattr(kind, name))} does not take"
+                f" {name}{due}"
+            )
 
 
 def _without_self(method: Any) -> str:
@@ -109,10 +117,12 @@ def _takes(method: Any, count: int, bound: bool) -> bool:
 
 def _methods(contract: type) -> dict[str, Any]:
     functions = {
-        name: getattr(member, "__func__", member) for name, member in vars(contract).items()
+        name: getattr(member, "__func__", member)
+        for name, member in vars(contract).items()
     }
     return {
         name: function
         for name, function in functions.items()
-        if inspect.isfunction(function) and (not name.startswith("_") or name == "__len__")
+        if inspect.isfunction(function)
+        and (not name.startswith("_") or name == "__len__")
     }

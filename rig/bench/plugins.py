@@ -8,7 +8,12 @@ from typing import Any, Literal, overload
 from rig.bench.entry_points import installed, loaded
 from rig.bench.plugin_check import class_faults
 from rig.errors import ConfigError, did_you_mean
-from rig.interfaces.plugin_classes import MonitorClass, ScenarioClass, SutClass, TaskClass
+from rig.interfaces.plugin_classes import (
+    MonitorClass,
+    ScenarioClass,
+    SutClass,
+    TaskClass,
+)
 
 #: Section of a bench file -> entry point group.
 GROUPS = {
@@ -25,7 +30,8 @@ def names(section: str) -> list[str]:
 
 
 def extra(kind: str) -> str:
-    """Return the name of the extra that holds what a kind needs: keysight for keysight_n6705."""
+    """Return the name of the extra that holds what a kind needs: keysight for
+    keysight_n6705."""
     return kind.partition("_")[0]
 
 
@@ -40,8 +46,8 @@ def find(section: Literal["task"], kind: str) -> TaskClass: ...
 @overload
 def find(section: str, kind: str) -> Any: ...
 def find(section: str, kind: str) -> Any:
-    """Return the class behind a kind; raise ConfigError where there is none, or it lacks what its
-    contract asks for (rig/interfaces/plugin_classes.py).
+    """Return the class behind a kind; raise ConfigError where there is none, or it
+    lacks what its contract asks for (rig/interfaces/plugin_classes.py).
     """
     for entry_point in installed(GROUPS[section]):
         if entry_point.name == kind:
@@ -51,21 +57,30 @@ def find(section: str, kind: str) -> Any:
                     f"{entry_point.value} is no {section} for this version of the rig",
                     path=f"{section}.{kind}",
                     evidence="; ".join(faults),
-                    try_next="another version of the package that brings it; "
-                    "rig/interfaces/plugin_classes.py says what a class must have",
+                    try_next=(
+                        "another version of the package that brings it; "
+                        "rig/interfaces/plugin_classes.py says what a class must have"
+                    ),
                 )
             return found
     known = names(section)
     raise ConfigError(
         f"no such kind of {section}",
         path=f"{section}.{kind}",
-        try_next=f"{did_you_mean(kind, known)}one of: {', '.join(known) or 'none installed'}",
+        try_next=(
+            f"{did_you_mean(kind, known)}one of: {', '.join(known) or 'none installed'}"
+        ),
     )
 
 
 def speaks_for(kind: Any, hook: str, member: str) -> bool:
-    """Return whether a hook of a class is of the class that defines `member`, or of one derived
-    from that: a plug-in that overrides a member alone has inherited what it says no more.
+    """Return whether a hook of a class is of the class that defines `member`, or of one
+    derived from that: a plug-in that overrides a member alone has inherited what it
+    says no more.
     """
-    owners = [each for each in getattr(kind, "__mro__", ()) if {hook, member} & set(vars(each))]
+    owners = [
+        each
+        for each in getattr(kind, "__mro__", ())
+        if {hook, member} & set(vars(each))
+    ]
     return not owners or hook in vars(owners[0])

@@ -22,18 +22,22 @@ from rig.store.events import Opened, Opening, RailState, Subscriber
 class PoweredBench:
     """A bench of which only the supply is on."""
 
-    def __init__(self, monitors: dict[str, EnergyMonitor], context: BenchContext) -> None:
+    def __init__(
+        self, monitors: dict[str, EnergyMonitor], context: BenchContext
+    ) -> None:
         self._monitors = monitors
         self._context = context
 
     def read(self) -> dict[str, str]:
-        """Return voltage and current of each rail in words; those of a simulated device that is
-        not open are what nothing draws.
+        """Return voltage and current of each rail in words; those of a simulated device
+        that is not open are what nothing draws.
         """
         found = {}
         for rail, monitor in self._monitors.items():
             if monitor.info.sync == "start":
-                found[rail] = "not read: this monitor records from the first edge of SYNC on"
+                found[rail] = (
+                    "not read: this monitor records from the first edge of SYNC on"
+                )
                 continue
             reading = read_supply(monitor, self._context)
             found[rail] = (
@@ -51,8 +55,8 @@ def powered(
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
 ) -> Iterator[PoweredBench]:
-    """Switch the supplies of a bench on; on leaving they are off, whatever happened. Raises
-    ConfigError where no monitor switches any, and what opening a monitor does.
+    """Switch the supplies of a bench on; on leaving they are off, whatever happened.
+    Raises ConfigError where no monitor switches any, and what opening a monitor does.
     """
     stop = stop or Stop()
 

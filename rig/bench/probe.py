@@ -40,10 +40,12 @@ from rig.trace.trace import TRACE, Trace
 
 #: So long a supply is read.
 _READ_S = 0.25
-_NO_CLOCK = "firmware built for performance mode; or a monitor that sees edges (rig list)"
+_NO_CLOCK = (
+    "firmware built for performance mode; or a monitor that sees edges (rig list)"
+)
 _WIRE = (
-    "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees only "
-    "simulated devices"
+    "wire SYNC to the monitor's input, and ground to ground; a virtual monitor sees"
+    " only simulated devices"
 )
 
 
@@ -57,19 +59,22 @@ def probe(
     listeners: Sequence[Wire] = (),
     contact: ContactWriter | ContactPlayer | None = None,
 ) -> Generator[Finding, None, None]:
-    """Power the device and talk to it, one finding a step; a backend with a `probe` of its own says
-    more than that it opens.
+    """Power the device and talk to it, one finding a step; a backend with a `probe` of
+    its own says more than that it opens.
 
-    `subscribers` get Opening, Opened and RailState, `observers` live blocks of what is recorded,
-    `listeners` what passes the line to the device; `stop` ends it from another thread. `contact`
-    writes down what is said to the instruments, or plays that; it is closed at the end.
+    `subscribers` get Opening, Opened and RailState, `observers` live blocks of what is
+    recorded, `listeners` what passes the line to the device; `stop` ends it from
+    another thread. `contact` writes down what is said to the instruments, or plays
+    that; it is closed at the end.
     """
     stop = stop or Stop()
     # A generator runs in pieces: a request is heard while one of them runs.
     with ExitStack() as stack:
         if contact is not None:
             stack.enter_context(contact)
-        found = _findings(path, overrides, subscribers, stop, observers, listeners, contact)
+        found = _findings(
+            path, overrides, subscribers, stop, observers, listeners, contact
+        )
         stack.enter_context(closing(found))
         while True:
             with stop.heard():
@@ -129,11 +134,15 @@ def _findings(
             emit(RailState(rail, True))
         kind = plugins.find("sut", resolved.sut.kind)
         if plays:
-            if not (isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)):
+            if not (
+                isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)
+            ):
                 yield from _played(monitors)
                 return
             context.world.supply_on = True
-        if isinstance(kind, Probes) and not (yield from _asked(kind, resolved.sut, context)):
+        if isinstance(kind, Probes) and not (
+            yield from _asked(kind, resolved.sut, context)
+        ):
             yield from _unanswered(monitors, context)
             return
         emit(Opening("sut", resolved.sut.kind))
@@ -158,7 +167,8 @@ def _unsupplied(
     context: BenchContext,
     plays: bool,
 ) -> Iterator[Finding]:
-    """Yield what there is of each supply while it is off, and whether the device answers."""
+    """Yield what there is of each supply while it is off, and whether the device
+    answers."""
     for rail, monitor in monitors.items():
         if monitor.info.switches:
             yield supply_off(_of("supply off", rail), monitor, context)
@@ -172,7 +182,9 @@ def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
     return Finding(_of("monitor", rail), True, said, simulated=info.simulated)
 
 
-def _asked(kind: Probes, choice: Choice, context: BenchContext) -> Generator[Finding, None, bool]:
+def _asked(
+    kind: Probes, choice: Choice, context: BenchContext
+) -> Generator[Finding, None, bool]:
     """Yield what a backend's own probe finds; return whether all is well."""
     well = True
     for finding in kind.probe(choice.settings, context):
@@ -199,7 +211,8 @@ def _of_device(
 def _pulsed(
     monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest, watching: Observers
 ) -> Iterator[Finding]:
-    """Record a SYNC burst with each monitor; yield whether it saw the edges, and the supply."""
+    """Record a SYNC burst with each monitor; yield whether it saw the edges, and the
+    supply."""
     readings: dict[str, Reading | None] = {}
     for rail, monitor in monitors.items():
         with tempfile.TemporaryDirectory() as scratch:
@@ -210,11 +223,15 @@ def _pulsed(
             readings[rail] = Reading.of(trace, monitor.info.accuracy)
         yield sync_edges(_of("SYNC wire", rail), completion, sut.info, trace)
     yield from supply.on(
-        "supply on", readings, {rail: monitor.info for rail, monitor in monitors.items()}
+        "supply on",
+        readings,
+        {rail: monitor.info for rail, monitor in monitors.items()},
     )
 
 
-def close_monitor(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:
+def close_monitor(
+    rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]
+) -> None:
     """Close a monitor, its supply off, and tell that it is."""
     monitor.close()
     for subscriber in subscribers:
@@ -228,7 +245,8 @@ def _no_monitor(choice: Choice) -> Finding:
     return Finding(
         "monitor",
         True,
-        f"none: the device's own time stamps are the clock, {limit}; there is no energy",
+        f"none: the device's own time stamps are the clock, {limit}; there is no"
+        " energy",
     )
 
 
@@ -245,7 +263,8 @@ def read_supply(monitor: EnergyMonitor, context: BenchContext) -> Reading | None
 
 
 def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Finding:
-    """Read a supply while it is off; a monitor that waits for the device's edges cannot."""
+    """Read a supply while it is off; a monitor that waits for the device's edges
+    cannot."""
     if monitor.info.sync == "start":
         said = "this monitor records from the first edge of SYNC on"
         return Finding(name, True, said, tested=False)
@@ -253,10 +272,12 @@ def supply_off(name: str, monitor: EnergyMonitor, context: BenchContext) -> Find
 
 
 def _asked_unsupplied(
-    resolved: config.Config, monitors: Mapping[str, EnergyMonitor], context: BenchContext
+    resolved: config.Config,
+    monitors: Mapping[str, EnergyMonitor],
+    context: BenchContext,
 ) -> Iterator[Finding]:
-    """Ask the device while all of its supplies are off; a simulated instrument switches no real
-    device.
+    """Ask the device while all of its supplies are off; a simulated instrument switches
+    no real device.
     """
     kind = plugins.find("sut", resolved.sut.kind)
     infos = [monitor.info for monitor in monitors.values()]
@@ -270,8 +291,11 @@ def _asked_unsupplied(
             yield supply.unanswered("supply off, UART", answer)
 
 
-def _unanswered(monitors: Mapping[str, EnergyMonitor], context: BenchContext) -> Iterator[Finding]:
-    """Read the supplies of a device that did not answer; a simulated one is not there by then."""
+def _unanswered(
+    monitors: Mapping[str, EnergyMonitor], context: BenchContext
+) -> Iterator[Finding]:
+    """Read the supplies of a device that did not answer; a simulated one is not there
+    by then."""
     real = {
         rail: monitor
         for rail, monitor in monitors.items()
@@ -298,9 +322,14 @@ def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
                 pass
             trace = Trace.open(Path(scratch) / TRACE)
             readings[rail] = Reading.of(trace, monitor.info.accuracy)
-            edges = f"{len(trace.falls_s)} edges at the monitor, and no marks to compare them with"
+            edges = (
+                f"{len(trace.falls_s)} edges at the monitor, and no marks to compare"
+                " them with"
+            )
         yield Finding(_of("SYNC wire", rail), True, edges)
-    infos = {rail: monitor.info for rail, monitor in monitors.items() if rail in readings}
+    infos = {
+        rail: monitor.info for rail, monitor in monitors.items() if rail in readings
+    }
     yield from supply.on("supply on", readings, infos)
 
 
@@ -320,12 +349,16 @@ def _workload(info: SutInfo, task: Task) -> Finding:
     return Finding(
         "workload",
         True,
-        f"{info.model or info.task or 'unknown to the device'}, as the bench asks for {task.name}",
+        f"{info.model or info.task or 'unknown to the device'}, as the bench asks for"
+        f" {task.name}",
     )
 
 
-def sync_edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -> Finding:
-    """Compare the marks of a burst with the edges that the monitor saw: the SYNC wire."""
+def sync_edges(
+    name: str, completion: Completion, info: SutInfo, trace: Trace
+) -> Finding:
+    """Compare the marks of a burst with the edges that the monitor saw: the SYNC
+    wire."""
     ticks = [mark.tick for mark in completion.marks]
     if info.clock == EDGE_CLOCK:
         told = ticks_of_edges(ticks, info.tick_hz, trace.falls_s, trace.edge_hz)
@@ -334,22 +367,36 @@ def sync_edges(name: str, completion: Completion, info: SutInfo, trace: Trace) -
         return Finding(
             name,
             True,
-            f"{len(told)} pulses of the device, as many edges at the monitor: they are its only "
-            "clock",
+            f"{len(told)} pulses of the device, as many edges at the monitor: they are"
+            " its only clock",
         )
     alignment = attach(trace, ticks, info.tick_hz, info.sync_hold_s, info.clock)
-    said = f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
+    said = (
+        f"{alignment.marks} marks of the device, {alignment.edges} edges at the monitor"
+    )
     if trace.sync == "clock":
         said = (
-            f"{alignment.marks} marks of the device, by the clock that the monitor reads: "
-            "there is no wire"
+            f"{alignment.marks} marks of the device, by the clock that the monitor"
+            " reads: there is no wire"
         )
-    wrong = "; ".join(f"{problem.code}: {problem.detail}" for problem in alignment.problems)
+    wrong = "; ".join(
+        f"{problem.code}: {problem.detail}" for problem in alignment.problems
+    )
     return Finding(name, not wrong, wrong or said, _WIRE if wrong else "")
 
 
 def about(info: SutInfo) -> str:
     """Return what a device says of itself, in a line."""
-    time = "reports no time" if info.clock == EDGE_CLOCK else f"{info.tick_hz} ticks per second"
-    said = [info.name, info.firmware, f"runs {info.model or info.task}", time, info.link]
+    time = (
+        "reports no time"
+        if info.clock == EDGE_CLOCK
+        else f"{info.tick_hz} ticks per second"
+    )
+    said = [
+        info.name,
+        info.firmware,
+        f"runs {info.model or info.task}",
+        time,
+        info.link,
+    ]
     return ", ".join(filter(None, said))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look what is attached: instruments of every kind that can look, and serial ports at which a
-device under test may be.
+"""Look what is attached: instruments of every kind that can look, and serial ports at
+which a device under test may be.
 
 Nothing is opened that could notice: an opened serial port restarts many boards.
 """
@@ -28,19 +28,25 @@ FOUND = "found"
 PROBLEM = "problem"
 MISSING = "not installed"
 _UDEV = "the maker's udev rules (udevadm control --reload, plug it in again)"
-_CABLES = "cables: USB cables that only charge look the same; is the instrument switched on?"
+_CABLES = (
+    "cables: USB cables that only charge look the same; is the instrument switched on?"
+)
 _LINUX = (
     f"{_CABLES} lsusb, or dmesg -w while you plug it in",
-    "permissions: serial ports need the group dialout (sudo usermod -aG dialout $USER, then log in "
-    "again)",
+    (
+        "permissions: serial ports need the group dialout (sudo usermod -aG dialout"
+        " $USER, then log in again)"
+    ),
     f"USB instruments need {_UDEV}: 72-joulescope.rules for a Joulescope",
 )
 #: What to look at when a desk seems empty.
 EMPTY = (
     *(_LINUX if sys.platform == "linux" else (_CABLES,)),
     "virtual machines and containers see only what is passed through to them",
-    "instruments in the network are not looked for: name them in the bench file, as resource = "
-    '"TCPIP::..."',
+    (
+        "instruments in the network are not looked for: name them in the bench file, as"
+        ' resource = "TCPIP::..."'
+    ),
 )
 
 
@@ -48,8 +54,8 @@ EMPTY = (
 class ScanRow:
     """One thing found, one kind that could not look, or one that lacks its package.
 
-    `setting` is what to put into a bench file to use it. `state` is FOUND, PROBLEM (with `problem`
-    and `try_next`) or MISSING.
+    `setting` is what to put into a bench file to use it. `state` is FOUND, PROBLEM
+    (with `problem` and `try_next`) or MISSING.
     """
 
     kind: str
@@ -66,17 +72,21 @@ def scan(
     ports: Callable[[], Iterable[Any]] | None = None,
     missing: Callable[[str], Iterable[str]] | None = None,
 ) -> list[ScanRow]:
-    """Return what is attached: instruments first, then serial ports that none of them claimed;
-    changes nothing on any of it.
+    """Return what is attached: instruments first, then serial ports that none of them
+    claimed; changes nothing on any of it.
 
-    `monitors`: what gives the class of each kind, those installed unless given; `ports`: what lists
-    serial ports as pyserial does; `missing`: what names the packages of a kind that are not
-    installed. One that fails hides no other: its error is its row.
+    `monitors`: what gives the class of each kind, those installed unless given;
+    `ports`: what lists serial ports as pyserial does; `missing`: what names the
+    packages of a kind that are not installed. One that fails hides no other: its error
+    is its row.
     """
     kinds: Mapping[str, Callable[[], Any]] = (
         monitors
         if monitors is not None
-        else {kind: partial(plugins.find, MONITOR, kind) for kind in plugins.names(MONITOR)}
+        else {
+            kind: partial(plugins.find, MONITOR, kind)
+            for kind in plugins.names(MONITOR)
+        }
     )
     rows = [
         row
@@ -87,12 +97,14 @@ def scan(
 
 
 def is_well(rows: Iterable[ScanRow]) -> bool:
-    """Return whether nothing is wrong; a package that is not installed is nothing wrong."""
+    """Return whether nothing is wrong; a package that is not installed is nothing
+    wrong."""
     return all(row.state != PROBLEM for row in rows)
 
 
 def is_empty(rows: Iterable[ScanRow]) -> bool:
-    """Return whether nothing was found that somebody attached, not even with a problem."""
+    """Return whether nothing was found that somebody attached, not even with a
+    problem."""
     return all(row.state == MISSING or row.kind == ONBOARD for row in rows)
 
 
@@ -116,10 +128,19 @@ def _instruments(
         problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
         if "pip install" in error.try_next:
             return [ScanRow(kind, error.cause, MISSING, try_next=error.try_next)]
-        return [ScanRow(kind, "not looked for", PROBLEM, problem=problem, try_next=error.try_next)]
+        return [
+            ScanRow(
+                kind,
+                "not looked for",
+                PROBLEM,
+                problem=problem,
+                try_next=error.try_next,
+            )
+        ]
     except (
         Exception
-    ) as error:  # a vendor's library may raise anything, and the others are to be looked for
+        # a vendor's library may raise anything, and the others are to be looked for
+    ) as error:
         hint = "rig list says whether the driver loads; reinstall its package"
         return [
             ScanRow(
@@ -134,12 +155,15 @@ def _instruments(
 
 def _instrument(kind: str, found: FoundInstrument) -> ScanRow:
     state = PROBLEM if found.problem else FOUND
-    # A serial number with a quote or an end of a line in it would write keys of its own.
+    # A serial number with a quote or an end of a line in it would write keys of its
+    # own.
     plain = found.serial.isprintable() and '"' not in found.serial
     setting = "\n".join(
         [f"[{MONITOR}.{kind}]", *([found.setting] if found.setting and plain else [])]
     )
-    return ScanRow(kind, found.name, state, found.serial, setting, found.problem, found.try_next)
+    return ScanRow(
+        kind, found.name, state, found.serial, setting, found.problem, found.try_next
+    )
 
 
 def _missing(kind: str) -> Iterable[str]:
@@ -161,15 +185,24 @@ def _comports() -> Iterable[Any]:
     return list_ports.comports()
 
 
-def _ports(comports: Callable[[], Iterable[Any]], rows: Iterable[ScanRow]) -> list[ScanRow]:
+def _ports(
+    comports: Callable[[], Iterable[Any]], rows: Iterable[ScanRow]
+) -> list[ScanRow]:
     claimed = {
-        os.path.realpath(quoted) for row in rows for quoted in re.findall(r'"([^"]*)"', row.setting)
+        os.path.realpath(quoted)
+        for row in rows
+        for quoted in re.findall(r'"([^"]*)"', row.setting)
     }
     try:
         ports = sorted(comports(), key=lambda port: str(port.device))
     except Exception as error:  # as with the instruments
         return [
-            ScanRow(SERIAL, "not looked for", PROBLEM, problem=f"{type(error).__name__}: {error}")
+            ScanRow(
+                SERIAL,
+                "not looked for",
+                PROBLEM,
+                problem=f"{type(error).__name__}: {error}",
+            )
         ]
     return [
         _port(port)
@@ -185,7 +218,9 @@ def _port(port: Any) -> ScanRow:
     setting = f'[sut.uart]\nport = "{port.device}"'
     serial = port.serial_number or ""
     if os.access(
-        port.device, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids
+        port.device,
+        os.R_OK | os.W_OK,
+        effective_ids=os.access in os.supports_effective_ids,
     ):
         return ScanRow(kind, name, FOUND, serial, setting)
     return ScanRow(kind, name, PROBLEM, serial, setting, *_refused(Path(port.device)))
@@ -193,13 +228,19 @@ def _port(port: Any) -> ScanRow:
 
 def _refused(device: Path) -> tuple[str, str]:
     if sys.platform == "win32":
-        return "the port cannot be opened", "does another program have it open? plug it in again"
+        return (
+            "the port cannot be opened",
+            "does another program have it open? plug it in again",
+        )
     import grp
 
     try:
         group = grp.getgrgid(device.stat().st_gid).gr_name
     except (OSError, KeyError):
-        return "no permission to use the port, or it is gone", "plug it in again; ls -l /dev/tty*"
+        return (
+            "no permission to use the port, or it is gone",
+            "plug it in again; ls -l /dev/tty*",
+        )
     return (
         f"no permission to use the port: you are not in the group {group}",
         f"sudo usermod -aG {group} $USER, then log in again",
@@ -207,8 +248,8 @@ def _refused(device: Path) -> tuple[str, str]:
 
 
 def _is_hollow(port: Any) -> bool:
-    """Return whether the kernel lists a port behind which there is no chip: of those a PC has up to
-    32.
+    """Return whether the kernel lists a port behind which there is no chip: of those a
+    PC has up to 32.
     """
     try:
         return (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/SETTINGS.md: every setting of every installed plug-in, as its Settings declare it.
+"""docs/SETTINGS.md: every setting of every installed plug-in, as its Settings declare
+it.
 
 python -m rig.bench.settings_page > docs/SETTINGS.md
 """
@@ -25,12 +26,14 @@ sut.uart` prints the same for one kind. A value outside its range is refused bef
 opened. This page is generated: `python -m rig.bench.settings_page > docs/SETTINGS.md`.
 
 Units: `1` is a ratio, `count` a number of things, `number` names one of several or is a seed.
-"""
+"""  # noqa: E501
 
 
 def page() -> str:
     """Return the whole page."""
-    kinds = [(section, kind) for section in plugins.GROUPS for kind in plugins.names(section)]
+    kinds = [
+        (section, kind) for section in plugins.GROUPS for kind in plugins.names(section)
+    ]
     parts = [_HEAD, *_part("bench", "", BenchSettings)]
     for section, kind in kinds:
         found = plugins.find(section, kind)
@@ -42,7 +45,10 @@ def _part(name: str, about: str, settings: type) -> Iterator[str]:
     yield f"## [{name}]\n"
     for text in filter(None, (about, *(inspect.getdoc(settings) or "").split("\n\n"))):
         yield textwrap.fill(" ".join(text.split()), _WIDTH) + "\n"
-    yield "\n".join(_line(name, field) for name, field in flat(fields_of(settings))) + "\n"
+    yield (
+        "\n".join(_line(name, field) for name, field in flat(fields_of(settings)))
+        + "\n"
+    )
 
 
 def _line(name: str, field: SettingField) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test whether a bench is simulated, and what its numbers are, by the kinds that its file names."""
+"""Test whether a bench is simulated, and what its numbers are, by the kinds that its
+file names."""
 
 from __future__ import annotations
 
@@ -15,17 +16,21 @@ from rig.store.provenance_file import DeviceClock, Provenance
 
 
 def is_simulated(section: str, choice: Choice) -> bool:
-    """Return whether a part of a bench is simulated; False where its settings do not say."""
+    """Return whether a part of a bench is simulated; False where its settings do not
+    say."""
     kind = plugins.find(section, choice.kind)
     return isinstance(kind, Simulates) and bool(kind.simulates(choice.settings))
 
 
 def stated(config: Config) -> dict[str, Any]:
-    """Return which parts of a bench are simulated, as far as its settings say, in the form of a
-    provenance.
+    """Return which parts of a bench are simulated, as far as its settings say, in the
+    form of a provenance.
     """
     sut = is_simulated("sut", config.sut)
-    rails = {rail: is_simulated("monitor", choice) for rail, choice in config.monitors.items()}
+    rails = {
+        rail: is_simulated("monitor", choice)
+        for rail, choice in config.monitors.items()
+    }
     return {
         "simulated": sut or any(rails.values()),
         "sut": {"simulated": sut},
@@ -34,8 +39,8 @@ def stated(config: Config) -> dict[str, Any]:
 
 
 def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:
-    """Yield what the provenance says otherwise than the bench file: kinds, rails, and what of them
-    is simulated.
+    """Yield what the provenance says otherwise than the bench file: kinds, rails, and
+    what of them is simulated.
     """
     sut = provenance.sut
     monitors = provenance.monitors
@@ -55,13 +60,17 @@ def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:
                 f"{str(due)[:80]}"
             )
     for rail, choice in config.monitors.items():
-        yield from _of_part("monitor", choice, f"monitor {rail}".strip(), monitors[rail])
+        yield from _of_part(
+            "monitor", choice, f"monitor {rail}".strip(), monitors[rail]
+        )
     parts = [sut.simulated, *(info.simulated for info in monitors.values())]
     if provenance.simulated is not any(parts):
         yield f"simulated is {provenance.simulated!r}, its parts say {any(parts)!r}"
 
 
-def _of_part(section: str, choice: Choice, name: str, info: SutInfo | MonitorInfo) -> Iterator[str]:
+def _of_part(
+    section: str, choice: Choice, name: str, info: SutInfo | MonitorInfo
+) -> Iterator[str]:
     if info.kind != choice.kind:
         yield f"{name} is of kind {info.kind!r}, bench.toml names {choice.kind!r}"
     kind = plugins.find(section, choice.kind)
@@ -69,11 +78,14 @@ def _of_part(section: str, choice: Choice, name: str, info: SutInfo | MonitorInf
     stated: object = info.origins if isinstance(info, SutInfo) else info.origin
     origins = _origins_due(kind, choice.settings)
     if stated != origins:
-        yield f"{name}: its origins are {stated}, for [{section}.{choice.kind}] so set {origins}"
+        yield (
+            f"{name}: its origins are {stated}, for [{section}.{choice.kind}] so set"
+            f" {origins}"
+        )
     if due not in (None, info.simulated):
         yield (
-            f"{name}: simulated is {info.simulated!r}, for [{section}.{choice.kind}] so "
-            f"set it is {due!r}"
+            f"{name}: simulated is {info.simulated!r}, for [{section}.{choice.kind}] so"
+            f" set it is {due!r}"
         )
 
 

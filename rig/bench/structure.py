@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of a bench file -> a frozen dataclass of settings; unknown keys, wrong types and values
-out of range are refused, with the path of the key.
+"""A table of a bench file -> a frozen dataclass of settings; unknown keys, wrong types
+and values out of range are refused, with the path of the key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from rig.settings.check import checked, violations
 
 
 def typed(kind: Any, value: Any, path: str) -> Any:
-    """Return a value as one of this kind; raises ConfigError with the first thing that is wrong."""
+    """Return a value as one of this kind; raises ConfigError with the first thing that
+    is wrong."""
     try:
         settings = _converter().structure(value, kind)
     except cattrs.BaseValidationError as error:
@@ -29,7 +30,8 @@ def typed(kind: Any, value: Any, path: str) -> Any:
 
 
 def refusals(settings: type, values: Mapping[str, Any], path: str) -> list[ConfigError]:
-    """Return everything that is wrong with a table of settings, where `typed` raises the first."""
+    """Return everything that is wrong with a table of settings, where `typed` raises
+    the first."""
     found: list[ConfigError] = []
     try:
         made: Any = _converter().structure(with_defaults(settings, values), settings)
@@ -41,8 +43,8 @@ def refusals(settings: type, values: Mapping[str, Any], path: str) -> list[Confi
 
 
 def with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill up tables inside a table from their defaults, so that one key of them can be given
-    alone.
+    """Fill up tables inside a table from their defaults, so that one key of them can be
+    given alone.
     """
     filled = dict(values)
     for part in dataclasses.fields(kind):
@@ -65,14 +67,20 @@ def _refusal(place: str, cause: BaseException) -> ConfigError:
         # of the settings' own check: it has said all, and where within
         own = cause.cause.removeprefix(f"{cause.path}: ")
         place = f"{place}.{cause.path}" if cause.path else place
-        return ConfigError(own, path=place, evidence=cause.evidence, try_next=cause.try_next)
+        return ConfigError(
+            own, path=place, evidence=cause.evidence, try_next=cause.try_next
+        )
     return ConfigError(_message(cause), path=place, try_next=_hint(cause))
 
 
 def _message(cause: BaseException) -> str:
     if isinstance(cause, KeyError):
         return "this key is needed"
-    return "no such key" if isinstance(cause, cattrs.ForbiddenExtraKeysError) else str(cause)
+    return (
+        "no such key"
+        if isinstance(cause, cattrs.ForbiddenExtraKeysError)
+        else str(cause)
+    )
 
 
 class _WrongTypeError(ValueError):
@@ -98,12 +106,14 @@ def _converter() -> cattrs.Converter:
 
 
 def _exactly(value: Any, kind: type) -> Any:
-    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5; true is not
-    # 1.
+    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5;
+    # true is not 1.
     if not isinstance(value, (int, float) if kind is float else kind) or (
         isinstance(value, bool) and kind is not bool
     ):
-        raise _WrongTypeError(f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}")
+        raise _WrongTypeError(
+            f"{value!r} is not {'an' if kind is int else 'a'} {kind.__name__}"
+        )
     return kind(value)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the supply, off and on: the DUT is fed by the monitor, and by nothing else."""
+"""Checks of the supply, off and on: the DUT is fed by the monitor, and by nothing
+else."""
 
 from __future__ import annotations
 
@@ -16,12 +17,13 @@ from rig.uncertainty.window_effects import ranges_a
 from rig.units import quantity
 
 _OTHERS = (
-    "unplug USB, debug probe, UART adapter and SYNC, one after the other: each of them may feed "
-    "the device, a UART or SYNC through its pins (docs/MONITORS.md); "
-    "then look at jumpers that join supplies"
+    "unplug USB, debug probe, UART adapter and SYNC, one after the other: each of them"
+    " may feed the device, a UART or SYNC through its pins (docs/MONITORS.md); then"
+    " look at jumpers that join supplies"
 )
 _SIGMAS = 3.0
-#: What may flow in either direction where the supply is off: an instrument's leakage, no device.
+#: What may flow in either direction where the supply is off: an instrument's leakage,
+#: no device.
 _OFF_A = 100e-6
 
 
@@ -29,8 +31,8 @@ _OFF_A = 100e-6
 class Reading:
     """Mean voltage, current and power of a supply.
 
-    `still_v` and `still_a` are up to where voltage and current may be none; `powerless`: the power
-    may be that of nothing wired.
+    `still_v` and `still_a` are up to where voltage and current may be none;
+    `powerless`: the power may be that of nothing wired.
     """
 
     voltage_v: float
@@ -42,10 +44,13 @@ class Reading:
 
     @classmethod
     def of(cls, trace: Trace, accuracy: Accuracy) -> Reading | None:
-        """Return what a whole trace holds; None where it holds nothing, or has lost too much."""
+        """Return what a whole trace holds; None where it holds nothing, or has lost too
+        much."""
         if trace.duration_s <= 0 or trace.lost_between(0.0, trace.duration_s) is None:
             return None
-        (integral,) = trace.integrals([(0.0, trace.duration_s)], ranges_a(accuracy), bridged=True)
+        (integral,) = trace.integrals(
+            [(0.0, trace.duration_s)], ranges_a(accuracy), bridged=True
+        )
         duration_s = integral.duration_s
         samples = max(integral.duration_s * trace.sample_hz, 1.0)
         voltage_v = integral.volt_s / duration_s
@@ -64,8 +69,8 @@ class Reading:
 
 
 def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
-    """Judge a supply that is off: its voltage cannot be distinguished from zero, and next to no
-    current flows in either direction.
+    """Judge a supply that is off: its voltage cannot be distinguished from zero, and
+    next to no current flows in either direction.
     """
     if reading is None:
         return Finding(name, True, "nothing could be read")
@@ -76,16 +81,24 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
         reading.still_a, _OFF_A
     ):
         backwards = "into the instrument: another cable feeds the device"
-        forwards = "out of a supply that is off: the instrument did not switch, or another feeds it"
+        forwards = (
+            "out of a supply that is off: the instrument did not switch, or another"
+            " feeds it"
+        )
         return Finding(
-            name, False, f"{said} {backwards if reading.current_a < 0 else forwards}", _OTHERS
+            name,
+            False,
+            f"{said} {backwards if reading.current_a < 0 else forwards}",
+            _OTHERS,
         )
     return Finding(
         name,
         True,
-        f"{said}: no voltage of another cable"
-        if info.reads_voltage
-        else f"{said} (the voltage is not measured)",
+        (
+            f"{said}: no voltage of another cable"
+            if info.reads_voltage
+            else f"{said} (the voltage is not measured)"
+        ),
     )
 
 
@@ -96,8 +109,8 @@ def unanswered(name: str, answer: str) -> Finding:
     return Finding(
         name,
         False,
-        f"{answer} answers without its supply: another cable or its pins feed it, and what flows "
-        "there is not measured",
+        f"{answer} answers without its supply: another cable or its pins feed it, and"
+        " what flows there is not measured",
         _OTHERS,
     )
 
@@ -105,12 +118,14 @@ def unanswered(name: str, answer: str) -> Finding:
 def on(
     name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]
 ) -> list[Finding]:
-    """Judge supplies that are on, of a device that answers: voltage and power can be distinguished
-    from those of nothing wired.
+    """Judge supplies that are on, of a device that answers: voltage and power can be
+    distinguished from those of nothing wired.
 
     Of several, one may have nothing drawn from it.
     """
-    drawn = any(reading is not None and not reading.powerless for reading in readings.values())
+    drawn = any(
+        reading is not None and not reading.powerless for reading in readings.values()
+    )
     found = []
     for rail, reading in readings.items():
         title = f"{name} of {rail}" if rail else name
@@ -121,8 +136,8 @@ def on(
         said = in_words(reading, info)
         if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
             hint = (
-                "switch on what feeds the monitor; is the device wired behind it, and the "
-                "right way round?"
+                "switch on what feeds the monitor; is the device wired behind it, and"
+                " the right way round?"
             )
             found.append(Finding(title, False, f"{said}: there is no voltage", hint))
         elif not reading.powerless:
@@ -130,13 +145,15 @@ def on(
         elif drawn:
             found.append(
                 Finding(
-                    title, True, f"{said}: nothing is drawn from it, another rail feeds the device"
+                    title,
+                    True,
+                    f"{said}: nothing is drawn from it, another rail feeds the device",
                 )
             )
         else:
             cause = (
-                "no more than nothing wired may show: another cable feeds the device, or "
-                "its current takes another way"
+                "no more than nothing wired may show: another cable feeds the device,"
+                " or its current takes another way"
             )
             found.append(
                 Finding(
@@ -159,7 +176,8 @@ def in_words(reading: Reading, info: MonitorInfo) -> str:
 
 def in_volts(reading: Reading, info: MonitorInfo) -> str:
     """Return the voltage, and whether it was measured."""
-    return f"{quantity(reading.voltage_v, 'V')}{'' if info.reads_voltage else ' as it was set'}"
+    voltage = quantity(reading.voltage_v, "V")
+    return voltage if info.reads_voltage else f"{voltage} as it was set"
 
 
 def _still(ranges: tuple[Range, ...], value: float, samples: float) -> float:

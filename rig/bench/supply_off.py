@@ -16,14 +16,16 @@ from rig.bench.config import Config
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext
 
-#: A killed process's ports are free at once, a USB instrument may need to be found again.
+#: A killed process's ports are free at once, a USB instrument may need to be found
+#: again.
 _TRIES = 10
 _PAUSE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What is to be done when the rig is gone: the bench file, and which rails have a supply."""
+    """What is to be done when the rig is gone: the bench file, and which rails have a
+    supply."""
 
     bench: str
     rails: tuple[str, ...]
@@ -31,21 +33,23 @@ class _Order:
 
 @dataclass(frozen=True, slots=True)
 class SwitchOff:
-    """An order that is ready to be carried out: the bench is read, its drivers are imported."""
+    """An order that is ready to be carried out: the bench is read, its drivers are
+    imported."""
 
     resolved: Config
     rails: tuple[str, ...]
 
     def carry_out(self) -> list[str]:
-        """Open and close the monitors of the rails, so that the supply is off; return what went
-        wrong, a line a rail.
+        """Open and close the monitors of the rails, so that the supply is off; return
+        what went wrong, a line a rail.
         """
         problems = [_switch_off(self.resolved, rail) for rail in self.rails]
         return [problem for problem in problems if problem]
 
 
 def prepare(line: str) -> SwitchOff:
-    """Read an order (rig/bench/supply_watchdog.py) and import the drivers that it needs."""
+    """Read an order (rig/bench/supply_watchdog.py) and import the drivers that it
+    needs."""
     order = typed.from_json(_Order, json.loads(line), "the order")
     return of_bench(order.bench, order.rails)
 
@@ -73,7 +77,9 @@ def _switch_off(resolved: Config, rail: str) -> str:
         if attempt:
             time.sleep(_PAUSE_S)
         try:
-            plugins.find("monitor", choice.kind).open(choice.settings, BenchContext()).close()
+            plugins.find("monitor", choice.kind).open(
+                choice.settings, BenchContext()
+            ).close()
         except RigError as error:
             said = f"the supply of {rail or 'the DUT'} may still be on: {error.cause}"
         else:

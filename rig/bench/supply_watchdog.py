@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that outlives a killed rig by a moment, to switch the DUT's supply off.
 
-Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs out of
-memory, only another process can switch a real instrument off: it finds its pipe closed, opens the
-instrument again, and closes it, which leaves the supply off.
+Ctrl-C and errors are handled by the rig itself. After kill -9, or when the machine runs
+out of memory, only another process can switch a real instrument off: it finds its pipe
+closed, opens the instrument again, and closes it, which leaves the supply off.
 
-It imports the monitors' drivers and says that it is ready before power goes on, and its early death
-ends what the rig does: a supply is never on without it.
+It imports the monitors' drivers and says that it is ready before power goes on, and its
+early death ends what the rig does: a supply is never on without it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ _WHAT = "the process that watches over the supply"
 
 
 def switching(monitors: Mapping[str, EnergyMonitor]) -> list[str]:
-    """Return the rails whose monitors switch a supply: not those of simulated ones, which die with
-    the rig, nor of counters and recordings, which switch none.
+    """Return the rails whose monitors switch a supply: not those of simulated ones,
+    which die with the rig, nor of counters and recordings, which switch none.
     """
     infos = {rail: monitor.info for rail, monitor in monitors.items()}
-    return [rail for rail, info in infos.items() if info.switches and not info.simulated]
+    return [
+        rail for rail, info in infos.items() if info.switches and not info.simulated
+    ]
 
 
 class SupplyWatchdog:
@@ -45,8 +47,9 @@ class SupplyWatchdog:
         self._child: PythonChild | None = None
 
     def watch(self, resolved: Config, rails: Sequence[str], stop: Stop) -> None:
-        """Start the process for the monitors of these rails, and wait until it is ready; from then
-        on what hears `stop` ends where the process has ended. Raises BenchError.
+        """Start the process for the monitors of these rails, and wait until it is
+        ready; from then on what hears `stop` ends where the process has ended. Raises
+        BenchError.
         """
         if not rails:
             return

@@ -38,30 +38,46 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
             yield WireFinding(
                 WireName.TX,
                 False,
-                f"nothing is heard, though {talk.pulses} pulses of SYNC came when they were asked "
-                "for: the device hears and obeys",
-                "the wire from the device's Tx to the adapter's Rx is open or at the wrong pin",
-                "follow that wire; the adapter's Rx alone, with a voltmeter: high at rest",
+                f"nothing is heard, though {talk.pulses} pulses of SYNC came when they"
+                " were asked for: the device hears and obeys",
+                "the wire from the device's Tx to the adapter's Rx is open or at the"
+                " wrong pin",
+                "follow that wire; the adapter's Rx alone, with a voltmeter: high at"
+                " rest",
             )
             return
-        looked = "; no pulse of SYNC came when some were asked for" if talk.pulses == 0 else ""
+        looked = (
+            "; no pulse of SYNC came when some were asked for"
+            if talk.pulses == 0
+            else ""
+        )
         yield WireFinding(
             WireName.TX,
             False,
             f"nothing is heard, neither at power-up nor when asked{looked}",
-            "Tx and Rx are swapped, or both are open, or the device does not run"
-            if monitored
-            else "Tx and Rx are swapped or open, or the device has no supply or does not run",
+            (
+                "Tx and Rx are swapped, or both are open, or the device does not run"
+                if monitored
+                else (
+                    "Tx and Rx are swapped or open, or the device has no supply or does"
+                    " not run"
+                )
+            ),
             "swap the two wires; is the firmware in, and reset released?",
         )
         return
-    said = f'"{talk.at_power_up[:60]}" at power-up' if talk.at_power_up else f"{talk.heard_b} bytes"
+    said = (
+        f'"{talk.at_power_up[:60]}" at power-up'
+        if talk.at_power_up
+        else f"{talk.heard_b} bytes"
+    )
     if talk.garbled and talk.other_baud:
         yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
         yield WireFinding(
             WireName.GROUND,
             False,
-            f"unreadable at the rate of the bench file; it answers at {talk.other_baud} baud",
+            f"unreadable at the rate of the bench file; it answers at {talk.other_baud}"
+            " baud",
             "no wire: the line rate",
             f"baud = {talk.other_baud}",
         )
@@ -71,8 +87,10 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
         yield WireFinding(
             WireName.GROUND,
             False,
-            f"{talk.unreadable_b} of {talk.heard_b} bytes are no text, at any usual line rate",
-            "the ground of device and adapter is not joined, or their levels are others",
+            f"{talk.unreadable_b} of {talk.heard_b} bytes are no text, at any usual"
+            " line rate",
+            "the ground of device and adapter is not joined, or their levels are"
+            " others",
             "join the grounds; the same logic voltage on both sides",
         )
         return
@@ -81,7 +99,9 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
     if talk.name:
         yield WireFinding(WireName.RX, True, f"it answers to its name: {talk.name}")
         return
-    deaf = "; no pulse of SYNC came when some were asked for" if talk.pulses == 0 else ""
+    deaf = (
+        "; no pulse of SYNC came when some were asked for" if talk.pulses == 0 else ""
+    )
     yield WireFinding(
         WireName.RX,
         False,
@@ -91,13 +111,18 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
     )
 
 
-def level_row(trace: Trace, levels: Levels, info: MonitorInfo, rail: str) -> WireFinding:
+def level_row(
+    trace: Trace, levels: Levels, info: MonitorInfo, rail: str
+) -> WireFinding:
     """Judge the level at which SYNC rests."""
     wire = WireName.LEVEL
     if levels is None:
         why = "this instrument tells of edges only"
         if trace.sync == "clock":
-            why = "there is no SYNC wire: the monitor reads the clock that the device counts"
+            why = (
+                "there is no SYNC wire: the monitor reads the clock that the device"
+                " counts"
+            )
         return WireFinding(wire, None, why, rail=rail)
     least, mean, most = levels
     if trace.sync == "voltage":
@@ -112,14 +137,17 @@ def level_row(trace: Trace, levels: Levels, info: MonitorInfo, rail: str) -> Wir
         wire,
         False,
         said,
-        "the device's high is below what this input takes for high, or the line is open or low",
-        "the reference of the monitor's input, or a level shifter; measure SYNC with a voltmeter: "
-        "it is high at rest",
+        "the device's high is below what this input takes for high, or the line is open"
+        " or low",
+        "the reference of the monitor's input, or a level shifter; measure SYNC with a"
+        " voltmeter: it is high at rest",
         rail,
     )
 
 
-def seen_row(trace: Trace, completion: Completion, edges: Finding, rail: str) -> WireFinding:
+def seen_row(
+    trace: Trace, completion: Completion, edges: Finding, rail: str
+) -> WireFinding:
     """Judge whether as many pulses arrived as the device made."""
     marks = len(completion.marks)
     seen = len(trace.falls_s)
@@ -138,11 +166,16 @@ def seen_row(trace: Trace, completion: Completion, edges: Finding, rail: str) ->
         hint = "sync_hold_us = 500 in the bench file"
     else:
         cause = "the line rings, or something else drives it"
-        hint = "a shorter wire with its ground beside it; a resistor of some 100 ohms at the pin"
+        hint = (
+            "a shorter wire with its ground beside it; a resistor of some 100 ohms at"
+            " the pin"
+        )
     return WireFinding(WireName.SYNC, False, said, cause, hint, rail)
 
 
-def polarity_row(trace: Trace, levels: Levels, edges: Finding, rail: str) -> WireFinding:
+def polarity_row(
+    trace: Trace, levels: Levels, edges: Finding, rail: str
+) -> WireFinding:
     """Judge whether the line rests high and its pulses are low."""
     wire = WireName.POLARITY
     if levels is None or not len(trace.rises_s):
@@ -156,14 +189,20 @@ def polarity_row(trace: Trace, levels: Levels, edges: Finding, rail: str) -> Wir
         return WireFinding(
             wire,
             False,
-            f"the line is high for {high:.1%} of the time: it rests low, and its pulses are high",
+            f"the line is high for {high:.1%} of the time: it rests low, and its pulses"
+            " are high",
             "a level shifter inverts, or it is another pin",
             "a shifter that does not invert; all windows would lie late by a pulse",
             rail,
         )
     if not edges.ok:
         return WireFinding(
-            wire, False, edges.detail, "pulses and marks do not fit", edges.try_next, rail
+            wire,
+            False,
+            edges.detail,
+            "pulses and marks do not fit",
+            edges.try_next,
+            rail,
         )
     return WireFinding(wire, True, "high at rest, low pulses", rail=rail)
 
@@ -171,4 +210,6 @@ def polarity_row(trace: Trace, levels: Levels, edges: Finding, rail: str) -> Wir
 def current_row(rail: str, found: Finding) -> WireFinding:
     """Judge whether a device that answers is fed by the monitor."""
     cause = "" if found.ok else "another cable feeds the device past the monitor"
-    return WireFinding(WireName.CURRENT, found.ok, found.detail, cause, found.try_next, rail)
+    return WireFinding(
+        WireName.CURRENT, found.ok, found.detail, cause, found.try_next, rail
+    )

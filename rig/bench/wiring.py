@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prove the wiring of a bench: one row a wire, tested one after the other, so that the first row
-that fails names the wire.
+"""Prove the wiring of a bench: one row a wire, tested one after the other, so that the
+first row that fails names the wire.
 
-What tells the wires apart: the supply is read off and on; the device speaks unasked at power-up,
-for which its Tx is enough; it pulses SYNC when it is asked, which the monitor sees though its Tx
-may be broken; the line of SYNC has a level at rest.
+What tells the wires apart: the supply is read off and on; the device speaks unasked at
+power-up, for which its Tx is enough; it pulses SYNC when it is asked, which the monitor
+sees though its Tx may be broken; the line of SYNC has a level at rest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from rig.bench.parts import open_task
 from rig.bench.probe import close_monitor, read_supply, supply_off, sync_edges
 from rig.bench.supply import Reading
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
-from rig.bench.wire_rows import current_row, level_row, polarity_row, seen_row, talk_rows
+from rig.bench.wire_rows import (
+    current_row,
+    level_row,
+    polarity_row,
+    seen_row,
+    talk_rows,
+)
 from rig.errors import RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
@@ -45,8 +51,9 @@ def prove_wiring(
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
 ) -> Generator[WireFinding, None, None]:
-    """Test the wires of a bench, a finding each; behind one that fails, those that need it are not
-    tested. On leaving the supply is off, whatever happened; raises what opening a monitor does.
+    """Test the wires of a bench, a finding each; behind one that fails, those that need
+    it are not tested. On leaving the supply is off, whatever happened; raises what
+    opening a monitor does.
 
     `subscribers` get Opening, Opened and RailState; `stop` ends it from another thread.
     """
@@ -62,8 +69,11 @@ def prove_wiring(
             yield row
 
 
-def expected(path: Path | str, overrides: Sequence[str] = ()) -> list[tuple[WireName, str]]:
-    """Return the rows of a proof of this bench, by wire and rail; raises ConfigError."""
+def expected(
+    path: Path | str, overrides: Sequence[str] = ()
+) -> list[tuple[WireName, str]]:
+    """Return the rows of a proof of this bench, by wire and rail; raises
+    ConfigError."""
     return due(config.load(Path(path), overrides))
 
 
@@ -113,7 +123,11 @@ class _Proof:
                     break
         for wire, rail in rows:
             if (wire, rail) not in told:
-                why = f"not tested: {reason} comes first" if reason else "nothing to test here"
+                why = (
+                    f"not tested: {reason} comes first"
+                    if reason
+                    else "nothing to test here"
+                )
                 yield WireFinding(wire, None, why, rail=rail)
 
     def _tell(self, event: Opening | Opened | RailState) -> None:
@@ -139,12 +153,18 @@ class _Proof:
         if isinstance(kind, Talks) and _has_line(resolved):
             watching = _Watching(monitors)
             try:
-                talk = kind.talk(resolved.sut.settings, context, power_on, watching.watch)
+                talk = kind.talk(
+                    resolved.sut.settings, context, power_on, watching.watch
+                )
             except RigError as error:
-                yield _failed(WireName.TX, error, "the line to the device does not open")
+                yield _failed(
+                    WireName.TX, error, "the line to the device does not open"
+                )
                 return
             silent = not talk.heard_b and not talk.pulses
-            yield from self._supplies(monitors, context, watching.readings if silent else {})
+            yield from self._supplies(
+                monitors, context, watching.readings if silent else {}
+            )
             yield from talk_rows(talk, bool(monitors))
             wire, cause = WireName.RX, "the device answers, and then no more"
         else:
@@ -156,7 +176,9 @@ class _Proof:
         self._tell(Opening("sut", resolved.sut.kind))
         refused: RigError | None = None
         try:
-            sut = stack.enter_context(closing(kind.open(resolved.sut.settings, context)))
+            sut = stack.enter_context(
+                closing(kind.open(resolved.sut.settings, context))
+            )
         except RigError as error:
             refused = error
         if wire is WireName.SUPPLY:
@@ -175,8 +197,9 @@ class _Proof:
         context: BenchContext,
         silent: Mapping[str, Reading | None],
     ) -> Iterator[WireFinding]:
-        """Judge what can be read with the supply on, before anybody has answered; `silent` are
-        readings of a device that was asked, and of which nothing was heard.
+        """Judge what can be read with the supply on, before anybody has answered;
+        `silent` are readings of a device that was asked, and of which nothing was
+        heard.
         """
         for rail, monitor in monitors.items():
             info = monitor.info
@@ -184,7 +207,9 @@ class _Proof:
                 continue
             reading = silent.get(rail) or read_supply(monitor, context)
             if reading is None:
-                yield WireFinding(WireName.SUPPLY, None, "nothing could be read", rail=rail)
+                yield WireFinding(
+                    WireName.SUPPLY, None, "nothing could be read", rail=rail
+                )
                 continue
             said = supply.in_words(reading, info)
             if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
@@ -193,7 +218,8 @@ class _Proof:
                     False,
                     f"{said}: there is no voltage",
                     "nothing feeds the monitor, or its output is short-circuited",
-                    "switch on what feeds the monitor; look at its input and at its fuse",
+                    "switch on what feeds the monitor; look at its input and at its"
+                    " fuse",
                     rail,
                 )
             elif silent.get(rail) is not None and reading.powerless:
@@ -201,9 +227,10 @@ class _Proof:
                     WireName.SUPPLY,
                     False,
                     f"{said}: nothing is drawn, and the device is silent",
-                    "the wire from the monitor's output to the device's supply pin, or its "
-                    "ground, is open",
-                    "measure the voltage at the device's own pins; the right way round?",
+                    "the wire from the monitor's output to the device's supply pin, or"
+                    " its ground, is open",
+                    "measure the voltage at the device's own pins; the right way"
+                    " round?",
                     rail,
                 )
             elif not info.reads_voltage:
@@ -222,7 +249,8 @@ class _Watching:
         self.readings: dict[str, Reading | None] = {}
 
     def watch(self, action: Callable[[], None]) -> int | None:
-        """Do something; return how many pulses were seen meanwhile, None where nobody looks."""
+        """Do something; return how many pulses were seen meanwhile, None where nobody
+        looks."""
         seen: int | None = None
         with ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -265,8 +293,11 @@ def _second_supplies(
             yield replace(row, ok=None) if blind and row.ok else row
 
 
-def _pulsed(monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest) -> Iterator[WireFinding]:
-    """Record a SYNC burst with each monitor; yield what it saw of the line, and of the current."""
+def _pulsed(
+    monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest
+) -> Iterator[WireFinding]:
+    """Record a SYNC burst with each monitor; yield what it saw of the line, and of the
+    current."""
     readings: dict[str, Reading | None] = {}
     for rail, monitor in monitors.items():
         with tempfile.TemporaryDirectory() as scratch:
@@ -280,5 +311,7 @@ def _pulsed(monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest) -> Iter
             yield seen_row(trace, completion, edges, rail)
             yield polarity_row(trace, levels, edges, rail)
     infos = {rail: monitor.info for rail, monitor in monitors.items()}
-    for (rail, _), found in zip(readings.items(), supply.on("", readings, infos), strict=True):
+    for (rail, _), found in zip(
+        readings.items(), supply.on("", readings, infos), strict=True
+    ):
         yield current_row(rail, found)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that one file of a session repeats of another, derived once more from the primary
-records: the bench file, the logs of the line, and the data that settings determine.
+"""Everything that one file of a session repeats of another, derived once more from the
+primary records: the bench file, the logs of the line, and the data that settings
+determine.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Again:
     def of(cls, folder: SessionFolder, context: Context) -> Again:
         """Make the data once more."""
         data = DataAgain.of(context)
-        return cls(folder, context, data, UartAgain(folder.path, context, data.contents))
+        return cls(
+            folder, context, data, UartAgain(folder.path, context, data.contents)
+        )
 
     def of_session(self) -> Iterator[Finding]:
         """Yield what settings, data and files of the whole session say otherwise."""
@@ -40,7 +43,8 @@ class Again:
         yield from data_again.of_derived(self.folder, self.context)
 
     def of_trial(self, trial: Path) -> Iterator[Finding]:
-        """Yield what the log of a trial, its idle times and its answers say otherwise."""
+        """Yield what the log of a trial, its idle times and its answers say
+        otherwise."""
         yield from self.uart.findings(trial)
         name = f"{trial.name}/{COMPLETIONS}"
         records = [item for steps in counted(trial) for item in steps]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recompute every number of a session from its raw files and compare; read what is left of one that
-was cut off.
+"""Recompute every number of a session from its raw files and compare; read what is left
+of one that was cut off.
 
-The folder is not trusted: it may have been made to pass as genuine, or to harm whoever checks it:
-what is found is a finding, and nothing in it is a crash.
+The folder is not trusted: it may have been made to pass as genuine, or to harm whoever
+checks it: what is found is a finding, and nothing in it is a crash.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ from rig.trace.trace import TRACE
 #: What status a folder has in which something lies that belongs into no session.
 UNREAD = "not read"
 
-#: What a journal claims may ask for any amount of time: so many interleaved plans are made again.
+#: What a journal claims may ask for any amount of time: so many interleaved plans are
+#: made again.
 _TRIALS_MAX = 1000
 
 Read = Callable[[Sequence[Path]], Mapping[Path, Fingerprint]]
@@ -68,8 +69,8 @@ Read = Callable[[Sequence[Path]], Mapping[Path, Fingerprint]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All findings, the session's status, and its complete trials as recomputed; `head` stands for
-    the whole session.
+    """All findings, the session's status, and its complete trials as recomputed; `head`
+    stands for the whole session.
     """
 
     status: str
@@ -84,8 +85,8 @@ class Check:
 
     @property
     def outcome(self) -> Outcome:
-        """Return PASS where it is, FAIL where something differs; INVALID of a session that did not
-        finish: that has no results.
+        """Return PASS where it is, FAIL where something differs; INVALID of a session
+        that did not finish: that has no results.
         """
         if self.ok:
             return Outcome.PASS
@@ -98,9 +99,10 @@ def check(
     is_report_new: bool = False,
     begun: Begun | None = None,
 ) -> Check:
-    """Check one session folder; raises DataError when it is none. `read` returns the fingerprints
-    of its traces; a report that the caller has just written is not made again. `begun` is called
-    before the trace of a trial that was cut off is recovered, as `rig.trace.recovery.recover` does.
+    """Check one session folder; raises DataError when it is none. `read` returns the
+    fingerprints of its traces; a report that the caller has just written is not made
+    again. `begun` is called before the trace of a trial that was cut off is recovered,
+    as `rig.trace.recovery.recover` does.
     """
     if strange := inventory.strange(path):
         return Check(UNREAD, tuple(strange), ())
@@ -144,7 +146,11 @@ class _Session:
             for number in self.folder.trials()
             if self.journal.of_trial("trial_finished", number)
         ]
-        whole = [number for number in finished if not files.changed(found, f"trial-{number}/")]
+        whole = [
+            number
+            for number in finished
+            if not files.changed(found, f"trial-{number}/")
+        ]
         traces = {number: self._traces(number, rails) for number in whole}
         prints = self.read([path for paths in traces.values() for path in paths])
         found += check_traces.findings(
@@ -158,11 +164,14 @@ class _Session:
         for number in self.folder.trials():
             recorded = 1 if self.context.interleaved else number
             broken = {
-                path: prints[path].fault for path in traces.get(recorded, ()) if prints[path].fault
+                path: prints[path].fault
+                for path in traces.get(recorded, ())
+                if prints[path].fault
             }
             try:
                 trial, of_trial = self._trial(number, replay, found, broken)
-            # Whatever an untrusted file does to the code that reads it is a finding, and no crash.
+            # Whatever an untrusted file does to the code that reads it is a finding,
+            # and no crash.
             except Exception as error:
                 trial = None
                 of_trial = [Finding(f"trial-{number}", False, cannot("it", error))]
@@ -177,11 +186,18 @@ class _Session:
         except Exception as error:
             found.append(Finding(RESULTS, False, cannot("it", error)))
         if all(finding.ok for finding in found) and not self.is_report_new:
-            found += report_again.compared(self.folder.path, self.context.provenance, trials)
-        return Check(self.journal.status, tuple(found), tuple(trials), self.journal.head)
+            found += report_again.compared(
+                self.folder.path, self.context.provenance, trials
+            )
+        return Check(
+            self.journal.status, tuple(found), tuple(trials), self.journal.head
+        )
 
-    def _guarded(self, name: str, findings: Callable[[], Iterable[Finding]]) -> list[Finding]:
-        """Return findings; whatever an untrusted file does to the code that reads it is one."""
+    def _guarded(
+        self, name: str, findings: Callable[[], Iterable[Finding]]
+    ) -> list[Finding]:
+        """Return findings; whatever an untrusted file does to the code that reads it is
+        one."""
         try:
             return list(findings())
         except Exception as error:
@@ -193,19 +209,26 @@ class _Session:
         digest = hashlib.sha256(block).hexdigest()
         if self.context.provenance.bench_sha256 != digest:
             yield Finding(
-                PROVENANCE, False, f"bench_sha256 is of another {BENCH}: that has {digest[:16]}..."
+                PROVENANCE,
+                False,
+                f"bench_sha256 is of another {BENCH}: that has {digest[:16]}...",
             )
         if self.context.interleaved is not interleaved(self.context.scenario):
             yield Finding(
                 PROVENANCE,
                 False,
-                f"says interleaved {self.context.interleaved}, {BENCH} has the other order",
+                f"says interleaved {self.context.interleaved}, {BENCH} has the other"
+                " order",
             )
         try:
-            for text in simulated.contradictions(self.context.config, self.context.provenance):
+            for text in simulated.contradictions(
+                self.context.config, self.context.provenance
+            ):
                 yield Finding(PROVENANCE, False, text)
         except Exception as error:
-            yield Finding(PROVENANCE, False, f"does not say what is simulated: {cause(error)}")
+            yield Finding(
+                PROVENANCE, False, f"does not say what is simulated: {cause(error)}"
+            )
 
     def _replay(self) -> tuple[Replay | None, list[Finding]]:
         try:
@@ -213,22 +236,30 @@ class _Session:
         except Exception as error:
             said = cause(error)
             blamed = next(
-                (name for name in (CATALOGUE, PROVENANCE, BENCH) if said.startswith(name)),
+                (
+                    name
+                    for name in (CATALOGUE, PROVENANCE, BENCH)
+                    if said.startswith(name)
+                ),
                 PROVENANCE,
             )
-            return None, [Finding(blamed, False, f"plans and scores cannot be recomputed: {said}")]
+            return None, [
+                Finding(blamed, False, f"plans and scores cannot be recomputed: {said}")
+            ]
         if replay is None:
             kind = self.context.config.task.kind
             said = (
-                f"plans and scores are not recomputed: the task {kind} offers no stand-in "
-                "(rig.interfaces.task.Replicated)"
+                f"plans and scores are not recomputed: the task {kind} offers no"
+                " stand-in (rig.interfaces.task.Replicated)"
             )
             return None, [Finding(COMPLETIONS, True, said)]
         return replay, []
 
     def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
         places = [
-            place / rail / TRACE for place in segments(self.folder.trial(number)) for rail in rails
+            place / rail / TRACE
+            for place in segments(self.folder.trial(number))
+            for rail in rails
         ]
         return [path for path in places if path.exists()]
 
@@ -258,7 +289,10 @@ class _Session:
         finished = self.journal.of_trial("trial_finished", number)
         seed = seed_of(self.context.scenario, self.context.config.bench.seed, number)
         if finished is None and recorded != path:
-            said = f"was recorded in {recorded.name}, and never measured: rig resume does it"
+            said = (
+                f"was recorded in {recorded.name}, and never measured: rig resume"
+                " does it"
+            )
             return None, [Finding(path.name, False, said)]
         if finished is None:
             return cut_off(self.context, path, number, seed, self.begun)
@@ -270,14 +304,17 @@ class _Session:
                 Finding(
                     EVENTS,
                     False,
-                    f"the seed of trial {number} is {told}, bench.toml and its number give {seed}",
+                    f"the seed of trial {number} is {told}, bench.toml and its number"
+                    f" give {seed}",
                 )
             )
         if unread := [*self._unread(recorded.name, found, broken)]:
             return None, [*own, *unread]
         if replay is not None and recorded == path:
             own += self._again(path, seed, replay)
-        of_recording = files.changed(own if recorded == path else found, f"{recorded.name}/")
+        of_recording = files.changed(
+            own if recorded == path else found, f"{recorded.name}/"
+        )
         if any(name.endswith(COMPLETIONS) for name in of_recording):
             # What no plan has asked for may ask for any amount of time and memory.
             return None, [
@@ -294,8 +331,8 @@ class _Session:
             return None, [*own, Finding(path.name, False, cannot("it", error))]
         if finished.problems != tuple(trial.problems):
             text = (
-                f"problems of trial {number} are {_told(finished.problems)}, recomputed "
-                f"{_told(trial.problems)}"
+                f"problems of trial {number} are {_told(finished.problems)}, recomputed"
+                f" {_told(trial.problems)}"
             )
             own.append(Finding(EVENTS, False, text))
         trial = in_its_words(path, trial, self.context.provenance)
@@ -314,19 +351,26 @@ class _Session:
         self, name: str, found: Sequence[Finding], broken: Mapping[Path, str]
     ) -> Iterator[Finding]:
         """Yield why a trial's traces are not read; nothing where they can be."""
-        damaged = [file for file in files.changed(found, f"{name}/") if file.endswith(TRACE)]
+        damaged = [
+            file for file in files.changed(found, f"{name}/") if file.endswith(TRACE)
+        ]
         if damaged:
-            # The reader of a damaged trace may crash this process: what was changed is said,
-            # nothing is computed from it.
-            yield Finding(name, False, f"not recomputed, because {damaged[0]} was changed")
+            # The reader of a damaged trace may crash this process: what was changed is
+            # said, nothing is computed from it.
+            yield Finding(
+                name, False, f"not recomputed, because {damaged[0]} was changed"
+            )
         elif broken:
             said = [str(one.relative_to(self.folder.path)) for one in broken]
             for file, why in zip(said, broken.values(), strict=True):
                 yield Finding(file, False, f"cannot be read: {why}")
-            yield Finding(name, False, f"not recomputed, because {said[0]} cannot be read")
+            yield Finding(
+                name, False, f"not recomputed, because {said[0]} cannot be read"
+            )
 
     def _again(self, path: Path, seed: int, replay: Replay) -> Iterator[Finding]:
-        """Score a trial's answers again, and compare its steps with the plan of its seed."""
+        """Score a trial's answers again, and compare its steps with the plan of its
+        seed."""
         count = 0
         wrong = 0
         for place in segments(path):
@@ -343,18 +387,29 @@ class _Session:
                             yield Finding(name, False, f"line {at}: {text}")
             except Exception as error:
                 wrong += 1
-                yield Finding(name, False, f"line {at + 1} cannot be scored again: {cause(error)}")
+                yield Finding(
+                    name, False, f"line {at + 1} cannot be scored again: {cause(error)}"
+                )
         if wrong > SHOWN:
-            yield Finding(f"{path.name}/{COMPLETIONS}", False, f"{wrong - SHOWN} more lines differ")
+            yield Finding(
+                f"{path.name}/{COMPLETIONS}",
+                False,
+                f"{wrong - SHOWN} more lines differ",
+            )
         if wrong:
             return
         told = [item for steps in counted(path) for item in steps]
         name = f"{path.name}/{COMPLETIONS}"
         try:
-            differences = list(replay.differences(seed, told, min(self._due(), _TRIALS_MAX)))
+            differences = list(
+                replay.differences(seed, told, min(self._due(), _TRIALS_MAX))
+            )
         except NotInSession as error:
             yield Finding(
-                name, True, f"{count} lines scored again; the plan is not made again: {error.cause}"
+                name,
+                True,
+                f"{count} lines scored again; the plan is not made again:"
+                f" {error.cause}",
             )
             return
         except Exception as error:
@@ -370,7 +425,9 @@ class _Session:
             )
         if not differences:
             yield Finding(
-                name, True, f"{count} lines scored again, and the plan of seed {seed} found again"
+                name,
+                True,
+                f"{count} lines scored again, and the plan of seed {seed} found again",
             )
 
     def _results(self, trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -378,7 +435,9 @@ class _Session:
         if not path.exists():
             return
         if len(trials) < len(self.folder.trials()):
-            yield Finding(RESULTS, False, "not recomputed, because a trial could not be")
+            yield Finding(
+                RESULTS, False, "not recomputed, because a trial could not be"
+            )
             return
         stored = foreign_files.read_text(path, errors="replace")
         schema = _schema(stored)
@@ -390,11 +449,13 @@ class _Session:
         yield Finding(
             RESULTS,
             not different,
-            different or f"every number recomputed, {BYTES if stored == again else ROUNDED}",
+            different
+            or f"every number recomputed, {BYTES if stored == again else ROUNDED}",
         )
 
     def _older_results(self, stored: str, again: str) -> Finding:
-        """Compare results of an older schema, as far as its methods are those of today."""
+        """Compare results of an older schema, as far as its methods are those of
+        today."""
         other = older_schema.comparable(strict_json.parse(again))
         one = older_schema.without_settings(
             older_schema.comparable(strict_json.parse(stored)), other
@@ -415,4 +476,6 @@ def _schema(stored: str) -> int:
 
 
 def _told(problems: Sequence[Problem]) -> str:
-    return "; ".join(f"{problem.code}: {problem.detail}" for problem in problems) or "none"
+    return (
+        "; ".join(f"{problem.code}: {problem.detail}" for problem in problems) or "none"
+    )

@@ -22,16 +22,24 @@ from rig.trace.trace import PARTIAL, TRACE
 
 
 def cut_off(
-    context: results.Context, path: Path, number: int, seed: int, begun: Begun | None = None
+    context: results.Context,
+    path: Path,
+    number: int,
+    seed: int,
+    begun: Begun | None = None,
 ) -> tuple[Trial | None, list[Finding]]:
-    """Measure what a killed or failed trial left; the original files stay untouched. `begun`
-    as of `recover`.
+    """Measure what a killed or failed trial left; the original files stay untouched.
+    `begun` as of `recover`.
     """
     with tempfile.TemporaryDirectory() as scratch:
         try:
             for place in segments(path):
                 for rail in context.provenance.monitors:
-                    _readable(place / rail, Path(scratch) / place.relative_to(path) / rail, begun)
+                    _readable(
+                        place / rail,
+                        Path(scratch) / place.relative_to(path) / rail,
+                        begun,
+                    )
             trial = results.reduce_trial(context, path, number, seed, Path(scratch))
         except Exception as error:
             return None, [
@@ -49,7 +57,8 @@ def cut_off(
 
 
 def _readable(folder: Path, scratch: Path, begun: Begun | None) -> None:
-    """Put a copy of a trace that can be opened, and what lies beside it, into `scratch`."""
+    """Put a copy of a trace that can be opened, and what lies beside it, into
+    `scratch`."""
     scratch.mkdir(parents=True, exist_ok=True)
     if (folder / PARTIAL).exists():
         recover(folder / PARTIAL, scratch / TRACE, begun)

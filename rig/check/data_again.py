@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that the rig generates, and models that it ships, made once more: labels, hashes,
-complexity, and the answers of a device that can only give the right ones.
+"""Data that the rig generates, and models that it ships, made once more: labels,
+hashes, complexity, and the answers of a device that can only give the right ones.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ class DataAgain:
             return cls(context, Regeneration({}, unknown=told))
         try:
             return cls(context, kind.regenerated(choice.settings))
-        # A cache that cannot be written, or a package that is missing, is no fault of the session.
+        # A cache that cannot be written, or a package that is missing, is no fault of
+        # the session.
         except (DataError, OSError, ImportError) as error:
             return cls(context, Regeneration({}, unknown=cause(error)))
         except Exception as error:
             return cls(context, Regeneration({}), cannot("the data", error))
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what catalogue and provenance say otherwise than the data made again, and what was
-        not made.
+        """Yield what catalogue and provenance say otherwise than the data made again,
+        and what was not made.
         """
         if self.fault:
             yield Finding(CATALOGUE, False, self.fault)
@@ -68,13 +69,18 @@ class DataAgain:
         stored = self.context.provenance.task.stored
         versions = [_generator(stored), _generator(self.made.facts)]
         if None not in versions and versions[0] != versions[1]:
-            said = f"data of generator version {versions[0]}: not made again by {versions[1]}"
+            said = (
+                f"data of generator version {versions[0]}: not made again by"
+                f" {versions[1]}"
+            )
             yield Finding(CATALOGUE, True, said)
             return
         yield from self._entries()
         yield from self._facts(stored)
         if self.made.unknown:
-            yield Finding(CATALOGUE, True, f"not checked against its data: {self.made.unknown}")
+            yield Finding(
+                CATALOGUE, True, f"not checked against its data: {self.made.unknown}"
+            )
 
     def _entries(self) -> Iterator[Finding]:
         due = self.made.entries
@@ -87,7 +93,10 @@ class DataAgain:
             return
         for index, (entry, right) in enumerate(zip(entries, due, strict=True)):
             if entry != right:
-                text = f"line {index + 2} is {str(entry)[:80]}, made again {str(right)[:80]}"
+                text = (
+                    f"line {index + 2} is {str(entry)[:80]}, made again"
+                    f" {str(right)[:80]}"
+                )
                 yield Finding(CATALOGUE, False, text)
                 return
         yield Finding(CATALOGUE, True, f"{len(entries)} samples and labels made again")
@@ -106,25 +115,31 @@ class DataAgain:
             lasting = {key: due[key] for key in self.made.lasting if key in due}
             hard = difference_of({key: stored.get(key) for key in lasting}, lasting)
             if not hard:
-                yield Finding(PROVENANCE, True, f"task, made again by other packages: {text}")
+                yield Finding(
+                    PROVENANCE, True, f"task, made again by other packages: {text}"
+                )
                 return
         if text:
             yield Finding(PROVENANCE, False, f"task, made again: {text}")
 
     def contents(self) -> Mapping[int, int]:
-        """Return the CRC-32 of every sample's payload; empty where they are not known."""
+        """Return the CRC-32 of every sample's payload; empty where they are not
+        known."""
         task = self.made.task
         if task is None or len(task) != len(self.context.catalogue):
             return {}
         return {index: crc32(task.payload(index)) for index in range(len(task))}
 
     def answers(self, name: str, records: Sequence[StepRecord]) -> Iterator[Finding]:
-        """Yield which answer a simulated device cannot have given; nothing of other devices."""
+        """Yield which answer a simulated device cannot have given; nothing of other
+        devices."""
         choice = self.context.config.sut
         kind = plugins.find("sut", choice.kind)
         reference = getattr(self.made.task, "reference", None)
         task = self.made.task
-        if not isinstance(kind, Answers) or not plugins.speaks_for(kind, "answers", "do"):
+        if not isinstance(kind, Answers) or not plugins.speaks_for(
+            kind, "answers", "do"
+        ):
             return
         if reference is None or task is None:
             return
@@ -134,7 +149,10 @@ class DataAgain:
                 continue
             missing = [index for index in item.step.indices if index not in right]
             if len(right) + len(missing) > _ANSWERED_MAX:
-                said = f"of more than {_ANSWERED_MAX} samples not all answers were made again"
+                said = (
+                    f"of more than {_ANSWERED_MAX} samples not all answers were made"
+                    " again"
+                )
                 yield Finding(name, True, said)
                 return
             right |= {index: reference(task.payload(index)) for index in missing}
@@ -142,14 +160,17 @@ class DataAgain:
                 yield Finding(
                     name,
                     False,
-                    f"step {item.number} has the output {item.completion.output.hex()[:32]}, "
-                    f"which [sut.{choice.kind}] cannot give: the right one is "
-                    f"{right[item.step.indices[0]].hex()[:32]}",
+                    f"step {item.number} has the output"
+                    f" {item.completion.output.hex()[:32]}, which [sut.{choice.kind}]"
+                    " cannot give: the right one is"
+                    f" {right[item.step.indices[0]].hex()[:32]}",
                 )
                 return
 
 
-def _may_be(item: StepRecord, right: Mapping[int, bytes], kind: Answers, settings: Any) -> bool:
+def _may_be(
+    item: StepRecord, right: Mapping[int, bytes], kind: Answers, settings: Any
+) -> bool:
     assert isinstance(item.step, Query)
     rest = item.completion.output
     for index in item.step.indices:
@@ -162,8 +183,8 @@ def _may_be(item: StepRecord, right: Mapping[int, bytes], kind: Answers, setting
 
 
 def of_derived(folder: SessionFolder, context: Context) -> Iterator[Finding]:
-    """Yield whether what commands of the task made of the finished session is the same once
-    more.
+    """Yield whether what commands of the task made of the finished session is the same
+    once more.
     """
     kind = plugins.find("task", context.config.task.kind)
     for name in _DERIVED:
@@ -171,11 +192,16 @@ def of_derived(folder: SessionFolder, context: Context) -> Iterator[Finding]:
         if not path.exists():
             continue
         if not isinstance(kind, Derives):
-            told = f"not made again: the task {context.config.task.kind} makes no such file"
+            told = (
+                f"not made again: the task {context.config.task.kind} makes no such"
+                " file"
+            )
             yield Finding(name, False, told)
             continue
         try:
-            stored = strict_json.parse(foreign_files.read_text(path, folder.path, errors="replace"))
+            stored = strict_json.parse(
+                foreign_files.read_text(path, folder.path, errors="replace")
+            )
             again = kind.derived(folder.path, name, stored)
         except NotInSession as error:
             yield Finding(name, True, f"not made again: {error.cause}")

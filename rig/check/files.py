@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a session against the hashes in events.jsonl: none changed, none missing, none
-added.
+"""The files of a session against the hashes in events.jsonl: none changed, none
+missing, none added.
 """
 
 from __future__ import annotations
@@ -32,10 +32,13 @@ Files = Mapping[str, str]
 
 
 def findings(
-    folder: SessionFolder, journal: Journal, rails: Sequence[str], interleaved: bool = False
+    folder: SessionFolder,
+    journal: Journal,
+    rails: Sequence[str],
+    interleaved: bool = False,
 ) -> Iterator[Finding]:
-    """Yield a finding for each file that is listed, and for each that is not; `rails` are those
-    that are recorded, `interleaved`: all trials with the first one.
+    """Yield a finding for each file that is listed, and for each that is not; `rails`
+    are those that are recorded, `interleaved`: all trials with the first one.
     """
     for fault in journal.faults:
         yield Finding(EVENTS, False, fault)
@@ -43,9 +46,9 @@ def findings(
         yield Finding(
             EVENTS,
             False,
-            "ends in the midst of a line: the process that wrote it was killed. What wrote it "
-            "cuts that off when it is run again: rig resume, or rig report of a session that "
-            "finished",
+            "ends in the midst of a line: the process that wrote it was killed. What"
+            " wrote it cuts that off when it is run again: rig resume, or rig report of"
+            " a session that finished",
         )
     listed = verified.listed(journal)
     there = inventory.files(folder.path)
@@ -77,12 +80,16 @@ def findings(
         for above in PurePosixPath(name).parents
     }
     for name in inventory.folders(folder.path):
-        # A segment that was killed before it wrote anything leaves an empty folder, which is set
-        # aside.
-        set_aside = any(session_folder.CUT_OFF.fullmatch(part) for part in name.split("/"))
+        # A segment that was killed before it wrote anything leaves an empty folder,
+        # which is set aside.
+        set_aside = any(
+            session_folder.CUT_OFF.fullmatch(part) for part in name.split("/")
+        )
         if name not in known and not set_aside and not name.startswith(unfinished):
             yield Finding(
-                f"{name}/", False, "was added: no line of events.jsonl names a file in it"
+                f"{name}/",
+                False,
+                "was added: no line of events.jsonl names a file in it",
             )
     yield from (Finding(EVENTS, False, text) for text in renamed(journal))
     for name, why in _unlisted(journal, rails, listed, interleaved):
@@ -90,37 +97,49 @@ def findings(
 
 
 def _repair(name: str) -> str:
-    """Return what to do about a file whose line is missing, as a command that was killed between
-    the two leaves it; empty for a file that no such command writes.
+    """Return what to do about a file whose line is missing, as a command that was
+    killed between the two leaves it; empty for a file that no such command writes.
     """
     of = name.removesuffix(session_folder.PARTIAL_SUFFIX)
     if of == RESULTS:
-        return ". Was rig run or rig resume killed? rig resume writes it and its line again"
+        return (
+            ". Was rig run or rig resume killed? rig resume writes it and its line"
+            " again"
+        )
     if of == REPORT:
         return ". Was rig report killed? Run again, it writes the file and its line"
     if "/" in of or of == PROVENANCE or not of.endswith(_DERIVED):
         return ""
-    return ". Was the command killed that makes it? Run again, it writes the file and its line"
+    return (
+        ". Was the command killed that makes it? Run again, it writes the file and its"
+        " line"
+    )
 
 
 def changed(found: Sequence[Finding], prefix: str) -> list[str]:
     """Return the names of a folder's files that are not as they were."""
-    return [finding.name for finding in found if not finding.ok and finding.name.startswith(prefix)]
+    return [
+        finding.name
+        for finding in found
+        if not finding.ok and finding.name.startswith(prefix)
+    ]
 
 
 def renamed(journal: Journal) -> Iterator[str]:
-    """Yield which line names a file with another content than a line before it; what was made of
-    the finished session may be made again.
+    """Yield which line names a file with another content than a line before it; what
+    was made of the finished session may be made again.
     """
     first: dict[str, tuple[int, str, bool]] = {}
     for number, event in enumerate(journal.events, start=1):
         is_derived = event.event == "derived"
         for name, digest in verified.named(event).items():
-            at, known, was_derived = first.setdefault(name, (number, digest, is_derived))
+            at, known, was_derived = first.setdefault(
+                name, (number, digest, is_derived)
+            )
             if known != digest and not (is_derived and was_derived):
                 yield (
-                    f"line {number}, {event.event}, names another {name} than line {at}: a later "
-                    "line adds files, and changes none"
+                    f"line {number}, {event.event}, names another {name} than line"
+                    f" {at}: a later line adds files, and changes none"
                 )
 
 
@@ -128,7 +147,11 @@ def _unlisted(
     journal: Journal, rails: Sequence[str], listed: Files, interleaved: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield what every session has, and this one's lines do not name."""
-    for name in (BENCH, PROVENANCE, *([RESULTS] if journal.status == "success" else [])):
+    for name in (
+        BENCH,
+        PROVENANCE,
+        *([RESULTS] if journal.status == "success" else []),
+    ):
         if name not in listed:
             yield name, ""
     segments: dict[int, list[str]] = {}
@@ -139,15 +162,22 @@ def _unlisted(
             case "trial_resumed":
                 segments[event.trial] = _segment_folders(event)
             case "trial_finished":
-                places = [] if interleaved and event.trial > 1 else segments.get(event.trial, [""])
+                places = (
+                    []
+                    if interleaved and event.trial > 1
+                    else segments.get(event.trial, [""])
+                )
                 due = _due_of_trial(places, rails)
                 yield from (
-                    (name, f" of trial-{event.trial}") for name in due if name not in event.files
+                    (name, f" of trial-{event.trial}")
+                    for name in due
+                    if name not in event.files
                 )
 
 
 def _segment_folders(event: JournalEvent) -> list[str]:
-    """Return the folders of a trial's segments, as the event that began the last one names them."""
+    """Return the folders of a trial's segments, as the event that began the last one
+    names them."""
     return [f"{event.word}-{number}/" for number in range(1, event.segment + 1)]
 
 
@@ -155,4 +185,6 @@ def _due_of_trial(segments: Sequence[str], rails: Sequence[str]) -> Iterator[str
     yield SAMPLES
     for place in segments:
         yield from (place + COMPLETIONS, place + UART)
-        yield from (f"{place}{rail}/{TRACE}" if rail else place + TRACE for rail in rails)
+        yield from (
+            f"{place}{rail}/{TRACE}" if rail else place + TRACE for rail in rails
+        )

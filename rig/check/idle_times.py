@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Idle times as they were planned, and as the device's ticks have them: a clock at another rate
-than the stated one shows there.
+"""Idle times as they were planned, and as the device's ticks have them: a clock at
+another rate than the stated one shows there.
 
-A host that is busy makes an idle time longer, never shorter, whether it waits itself or an emulated
-device does. So each one is held to the lower limit, and only the shortest to the upper one.
+A host that is busy makes an idle time longer, never shorter, whether it waits itself or
+an emulated device does. So each one is held to the lower limit, and only the shortest
+to the upper one.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle
 from rig.timebase.edge_clock import EDGE_CLOCK
 
-#: Of a clock of which no limit is stated: the oscillators inside microcontrollers are within 10 %
-#: before anybody calibrates them.
+#: Of a clock of which no limit is stated: the oscillators inside microcontrollers are
+#: within 10 % before anybody calibrates them.
 _CLOCK = 0.10
 #: Marks are whole ticks, and stand within the idle time.
 _TICKS = 4
@@ -29,9 +30,9 @@ _PPM = ("clock_ppm", "ppm")
 def differences(
     records: Iterable[StepRecord], sut: SutInfo, device_clock_ppm: float
 ) -> Iterator[str]:
-    """Yield which idle times are too short for the stated clock, the first of them alone, and
-    whether all are too long. `device_clock_ppm` is the limit of the clock that the bench file
-    states, 0 where it states none.
+    """Yield which idle times are too short for the stated clock, the first of them
+    alone, and whether all are too long. `device_clock_ppm` is the limit of the clock
+    that the bench file states, 0 where it states none.
     """
     if sut.clock == EDGE_CLOCK:  # these ticks are the host's
         return
@@ -54,12 +55,15 @@ def differences(
 
 def _stated_ppm(sut: SutInfo) -> float:
     values = [sut.details.get(name) for name in _PPM]
-    return max((abs(value) for value in values if isinstance(value, int | float)), default=0.0)
+    return max(
+        (abs(value) for value in values if isinstance(value, int | float)), default=0.0
+    )
 
 
 def _said(item: StepRecord, lasted_s: float, how: str, sut: SutInfo) -> str:
     assert isinstance(item.step, Idle)
     return (
-        f"step {item.number}: an idle time of {item.step.duration_s:g} s lasted {lasted_s:.6g} s "
-        f"by {sut.tick_hz} ticks a second, {how} than any such clock can make it"
+        f"step {item.number}: an idle time of {item.step.duration_s:g} s lasted"
+        f" {lasted_s:.6g} s by {sut.tick_hz} ticks a second, {how} than any such clock"
+        " can make it"
     )

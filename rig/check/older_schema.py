@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of an older schema: what of them can be compared with the same made again.
 
-Values are computed as they were. Budgets, and so standard uncertainties, have components that
-schemas before 6 had not, and intervals other methods.
+Values are computed as they were. Budgets, and so standard uncertainties, have
+components that schemas before 6 had not, and intervals other methods.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _OF_BUDGETS = ("energy_u_j", "latency_u_s", "bounds_j", "bounds_s")
 _OF_VERDICT = ("ok", "rule", "trials")
 
 NOT_COMPARED = (
-    f"uncertainties, 95 % intervals and the words of the verdict are those of a schema before "
-    f"{METHODS_SINCE}, whose methods were others: they are not compared"
+    "uncertainties, 95 % intervals and the words of the verdict are those of a schema"
+    f" before {METHODS_SINCE}, whose methods were others: they are not compared"
 )
 
 
 def comparable(tree: Any) -> Any:
-    """Return what does not depend on the methods of a schema: a results.json without intervals and
-    without the words of the verdicts.
+    """Return what does not depend on the methods of a schema: a results.json without
+    intervals and without the words of the verdicts.
     """
     if not isinstance(tree, dict):
         return tree
@@ -45,8 +45,8 @@ def comparable(tree: Any) -> Any:
 
 
 def without_settings(stored: Any, again: Any) -> Any:
-    """Return stored results with no value where today there is none: a TTS99 that was the time
-    limit itself, which is a setting.
+    """Return stored results with no value where today there is none: a TTS99 that was
+    the time limit itself, which is a setting.
     """
     rows = stored.get("metrics") if isinstance(stored, dict) else None
     others = again.get("metrics") if isinstance(again, dict) else None
@@ -67,8 +67,8 @@ def _has_value(row: Any) -> bool:
 
 
 def sample(line: Any) -> Any:
-    """Return a line of samples.jsonl without what budgets make: uncertainties, and the bounds that
-    they move.
+    """Return a line of samples.jsonl without what budgets make: uncertainties, and the
+    bounds that they move.
     """
     if isinstance(line, list):
         return [sample(each) for each in line]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a report as a tree, read so strictly that every browser reads it alike.
 
-A page with anything in it that no report of the rig has, as a script, an image, a reference to
-elsewhere or an element that is not closed, is refused: it may show another thing than what is
-compared.
+A page with anything in it that no report of the rig has, as a script, an image, a
+reference to elsewhere or an element that is not closed, is refused: it may show another
+thing than what is compared.
 """
 
 from __future__ import annotations
@@ -27,37 +27,50 @@ _VOID = frozenset(("br", "col", "hr", "meta"))
 _OF_CHARACTERS = ("style", "title")
 _DEPTH_MAX = 64
 _TEXT_ELEMENTS = """
-    a b body br caption code col colgroup dd details dfn div dl dt em figcaption figure footer h1 h2
-    h3 h4 head header hr html i li main meta ol p pre section small span strong style sub summary
+    a b body br caption code col colgroup dd details dfn div dl dt em figcaption
+    figure footer h1 h2
+    h3 h4 head header hr html i li main meta ol p pre section small span strong
+    style sub summary
     sup table tbody td tfoot th thead title tr ul
 """
 _PICTURE_ELEMENTS = """
-    circle clipPath defs ellipse g image line path pattern polygon polyline rect style svg text
+    circle clipPath defs ellipse g image line path pattern polygon polyline rect
+    style svg text
     title tspan use
 """
 _TEXT_ATTRIBUTES = """
-    aria-hidden aria-label charset class colspan content href id lang name open role rowspan scope
+    aria-hidden aria-label charset class colspan content href id lang name open role
+    rowspan scope
     title
 """
 _PICTURE_ATTRIBUTES = """
-    class clip-path cx cy d height href id patternUnits points preserveAspectRatio r rx ry style
+    class clip-path cx cy d height href id patternUnits points preserveAspectRatio r
+    rx ry style
     title transform type viewBox width x x1 x2 xmlns y y1 y2
 """
 _ALLOWED = {
     False: (frozenset(_TEXT_ELEMENTS.split()), frozenset(_TEXT_ATTRIBUTES.split())),
-    True: (frozenset(_PICTURE_ELEMENTS.split()), frozenset(_PICTURE_ATTRIBUTES.split())),
+    True: (
+        frozenset(_PICTURE_ELEMENTS.split()),
+        frozenset(_PICTURE_ATTRIBUTES.split()),
+    ),
 }
 #: Elements whose text stands in one word with the text around it.
-_IN_LINE = frozenset(("a", "b", "code", "dfn", "em", "i", "small", "span", "strong", "sub", "sup"))
+_IN_LINE = frozenset(
+    ("a", "b", "code", "dfn", "em", "i", "small", "span", "strong", "sub", "sup")
+)
 #: In these a `small` has a line of its own.
 _OF_LINES = ("li", "td", "th")
-#: What matplotlib writes into the `style` of a part of a picture, or beside it; none of it leaves
-#: the picture.
+#: What matplotlib writes into the `style` of a part of a picture, or beside it; none of
+#: it leaves the picture.
 _PICTURE_STYLE = re.compile(
     r"\s*(fill|stroke|font|opacity|text-anchor|letter-spacing|line-height)[a-z-]*\s*"
 )
-_REFERENCE = re.compile(r"url\((?!#)|expression|image-set|javascript:|data:|https?:", re.IGNORECASE)
-#: What matplotlib writes for a part of a picture that has too many points, or is an image.
+_REFERENCE = re.compile(
+    r"url\((?!#)|expression|image-set|javascript:|data:|https?:", re.IGNORECASE
+)
+#: What matplotlib writes for a part of a picture that has too many points, or is an
+#: image.
 _IMAGE = "data:image/png;base64,"
 _NAMESPACE = "http://www.w3.org/2000/svg"
 
@@ -84,8 +97,8 @@ class Element:
                 yield from one.each(*without)
 
     def text(self, *without: str) -> str:
-        """Return the text in this element as a reader sees it, with single blanks, but for that of
-        elements with one of these names.
+        """Return the text in this element as a reader sees it, with single blanks, but
+        for that of elements with one of these names.
         """
         return " ".join("".join(self._texts(without)).split())
 
@@ -171,7 +184,11 @@ def _is_allowed(element: str, key: str, value: str, of_picture: bool) -> bool:
         return value.startswith(_IMAGE if element == "image" else "#")
     if key == "style":
         parts = [part.partition(":")[0] for part in value.split(";") if part.strip()]
-        return element != "svg" and all(map(_PICTURE_STYLE.fullmatch, parts)) and _is_local(value)
+        return (
+            element != "svg"
+            and all(map(_PICTURE_STYLE.fullmatch, parts))
+            and _is_local(value)
+        )
     return key == "title" or _is_local(value)
 
 

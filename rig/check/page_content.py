@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report says, as far as another revision must say the same: labels, verdict, rows of
-tables, tiles, and the numbers of all other text.
+"""What a report says, as far as another revision must say the same: labels, verdict,
+rows of tables, tiles, and the numbers of all other text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from itertools import pairwise
 from rig.check.page import Element, NotOfTheRig
 
 _AROUND = "()[]{},;:.“”\"'=|*"
-_UNIT = re.compile(r"(?:[fpnuµμmkMGT]?(?:s|J|W|A|V|Hz|B|Ω|C)(?:/[A-Za-z0-9]+)?|1/s|%|‰|ppm|ppb)")
+_UNIT = re.compile(
+    r"(?:[fpnuµμmkMGT]?(?:s|J|W|A|V|Hz|B|Ω|C)(?:/[A-Za-z0-9]+)?|1/s|%|‰|ppm|ppb)"
+)
 _MARKS = ("✗", "▲")
 #: The words of a verdict, as the head of a page has them.
 _VERDICTS = ("PASS", "FAIL", "NOT TESTED", "INVALID")
@@ -30,8 +32,9 @@ _PICTURE = "svg"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """A cell of a row: the heading of its column, and the words that it tells. `due` are those that
-    every revision has there: not those of a sentence that says why there is no interval.
+    """A cell of a row: the heading of its column, and the words that it tells. `due`
+    are those that every revision has there: not those of a sentence that says why there
+    is no interval.
     """
 
     heading: str
@@ -39,14 +42,15 @@ class Cell:
     due: tuple[str, ...] = ()
 
     def tells_other(self, own: Cell) -> bool:
-        """Return whether a cell tells what `own`, made again, does not, or lacks what is due."""
+        """Return whether a cell tells what `own`, made again, does not, or lacks what
+        is due."""
         return bool(left_over(own.due, self.words) or left_over(self.words, own.words))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table, or a tile: what it is about, and its cells. `required`: a page without it
-    lacks a metric or a problem.
+    """A row of a table, or a tile: what it is about, and its cells. `required`: a page
+    without it lacks a metric or a problem.
     """
 
     about: str
@@ -89,13 +93,16 @@ class Drawing:
     def images(self) -> frozenset[str]:
         """Return the images in it."""
         return frozenset(
-            one.attributes.get("href", "") for one in self.element.each() if one.name == "image"
+            one.attributes.get("href", "")
+            for one in self.element.each()
+            if one.name == "image"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page tells; `shown`: the texts of elements that a reader sees above all tables."""
+    """What a page tells; `shown`: the texts of elements that a reader sees above all
+    tables."""
 
     title: str
     shown: frozenset[str]
@@ -111,7 +118,8 @@ class Content:
 
 
 def content(page: Element) -> Content:
-    """Return what a page tells; raise NotOfTheRig where it has two style sheets, or two heads."""
+    """Return what a page tells; raise NotOfTheRig where it has two style sheets, or two
+    heads."""
     every = list(page.each(_PICTURE))
     sheets = [one for one in every if one.name == "style"]
     titles = [one.text() for one in every if one.name == "title"]
@@ -139,7 +147,9 @@ def content(page: Element) -> Content:
         ),
         sheet="".join(str(part) for part in sheets[0].inside),
         picture_sheets=frozenset(
-            one.text() for one in page.each() if one.name == "style" and one is not sheets[0]
+            one.text()
+            for one in page.each()
+            if one.name == "style" and one is not sheets[0]
         ),
     )
 
@@ -160,8 +170,11 @@ def _seen(element: Element) -> Iterator[Element]:
             yield from _seen(one)
 
 
-def _facts(element: Element, at_head: bool = False, in_provenance: bool = False) -> Iterator[Fact]:
-    """Yield each term with what stands for it; what stands for a term may have terms itself."""
+def _facts(
+    element: Element, at_head: bool = False, in_provenance: bool = False
+) -> Iterator[Fact]:
+    """Yield each term with what stands for it; what stands for a term may have terms
+    itself."""
     at_head = at_head or element.is_of("facts")
     in_provenance = in_provenance or element.is_of("tree")
     inside = [one for one in element.inside if isinstance(one, Element)]
@@ -198,7 +211,9 @@ def _of_table(table: Element, in_problems: bool) -> Iterator[Row]:
             continue
         about = cells[0].text()
         named = headings if len(headings) == len(cells) else [""] * len(cells)
-        columns = tuple(_cell(name, cell) for name, cell in zip(named, cells, strict=True))
+        columns = tuple(
+            _cell(name, cell) for name, cell in zip(named, cells, strict=True)
+        )
         is_metric = cells[0].attributes.get("scope") == "row"
         yield Row(about, columns, required=is_metric or in_problems)
 
@@ -215,15 +230,19 @@ def _tile(tile: Element) -> Row:
 
 
 def _telling(text: str, *, units: bool) -> Iterator[str]:
-    """Yield the words that have a digit, and, where asked for, units and the signs of a failure."""
+    """Yield the words that have a digit, and, where asked for, units and the signs of a
+    failure."""
     for word in text.replace("−", "-").split():
         bare = word.strip(_AROUND)
-        if any(map(str.isdigit, bare)) or (units and (bare in _MARKS or _UNIT.fullmatch(bare))):
+        if any(map(str.isdigit, bare)) or (
+            units and (bare in _MARKS or _UNIT.fullmatch(bare))
+        ):
             yield bare
 
 
 def left_over(words: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return the words that have no equal among others, each of which is the equal of one."""
+    """Return the words that have no equal among others, each of which is the equal of
+    one."""
     free = list(others)
     left = []
     for word in words:
@@ -236,8 +255,9 @@ def left_over(words: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def is_same(word: str, other: str) -> bool:
-    """Return whether two words are one, or two numbers of which one is the other with fewer digits:
-    revisions show more of them, or less. Of a number at least its size must be left.
+    """Return whether two words are one, or two numbers of which one is the other with
+    fewer digits: revisions show more of them, or less. Of a number at least its size
+    must be left.
     """
     if word == other:
         return True

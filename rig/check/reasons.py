@@ -14,7 +14,9 @@ from rig.store.session_folder import (
 def to_blame(error: Exception) -> str:
     """Return the file that an error of reading a session's settings is of."""
     text = str(error)
-    return next((name for name in (BENCH, CATALOGUE, PROVENANCE) if name in text), PROVENANCE)
+    return next(
+        (name for name in (BENCH, CATALOGUE, PROVENANCE) if name in text), PROVENANCE
+    )
 
 
 def cannot(what: str, error: BaseException) -> str:
@@ -24,4 +26,8 @@ def cannot(what: str, error: BaseException) -> str:
 
 def cause(error: BaseException) -> str:
     """Return what an error says, in few words."""
-    return error.cause if isinstance(error, RigError) else f"{type(error).__name__} {error}"[:200]
+    return (
+        error.cause
+        if isinstance(error, RigError)
+        else f"{type(error).__name__} {error}"[:200]
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial's steps and answers once more, without device and data: the plan by its seed, the scores
-by the bytes in the session.
+"""A trial's steps and answers once more, without device and data: the plan by its seed,
+the scores by the bytes in the session.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Replay:
         return cls(scenario, task)
 
     def score(self, item: StepRecord) -> StepRecord:
-        """Return a step that is done with the scores that its output has; raise RigError where it
-        can have none.
+        """Return a step that is done with the scores that its output has; raise
+        RigError where it can have none.
         """
         again = done(self.task, item.number, item.step, item.completion)
         return dataclasses.replace(again, trial=item.trial)
@@ -64,8 +64,8 @@ class Replay:
     def rescored(
         self, lines: Sequence[Mapping[str, Any]]
     ) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
-        """Yield for each line of completions.jsonl its number, itself, and the line as it must
-        be.
+        """Yield for each line of completions.jsonl its number, itself, and the line as
+        it must be.
         """
         for number, line in enumerate(lines, start=1):
             item = completion_lines.from_json(dict(line))
@@ -74,9 +74,12 @@ class Replay:
             # As JSON has it: a tuple is a list there.
             yield number, line, json.loads(json.dumps(again))
 
-    def differences(self, seed: int, told: Sequence[StepRecord], trials: int) -> Iterator[str]:
-        """Yield where what was done in a trial, or in all `trials` where they are interleaved, is
-        not the plan of its seed; the first difference ends the comparison.
+    def differences(
+        self, seed: int, told: Sequence[StepRecord], trials: int
+    ) -> Iterator[str]:
+        """Yield where what was done in a trial, or in all `trials` where they are
+        interleaved, is not the plan of its seed; the first difference ends the
+        comparison.
         """
         known = {item.number: item for item in told if kinds.planned(item.step)}
         if len(known) < sum(kinds.planned(item.step) for item in told):
@@ -98,8 +101,8 @@ class Replay:
                 continue
             if item is None or item.step != step:
                 yield (
-                    f"step {number} was {_shown(item.step if item else None)}, the plan of "
-                    f"seed {seed} has {_shown(step)}"
+                    f"step {number} was {_shown(item.step if item else None)}, the plan"
+                    f" of seed {seed} has {_shown(step)}"
                 )
                 return
             if item.trial != turn.trial:
@@ -110,7 +113,10 @@ class Replay:
                 return
             completion = item.completion
         if known:
-            yield f"step {min(known)} is none of the plan of seed {seed}, which has {number}"
+            yield (
+                f"step {min(known)} is none of the plan of seed {seed}, which has"
+                f" {number}"
+            )
         elif (
             not told
             or told[0].number != 0
@@ -127,8 +133,8 @@ class Replay:
 
 
 def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
-    """Raise DataError where the provenance names another task than the bench file, or other
-    workloads.
+    """Raise DataError where the provenance names another task than the bench file, or
+    other workloads.
     """
     names = (
         [task.workload(index) for index in range(len(task))]
@@ -139,8 +145,8 @@ def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
     for key, value in due.items():
         if facts.get(key) != value:
             raise DataError(
-                f"provenance.json has the task's {key} as {str(facts.get(key))[:60]!r}, it is "
-                f"{str(value)[:60]!r}"
+                f"provenance.json has the task's {key} as {str(facts.get(key))[:60]!r},"
+                f" it is {str(value)[:60]!r}"
             )
 
 
@@ -148,11 +154,17 @@ def _refuse_strange(item: StepRecord, samples: int) -> None:
     """Raise DataError where a step asks for a sample that there is not."""
     for index in item.step.samples_named:
         if type(index) is not int or not 0 <= index < samples:
-            raise DataError(f"step {item.number} asks for sample {index!r:.20} of {samples}")
+            raise DataError(
+                f"step {item.number} asks for sample {index!r:.20} of {samples}"
+            )
 
 
 def _whose(trial: int) -> str:
-    return f"for trial {trial} of interleaved ones" if trial else "for no interleaved trial"
+    return (
+        f"for trial {trial} of interleaved ones"
+        if trial
+        else "for no interleaved trial"
+    )
 
 
 def _shown(step: Step | Completion | None) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session's report made again, and compared with the stored one.
 
-The same versions write the same bytes. Of other versions layout, wording and pictures may differ,
-and numbers and labels may not (docs/CHECK.md).
+The same versions write the same bytes. Of other versions layout, wording and pictures
+may differ, and numbers and labels may not (docs/CHECK.md).
 """
 
 from __future__ import annotations
@@ -26,21 +26,25 @@ from rig.store.provenance import packages, revision
 from rig.store.provenance_file import Provenance
 from rig.store.session_folder import REPORT
 
-#: A page of other versions has at most so many times the characters of the one made again.
+#: A page of other versions has at most so many times the characters of the one made
+#: again.
 _LARGER_MOST = 4
 #: What every report names at its head, in whichever terms.
 _NAMED = ("task", "scenario", "system under test", "energy monitor")
 
 
-def compared(folder: Path, recorded: Provenance, trials: Sequence[Trial]) -> Iterator[Finding]:
-    """Yield whether the report is the same when it is made again, of traces that were hashed and
-    `trials` that were reduced by now: byte for byte by the same versions, else in its numbers and
-    labels. A session without a report has no finding.
+def compared(
+    folder: Path, recorded: Provenance, trials: Sequence[Trial]
+) -> Iterator[Finding]:
+    """Yield whether the report is the same when it is made again, of traces that were
+    hashed and `trials` that were reduced by now: byte for byte by the same versions,
+    else in its numbers and labels. A session without a report has no finding.
     """
     path = folder / REPORT
     if not path.exists():
         return
-    # Here, because it brings matplotlib: half a second that the other commands need not wait for.
+    # Here, because it brings matplotlib: half a second that the other commands need not
+    # wait for.
     from rig.report.report import labels_of, rendered
 
     stored = foreign_files.read_text(path, errors="replace")
@@ -76,7 +80,10 @@ def _by_content(
     try:
         own = page_content.content(parsed(again))
     except NotOfTheRig as error:
-        said = f"made by another {differing}, and not compared: the page made again {error}"
+        said = (
+            f"made by another {differing}, and not compared: the page made again"
+            f" {error}"
+        )
         yield Finding(REPORT, False, f"{said}; try: rig report, which writes it anew")
         return
     try:
@@ -95,21 +102,28 @@ def _by_content(
     if different:
         return
     same = sum(
-        any(one.name == other.name and one.element == other.element for other in own.drawings)
+        any(
+            one.name == other.name and one.element == other.element
+            for other in own.drawings
+        )
         for one in page.drawings
     )
     yield Finding(
         REPORT,
         True,
-        f"made by another {differing}: {len(labels)} labels, the verdict, {len(page.rows)} rows of "
-        f"tables and {len(page.words)} numbers are those of the report made "
-        f"again; {same} of {len(page.drawings)} pictures are equal, the others, wording and layout "
-        "were not compared (rig report makes the page again)",
+        f"made by another {differing}: {len(labels)} labels, the verdict,"
+        f" {len(page.rows)} rows of tables and {len(page.words)} numbers are those of"
+        f" the report made again; {same} of {len(page.drawings)} pictures are equal,"
+        " the others, wording and layout were not compared (rig report makes the page"
+        " again)",
     )
 
 
-def _differences(page: Content, own: Content, labels: Sequence[Label], name: str) -> Iterator[str]:
-    """Yield what a page tells otherwise than the one made again; some have the folder's `name`."""
+def _differences(
+    page: Content, own: Content, labels: Sequence[Label], name: str
+) -> Iterator[str]:
+    """Yield what a page tells otherwise than the one made again; some have the folder's
+    `name`."""
     if rule := style_sheet.foreign(page.sheet, own.sheet):
         yield f"its style sheet has {rule!r}, which may hide or add text"
     # A browser applies the style sheet of a picture to the whole page.
@@ -139,10 +153,16 @@ def _labels(page: Content, labels: Sequence[Label]) -> Iterator[str]:
 
 def _verdicts(page: Content, own: Content) -> Iterator[str]:
     if page.verdicts != own.verdicts:
-        yield f"its verdict is {_listed(page.verdicts)}, made again {_listed(own.verdicts)}"
+        yield (
+            f"its verdict is {_listed(page.verdicts)}, made again"
+            f" {_listed(own.verdicts)}"
+        )
     # Another revision may say of its rules in other words, and then in none of these.
     if page.holds - own.holds:
-        yield f"of its rules it says {_listed(page.holds)}, made again {_listed(own.holds)}"
+        yield (
+            f"of its rules it says {_listed(page.holds)}, made again"
+            f" {_listed(own.holds)}"
+        )
 
 
 def _listed(words: Counter[str]) -> str:
@@ -150,8 +170,8 @@ def _listed(words: Counter[str]) -> str:
 
 
 def _facts(page: Content, own: Content) -> Iterator[str]:
-    """Compare what a page says of task, device and instruments, at its head and in its provenance;
-    another revision may have other terms, and say less.
+    """Compare what a page says of task, device and instruments, at its head and in its
+    provenance; another revision may have other terms, and say less.
     """
     for fact in own.facts:
         if fact.at_head and fact.term in _NAMED and fact.text not in page.shown:
@@ -166,8 +186,9 @@ def _facts(page: Content, own: Content) -> Iterator[str]:
 
 
 def _rows(page: Content, own: Content) -> Iterator[str]:
-    """Compare the rows of tables: those of one metric, file or problem with each other, cell by
-    cell where the columns have the same headings, else by what all cells together tell.
+    """Compare the rows of tables: those of one metric, file or problem with each other,
+    cell by cell where the columns have the same headings, else by what all cells
+    together tell.
     """
     if len(page.rows) > _LARGER_MOST * len(own.rows):
         yield f"it has {len(page.rows)} rows of tables, made again {len(own.rows)}"
@@ -186,7 +207,10 @@ def _rows(page: Content, own: Content) -> Iterator[str]:
             yield f"it has a row {row.about[:60]!r} more than the page made again"
         elif all(left_over(row.whole.words, one.whole.words) for one in own.rows):
             said = " ".join(row.whole.words)
-            yield f"it has a row {row.about[:60]!r} with {said[:60]!r}, made again there is none"
+            yield (
+                f"it has a row {row.about[:60]!r} with {said[:60]!r}, made again there"
+                " is none"
+            )
     for row in left:
         if row.required and row.about not in apart:
             yield f"it lacks the row {row.about[:60]!r}"
@@ -197,8 +221,8 @@ def _tells_same(row: Row, other: Row) -> bool:
 
 
 def _apart(row: Row, other: Row) -> str:
-    """Return what a row tells that the other one does not, or the other way round; empty where both
-    tell the same.
+    """Return what a row tells that the other one does not, or the other way round;
+    empty where both tell the same.
     """
     pairs = [(row.whole, other.whole)]
     if row.headings == other.headings:
@@ -218,13 +242,19 @@ def _tiles(page: Content, own: Content) -> Iterator[str]:
             yield f"it has {count} tiles of {name[:60]!r}"
     for tile in page.tiles:
         words = tile.whole.words
-        known = [one.whole.words for one in (*own.tiles, *own.rows) if one.about == tile.about]
+        known = [
+            one.whole.words
+            for one in (*own.tiles, *own.rows)
+            if one.about == tile.about
+        ]
         if all(left_over(words, one) for one in known):
             yield f"its tile {tile.about[:60]!r} tells {' '.join(words)[:60]!r}"
 
 
 def _drawings(page: Content, own: Content, labels: Sequence[Label]) -> Iterator[str]:
-    more = Counter(one.name for one in page.drawings) - Counter(one.name for one in own.drawings)
+    more = Counter(one.name for one in page.drawings) - Counter(
+        one.name for one in own.drawings
+    )
     for name in more:
         yield f"it has a picture {name[:60]!r} more than the page made again"
     images = {href for one in own.drawings for href in one.images}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the provenance repeats of the bench file, computed from it once more: metadata, and what
-settings determine of the device and of the instruments.
+"""What the provenance repeats of the bench file, computed from it once more: metadata,
+and what settings determine of the device and of the instruments.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from rig.store.session_folder import PROVENANCE
 
 
 def findings(config: Config, provenance: Provenance) -> Iterator[Finding]:
-    """Yield what the provenance says otherwise than the bench file, and what cannot be computed."""
+    """Yield what the provenance says otherwise than the bench file, and what cannot be
+    computed."""
     metadata = typed.to_json(config.metadata)
     if text := difference_of(provenance.metadata, metadata):
         yield Finding(PROVENANCE, False, f"metadata, from bench.toml: {text}")
     if config.no_monitor is None and provenance.device_clock is not None:
-        yield Finding(PROVENANCE, False, "has a device_clock, and bench.toml has a monitor")
+        yield Finding(
+            PROVENANCE, False, "has a device_clock, and bench.toml has a monitor"
+        )
     yield from _of_part("sut", config.sut, "sut", provenance)
     for rail, choice in config.monitors.items():
         if rail in provenance.monitors:
@@ -38,15 +41,19 @@ def findings(config: Config, provenance: Provenance) -> Iterator[Finding]:
 def _of_part(
     section: str, choice: Choice, name: str, told: Provenance, rail: str = ""
 ) -> Iterator[Finding]:
-    """Compare the info of a part with what its settings make of it, also where another version of
-    the rig wrote it: as far as that can be compared.
+    """Compare the info of a part with what its settings make of it, also where another
+    version of the rig wrote it: as far as that can be compared.
     """
     info: Any = told.sut if section == "sut" else told.monitors[rail]
     if calibration := getattr(choice.settings, "calibration", ""):
-        said = f"{name}: its limits of error are those of {calibration!r:.80}, not at hand"
+        said = (
+            f"{name}: its limits of error are those of {calibration!r:.80}, not at hand"
+        )
         yield Finding(PROVENANCE, True, said)
     kind = plugins.find(section, choice.kind)
-    if not isinstance(kind, Restates) or not plugins.speaks_for(kind, "restated", "info"):
+    if not isinstance(kind, Restates) or not plugins.speaks_for(
+        kind, "restated", "info"
+    ):
         return
     try:
         again = kind.restated(choice.settings, info)

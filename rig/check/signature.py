@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signature of a session: a detached signature of events.jsonl, whose chain stands for every other
-file.
+"""Signature of a session: a detached signature of events.jsonl, whose chain stands for
+every other file.
 
-Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that SSH knows.
-Trusted signers stand in a file of allowed signers (`ssh-keygen(1)`, ALLOWED SIGNERS): a line `NAME
-KEYTYPE KEY` each.
+Made by `ssh-keygen -Y sign -n neurorig -f KEY SESSION/events.jsonl`, with any key that
+SSH knows. Trusted signers stand in a file of allowed signers (`ssh-keygen(1)`, ALLOWED
+SIGNERS): a line `NAME KEYTYPE KEY` each.
 """
 
 from __future__ import annotations
@@ -25,16 +25,23 @@ _LIMIT_S = 20.0
 
 
 def unverified(session: Path) -> list[Finding]:
-    """Return what there is to say of a signature that was not to be verified: nothing where there
-    is none.
+    """Return what there is to say of a signature that was not to be verified: nothing
+    where there is none.
     """
-    said = "is a signature, not verified: rig check --signers FILE, with the keys that you trust"
-    return [Finding(SIGNATURE, True, said)] if SIGNATURE in inventory.files(session) else []
+    said = (
+        "is a signature, not verified: rig check --signers FILE, with the keys that you"
+        " trust"
+    )
+    return (
+        [Finding(SIGNATURE, True, said)]
+        if SIGNATURE in inventory.files(session)
+        else []
+    )
 
 
 def verified(session: Path, signers: Path) -> Finding:
-    """Return whether one of the allowed signers signed a session as it is; raise ConfigError where
-    that cannot be found out.
+    """Return whether one of the allowed signers signed a session as it is; raise
+    ConfigError where that cannot be found out.
     """
     if not signers.is_file():
         raise ConfigError(
@@ -44,7 +51,9 @@ def verified(session: Path, signers: Path) -> Finding:
         )
     if SIGNATURE not in inventory.files(session):
         made = f"{_PROGRAM} -Y sign -n {NAMESPACE} -f KEY {session / EVENTS}"
-        return Finding(SIGNATURE, False, f"is missing: nobody signed this session ({made} does)")
+        return Finding(
+            SIGNATURE, False, f"is missing: nobody signed this session ({made} does)"
+        )
     signature = foreign_files.checked(session / SIGNATURE, session)
     content = foreign_files.read_bytes(session / EVENTS, session)
     found = _run(["find-principals", "-s", signature, "-f", str(signers)], b"")
@@ -54,7 +63,12 @@ def verified(session: Path, signers: Path) -> Finding:
     how = ["-n", NAMESPACE, "-s", signature, "-f", str(signers), "-I", names[0]]
     done = _run(["verify", *how], content)
     if done.returncode:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().split("\n")[-1]
+        said = (
+            (done.stderr or done.stdout)
+            .decode(errors="replace")
+            .strip()
+            .split("\n")[-1]
+        )
         return Finding(SIGNATURE, False, f"is not of {EVENTS} as it is: {said[:200]}")
     return Finding(SIGNATURE, True, f"signed by {names[0]}")
 

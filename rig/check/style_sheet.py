@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The style sheet of a report by another revision: whether it may hide or add text.
 
-A style sheet can take the label SIMULATED off a page whose text has it. Rules that only place
-things may differ from those of this revision; any other rule has to be one of them.
+A style sheet can take the label SIMULATED off a page whose text has it. Rules that only
+place things may differ from those of this revision; any other rule has to be one of
+them.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ from collections.abc import Iterator
 
 #: Properties that place a text or draw a frame around it, and neither hide nor add any.
 _PLACING_NAMES = """
-    align-items align-self border-collapse border-radius box-sizing break-after break-before
-    break-inside cursor flex-wrap font-family font-style font-variant-numeric font-weight gap
-    grid-column grid-template-columns justify-content justify-items letter-spacing list-style
+    align-items align-self border-collapse border-radius box-sizing break-after
+    break-before
+    break-inside cursor flex-wrap font-family font-style font-variant-numeric
+    font-weight gap
+    grid-column grid-template-columns justify-content justify-items letter-spacing
+    list-style
     min-width overflow-wrap text-align vertical-align white-space word-break
 """
 _PLACING = frozenset(_PLACING_NAMES.split())
 _PLACING_PARTS = ("border", "margin", "padding")
 _FONT_SIZE = re.compile(r"(\d+(?:\.\d+)?)px")
 _FONT_LEAST_PX = 7.0
-#: A part of a plain value: a word, a colour, a number of at most three digits that is not negative.
+#: A part of a plain value: a word, a colour, a number of at most three digits that is
+#: not negative.
 _PLAIN = re.compile(
     r"[A-Za-z][A-Za-z-]*|#[0-9a-f]{3,6}|\d{1,3}(\.\d{1,3})?(px|em|rem|%|fr)?|"
     r"\.\d{1,3}(em|rem)?|--[a-z0-9]+"
@@ -36,8 +41,8 @@ Rule = tuple[str, str, str]
 
 
 def foreign(sheet: str, own: str) -> str:
-    """Return the first rule of a style sheet that may hide or add text and is none of this
-    revision's `own`; empty where there is none.
+    """Return the first rule of a style sheet that may hide or add text and is none of
+    this revision's `own`; empty where there is none.
     """
     if sheet == own:
         return ""
@@ -49,7 +54,9 @@ def foreign(sheet: str, own: str) -> str:
         colours = {one for _, _, one in known if _COLOUR.fullmatch(one)}
         for rule in _rules(sheet, ""):
             around, selector, declaration = rule
-            if rule not in known and not (declaration in colours or _only_places(declaration)):
+            if rule not in known and not (
+                declaration in colours or _only_places(declaration)
+            ):
                 return f"{around} {selector} {{ {declaration} }}".strip()
     except ValueError as error:
         return str(error)

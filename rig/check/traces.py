@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traces of a session against each other: a trial whose samples another has already is no
-further measurement.
+"""The traces of a session against each other: a trial whose samples another has already
+is no further measurement.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.model.finding import Finding
 from rig.trace.fingerprint import Fingerprint
 
-#: A monitor that plays one recording in every trial: the same samples are no forgery, and no
-#: further measurement either.
+#: A monitor that plays one recording in every trial: the same samples are no forgery,
+#: and no further measurement either.
 _PLAYBACK = "playback"
 
 
@@ -25,23 +25,27 @@ def findings(
     prints: Mapping[Path, Fingerprint],
     may_be_reduced: bool = False,
 ) -> Iterator[Finding]:
-    """Yield which traces of a session's trials are copies, which say otherwise than the provenance
-    what is simulated, and which lack samples that its bench file wants kept.
+    """Yield which traces of a session's trials are copies, which say otherwise than the
+    provenance what is simulated, and which lack samples that its bench file wants kept.
     """
     for (one, ones), (_, others) in combinations(traces.items(), 2):
         copies = [
-            late for early, late in product(ones, others) if prints[early].copies(prints[late])
+            late
+            for early, late in product(ones, others)
+            if prints[early].copies(prints[late])
         ]
         for late in dict.fromkeys(copies):
             name = str(late.relative_to(session))
             info = _info(late, monitors)
             if info is not None and info.kind == _PLAYBACK:
-                said = f"plays the same recording as trial {one}: one measurement, not two"
+                said = (
+                    f"plays the same recording as trial {one}: one measurement, not two"
+                )
                 yield Finding(name, True, said)
             else:
                 said = (
-                    f"holds the same samples as the trace of trial {one}: no instrument "
-                    "gives them twice"
+                    f"holds the same samples as the trace of trial {one}: no instrument"
+                    " gives them twice"
                 )
                 yield Finding(name, False, said)
     for path, found in prints.items():
@@ -56,13 +60,20 @@ def findings(
                 f"{found.repeat.second}: no instrument gives the same samples again"
             )
             yield Finding(str(path.relative_to(session)), False, said)
-        if found.reduced and not may_be_reduced and (info is None or info.kind != _PLAYBACK):
-            said = "keeps means in place of samples, and bench.toml has between_windows full"
+        if (
+            found.reduced
+            and not may_be_reduced
+            and (info is None or info.kind != _PLAYBACK)
+        ):
+            said = (
+                "keeps means in place of samples, and bench.toml has between_windows"
+                " full"
+            )
             yield Finding(str(path.relative_to(session)), False, said)
 
 
 def _info(trace: Path, monitors: Mapping[str, MonitorInfo]) -> MonitorInfo | None:
-    """Return what the provenance says of the monitor of a trace: a rail's lies in a folder of its
-    name.
+    """Return what the provenance says of the monitor of a trace: a rail's lies in a
+    folder of its name.
     """
     return monitors.get(trace.parent.name, monitors.get(""))

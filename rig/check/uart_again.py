@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the device said, decoded again from uart.log by the backend's own decoder, and compared with
-the step records and with what the provenance says of the device.
+"""What the device said, decoded again from uart.log by the backend's own decoder, and
+compared with the step records and with what the provenance says of the device.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STAMP = "stamp"
 
 @dataclass(frozen=True, slots=True)
 class UartAgain:
-    """The logs of a session, its settings, and what gives the CRC-32 of every sample's payload,
-    where the data are known.
+    """The logs of a session, its settings, and what gives the CRC-32 of every sample's
+    payload, where the data are known.
     """
 
     session: Path
@@ -44,12 +44,15 @@ class UartAgain:
     contents: Callable[[], Mapping[int, int]]
 
     def findings(self, trial: Path) -> Iterator[Finding]:
-        """Yield for each segment of a trial whether its log says what its records say."""
+        """Yield for each segment of a trial whether its log says what its records
+        say."""
         kind = plugins.find("sut", self.context.config.sut.kind)
         places = segments(trial)
         for place in places:
             name = str((place / UART).relative_to(self.session))
-            if not isinstance(kind, Recounts) or not plugins.speaks_for(kind, "recount", "do"):
+            if not isinstance(kind, Recounts) or not plugins.speaks_for(
+                kind, "recount", "do"
+            ):
                 yield from self._undecoded(name, place)
                 continue
             try:
@@ -64,7 +67,9 @@ class UartAgain:
     def _undecoded(self, name: str, place: Path) -> Iterator[Finding]:
         kind = self.context.config.sut.kind
         if (place / UART).exists() and (place / UART).stat().st_size:
-            yield Finding(name, True, f"not decoded: [sut.{kind}] offers no decoder of logs")
+            yield Finding(
+                name, True, f"not decoded: [sut.{kind}] offers no decoder of logs"
+            )
 
     def _compared(
         self, recount: Recount, records: Sequence[StepRecord], is_open: bool
@@ -73,7 +78,10 @@ class UartAgain:
         # A session of this very rig has whole logs, whatever its provenance says.
         whole = told.uart_log == WHOLE or is_this_revision(told)
         if recount.unread or (not recount.facts and whole):
-            why = recount.unread or "it does not begin with what the device says of itself"
+            why = (
+                recount.unread
+                or "it does not begin with what the device says of itself"
+            )
             yield not whole, f"is not decoded: {why}"
             return
         facts = list(_other_facts(recount, told.sut))
@@ -86,7 +94,9 @@ class UartAgain:
         else:
             heard = [step for step in recount.steps if step.answer is not None]
             # Payloads are made only where there is a log to compare them with.
-            known = dict(self.contents()) if any(step.contents for step in heard) else {}
+            known = (
+                dict(self.contents()) if any(step.contents for step in heard) else {}
+            )
             compared = _of_whole(heard, asked, is_open, known)
         yield from compared if not facts else ()
 
@@ -98,7 +108,8 @@ def _other_facts(recount: Recount, sut: SutInfo) -> Iterator[str]:
         extended = name == "firmware" and str(told).startswith(f"{value}, ")
         if told != value and not extended:
             yield (
-                f"the device says {name} {str(value)[:60]!r}, provenance.json {str(told)[:60]!r}"
+                f"the device says {name} {str(value)[:60]!r}, provenance.json"
+                f" {str(told)[:60]!r}"
             )
 
 
@@ -109,7 +120,10 @@ def _of_shortened(
     if len(heard) != len(records):
         yield (
             True,
-            "is of a rig that shortened answers: they cannot be told apart, and are not compared",
+            (
+                "is of a rig that shortened answers: they cannot be told apart, and are"
+                " not compared"
+            ),
         )
         return
     count = 0
@@ -120,8 +134,10 @@ def _of_shortened(
             return
     yield (
         True,
-        f"is of a rig that shortened answers: {len(records)} requests and {count} answers decoded "
-        "again, the other answers are not compared",
+        (
+            f"is of a rig that shortened answers: {len(records)} requests and {count}"
+            " answers decoded again, the other answers are not compared"
+        ),
     )
 
 
@@ -131,8 +147,8 @@ def _of_whole(
     is_open: bool,
     known: dict[int, int],
 ) -> Iterator[tuple[bool, str]]:
-    """Compare all answers, in order; behind the records of an open segment there may be more.
-    `known` are the CRC-32 of samples.
+    """Compare all answers, in order; behind the records of an open segment there may be
+    more. `known` are the CRC-32 of samples.
     """
     at = 0
     for item in records:
@@ -141,7 +157,8 @@ def _of_whole(
             text = "the log has no answer" if step is None else _difference(step, item)
             if step is not None and not text:
                 text = _other_content(step, item, known)
-            # What was asked again, because the line was opened anew behind it, has no record.
+            # What was asked again, because the line was opened anew behind it, has no
+            # record.
             if not text or step is None or not step.dropped:
                 break
             at += 1
@@ -158,15 +175,17 @@ def _of_whole(
 
 
 def _next(heard: Sequence[HeardStep], item: StepRecord) -> tuple[HeardStep | None, int]:
-    """Return the step that comes next, of stamps as many as the record has marks, and how many
-    steps of the log that takes.
+    """Return the step that comes next, of stamps as many as the record has marks, and
+    how many steps of the log that takes.
     """
     if not heard:
         return None, 0
     count = len(item.completion.marks)
     if heard[0].kind != _STAMP or count == 0 or item.step.kind not in ("sync", "idle"):
         return heard[0], 1
-    stamps = [step.answer.marks[0].tick for step in heard[:count] if step.answer is not None]
+    stamps = [
+        step.answer.marks[0].tick for step in heard[:count] if step.answer is not None
+    ]
     phases = [mark.phase for mark in item.completion.marks]
     marks = tuple(map(Mark, phases, stamps))
     return replace(heard[0], kind=item.step.kind, answer=Completion(marks)), len(stamps)
@@ -187,16 +206,22 @@ def _difference(step: HeardStep, item: StepRecord) -> str:
             f"its request was sent {step.repeats} times more, the record has "
             f"{item.completion.retransmissions} retransmissions"
         )
-    return "" if step.answer is None else _other_answer(step, step.answer, item.completion)
+    return (
+        "" if step.answer is None else _other_answer(step, step.answer, item.completion)
+    )
 
 
 def _other_answer(step: HeardStep, answer: Completion, told: Completion) -> str:
-    if answer.marks and _marks(answer, step.mark_modulus) != _marks(told, step.mark_modulus):
-        return f"the device gave the marks {_ticks(answer)}, the record has {_ticks(told)}"
+    if answer.marks and _marks(answer, step.mark_modulus) != _marks(
+        told, step.mark_modulus
+    ):
+        return (
+            f"the device gave the marks {_ticks(answer)}, the record has {_ticks(told)}"
+        )
     if answer.output != told.output:
         return (
-            f"the device answered {answer.output.hex()[:32] or 'nothing'}, the record has "
-            f"{told.output.hex()[:32] or 'nothing'}"
+            f"the device answered {answer.output.hex()[:32] or 'nothing'}, the record"
+            f" has {told.output.hex()[:32] or 'nothing'}"
         )
     counts = {
         "iterations": (answer.iterations, told.iterations),
@@ -204,18 +229,20 @@ def _other_answer(step: HeardStep, answer: Completion, told: Completion) -> str:
     }
     for name, (one, other) in counts.items():
         if one is not None and one != other:
-            return f"the device gave {name} {_shown(one)}, the record has {_shown(other)}"
+            return (
+                f"the device gave {name} {_shown(one)}, the record has {_shown(other)}"
+            )
     if answer.rx_in_window_b > told.rx_in_window_b:
         return (
-            f"the device counted {answer.rx_in_window_b} bytes in its window, the record has "
-            f"{told.rx_in_window_b}"
+            f"the device counted {answer.rx_in_window_b} bytes in its window, the"
+            f" record has {told.rx_in_window_b}"
         )
     return ""
 
 
 def _other_content(step: HeardStep, item: StepRecord, known: dict[int, int]) -> str:
-    """Return that a sample was loaded with another content than its own, or, where that is not
-    known, than before.
+    """Return that a sample was loaded with another content than its own, or, where that
+    is not known, than before.
     """
     for index, crc in zip(item.step.samples_named, step.contents, strict=False):
         if crc is not None and known.setdefault(index, crc) != crc:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rig measured a session: of another version or revision, words and keys may be others."""
+"""Which rig measured a session: of another version or revision, words and keys may be
+others."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from rig.store.provenance_file import Provenance
 
 
 def is_this_version(told: Provenance) -> bool:
-    """Return whether a session was measured by this version of the rig, of whatever revision."""
+    """Return whether a session was measured by this version of the rig, of whatever
+    revision."""
     return told.neurorig == provenance.version_of("neurorig")
 
 
@@ -20,11 +22,13 @@ def is_this_revision(told: Provenance) -> bool:
 
 
 def shared_numbers(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two JSON trees with the keys alone that both have, and without their texts: what other
-    revisions of the rig do not word otherwise.
+    """Return two JSON trees with the keys alone that both have, and without their
+    texts: what other revisions of the rig do not word otherwise.
     """
     if isinstance(one, dict) and isinstance(other, dict):
-        pairs = {key: shared_numbers(one[key], other[key]) for key in one if key in other}
+        pairs = {
+            key: shared_numbers(one[key], other[key]) for key in one if key in other
+        }
         ones = {key: pair[0] for key, pair in pairs.items()}
         return ones, {key: pair[1] for key, pair in pairs.items()}
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):

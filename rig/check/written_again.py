@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samples.jsonl and results.txt of a trial compared with the same made again, line by line."""
+"""samples.jsonl and results.txt of a trial compared with the same made again, line by
+line."""
 
 from __future__ import annotations
 
@@ -24,17 +25,19 @@ from rig.store.session_folder import SAMPLES
 from rig.units import quantity
 
 SHOWN = 5
-#: Sums of many samples are rounded in the order in which a processor, or a release of numpy, adds
-#: them: closer than that is equal.
+#: Sums of many samples are rounded in the order in which a processor, or a release of
+#: numpy, adds them: closer than that is equal.
 _RELATIVE = 1e-9
 _ABSOLUTE = 1e-15
 BYTES = "byte for byte equal"
-ROUNDED = "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
+ROUNDED = (
+    "equal to 1e-9, not byte for byte: another processor, numpy or rig rounds otherwise"
+)
 
 
 def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Finding]:
-    """Yield whether samples.jsonl of a trial is what is made of it again; of an `older` schema,
-    but for uncertainties.
+    """Yield whether samples.jsonl of a trial is what is made of it again; of an `older`
+    schema, but for uncertainties.
     """
     stored = (
         foreign_files.read_text(path / SAMPLES, errors="replace").split("\n")
@@ -54,13 +57,17 @@ def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Findin
         yield Finding(f"{path.name}/{SAMPLES}", False, text)
     if len(different) > SHOWN:
         yield Finding(
-            f"{path.name}/{SAMPLES}", False, f"{len(different) - SHOWN} more lines differ"
+            f"{path.name}/{SAMPLES}",
+            False,
+            f"{len(different) - SHOWN} more lines differ",
         )
     if not different:
         count = len(trial.measured.samples)
         how = ROUNDED if rounded else BYTES
         yield Finding(
-            f"{path.name}/{SAMPLES}", True, f"{count} samples recomputed, {how}{means(trial)}"
+            f"{path.name}/{SAMPLES}",
+            True,
+            f"{count} samples recomputed, {how}{means(trial)}",
         )
 
 
@@ -68,7 +75,9 @@ def _sample_difference(stored: str, again: str, older: bool) -> str:
     if not older:
         return difference(stored, again)
     try:
-        pair = [older_schema.sample(strict_json.parse(text)) for text in (stored, again)]
+        pair = [
+            older_schema.sample(strict_json.parse(text)) for text in (stored, again)
+        ]
     except ValueError:
         return difference(stored, again)
     return difference_of(*pair)
@@ -79,8 +88,8 @@ def _line(lines: list[str], number: int) -> str:
 
 
 def difference(stored: str, again: str) -> str:
-    """Return what differs between two JSON texts, by more than rounding; empty where nothing
-    does.
+    """Return what differs between two JSON texts, by more than rounding; empty where
+    nothing does.
     """
     try:
         return difference_of(strict_json.parse(stored), json.loads(again))
@@ -99,7 +108,11 @@ def _paths(stored: Any, again: Any, place: str) -> Iterator[str]:
             yield from _paths(
                 stored.get(key), again.get(key), f"{place}.{key}" if place else str(key)
             )
-    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+    elif (
+        isinstance(stored, list)
+        and isinstance(again, list)
+        and len(stored) == len(again)
+    ):
         for number, (one, other) in enumerate(zip(stored, again, strict=True)):
             yield from _paths(one, other, f"{place}[{number}]")
     elif not _equal(stored, again):
@@ -114,7 +127,8 @@ def _equal(stored: Any, again: Any) -> bool:
 
 
 def of_lines(path: Path, trial: Trial) -> Iterator[Finding]:
-    """Compare results.txt, which states a trial's results in the words of its benchmark."""
+    """Compare results.txt, which states a trial's results in the words of its
+    benchmark."""
     at, one, other = first_difference(_stored(path), _text(trial.lines))
     if at:
         yield Finding(
@@ -125,8 +139,8 @@ def of_lines(path: Path, trial: Trial) -> Iterator[Finding]:
 
 
 def in_its_words(path: Path, trial: Trial, provenance: Provenance) -> Trial:
-    """Return a trial with its result lines as the revision of the rig worded them that measured
-    it: some had no marks.
+    """Return a trial with its result lines as the revision of the rig worded them that
+    measured it: some had no marks.
     """
     lines = result_lines.unmarked(provenance.stored, trial.lines)
     is_older = not is_this_revision(provenance) and _stored(path) == _text(lines)
@@ -146,7 +160,8 @@ def first_difference(stored: str, again: str) -> tuple[int, str, str]:
     """Return the number of the first line that differs, and both; 0 where none does."""
     pairs = zip_longest(stored.split("\n"), again.split("\n"), fillvalue="")
     return next(
-        ((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]), (0, "", "")
+        ((at, *pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1]),
+        (0, "", ""),
     )
 
 

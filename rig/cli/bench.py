@@ -23,7 +23,9 @@ def list_() -> None:
     """List the example benches: device, energy monitor, scenario and task of each."""
     found = examples.examples()
     out = Terminal()
-    print_rows(out, "example benches", [(each.name, ", ".join(each.kinds)) for each in found])
+    print_rows(
+        out, "example benches", [(each.name, ", ".join(each.kinds)) for each in found]
+    )
     say(out, "next: rig bench new NAME writes one of them here")
 
 

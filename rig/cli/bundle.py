@@ -17,10 +17,14 @@ from rig.units import bytes_text
 
 @click.command()
 @click.argument(
-    "session", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False
+    "session",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=False,
 )
 @click.option(
-    "--bench", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A bench file."
+    "--bench",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A bench file.",
 )
 @click.option("--serials", is_flag=True, help="Keep the serial numbers of instruments.")
 @click.option(
@@ -31,14 +35,18 @@ from rig.units import bytes_text
     show_default=True,
     help="Where to write it.",
 )
-@click.option("--list", "only_list", is_flag=True, help="Say what it would hold; write nothing.")
+@click.option(
+    "--list", "only_list", is_flag=True, help="Say what it would hold; write nothing."
+)
 def bundle(
     session: Path | None, bench: Path | None, serials: bool, out: Path, only_list: bool
 ) -> None:
-    """Write a support bundle: versions, bench file, what is attached, how a session went.
+    """Write a support bundle: versions, bench file, what is attached, how a session
+    went.
 
-    Passwords, keys, home folders, names of users and computers are taken out, and serial numbers
-    unless you keep them. No trace and no data are in it. Look before you send it.
+    Passwords, keys, home folders, names of users and computers are taken out, and
+    serial numbers unless you keep them. No trace and no data are in it. Look before you
+    send it.
     """
     console = Terminal()
     made = support.collect(session, bench, keep_serials=serials, scan=scan)
@@ -54,5 +62,7 @@ def bundle(
     table.add_column(justify="right", no_wrap=True)
     table.add_column()
     for file in made.files:
-        table.add_row(f"  {escape(file.name)}", bytes_text(file.size_b), escape(file.what))
+        table.add_row(
+            f"  {escape(file.name)}", bytes_text(file.size_b), escape(file.what)
+        )
     print_table(console, table)

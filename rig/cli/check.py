@@ -40,14 +40,18 @@ from rig.store.session_folder import SessionFolder
     "--claim",
     "claimed",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Test a claim on the session: a TOML file of metric = value, a bench file's [claim], or a "
-    "published results.json.",
+    help=(
+        "Test a claim on the session: a TOML file of metric = value, a bench file's"
+        " [claim], or a published results.json."
+    ),
 )
 @click.option(
     "--replacement",
     is_flag=True,
-    help="The claim replaces one whose audit failed, and the session is the auditor's: test that "
-    "it is at most 5 % better.",
+    help=(
+        "The claim replaces one whose audit failed, and the session is the auditor's:"
+        " test that it is at most 5 % better."
+    ),
 )
 @click.option("--wide", is_flag=True, help="Print every finding with what it rests on.")
 @json_option
@@ -67,7 +71,8 @@ def check(
     explain: bool,
     signers: Path | None,
 ) -> int:
-    """Recompute every number of a session from its raw files and compare; test a claim on them."""
+    """Recompute every number of a session from its raw files and compare; test a claim
+    on them."""
     if replacement and claimed is None:
         raise ConfigError(
             "--replacement is of a claim",
@@ -80,7 +85,9 @@ def check(
     marked: tuple[Label, ...] = ()
     if checked.status != UNREAD:
         vouched = (
-            signature.unverified(path) if signers is None else [signature.verified(path, signers)]
+            signature.unverified(path)
+            if signers is None
+            else [signature.verified(path, signers)]
         )
         checked = replace(checked, findings=(*checked.findings, *vouched))
         marked = of_session(path)
@@ -90,11 +97,15 @@ def check(
         measured = results.read(SessionFolder(path), checked.trials)
     elif checked.ok and tested is not None:
         # Intervals of an older schema do not state what a claim is tested with.
-        measured = results.derive(results.Context.of(SessionFolder(path)), checked.trials)
+        measured = results.derive(
+            results.Context.of(SessionFolder(path)), checked.trials
+        )
         claim.refuse_other(tested, measured, checked.trials)
         found = session_verdicts.claim_verdicts(tested, measured)
         verdicts = {
-            name: one for name, one in found.items() if (name == "replacement") is replacement
+            name: one
+            for name, one in found.items()
+            if (name == "replacement") is replacement
         }
     if as_json:
         tree = _tree(path, checked, marked, verdicts)
@@ -104,7 +115,9 @@ def check(
         out.print()
     print_answer(out, checked, marked, wide=wide)
     if tested and measured is None:
-        print_line(out, " the claim is not tested: the session is not what was measured", 1)
+        print_line(
+            out, " the claim is not tested: the session is not what was measured", 1
+        )
     out.print()
     if measured and not tested:
         print_session_verdict(out, measured)

@@ -28,14 +28,26 @@ _PLACE = click.Path(exists=True, path_type=Path)
 
 
 @click.command()
-@click.argument("places", metavar="MODEL.nir | SESSION SESSION...", nargs=-1, type=_PLACE)
-@click.option("--all", "everything", is_flag=True, help="Show details and ordinary changes too.")
-@click.option("--suts", metavar="A,B,...", default="", help="Backends that are to run MODEL.nir.")
-@click.option(
-    "--samples", type=click.IntRange(0), help="Samples of each session; 0: all [default: 40]."
+@click.argument(
+    "places", metavar="MODEL.nir | SESSION SESSION...", nargs=-1, type=_PLACE
 )
 @click.option(
-    "--trials", type=click.IntRange(1), default=5, show_default=True, help="Trials of each session."
+    "--all", "everything", is_flag=True, help="Show details and ordinary changes too."
+)
+@click.option(
+    "--suts", metavar="A,B,...", default="", help="Backends that are to run MODEL.nir."
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(0),
+    help="Samples of each session; 0: all [default: 40].",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Trials of each session.",
 )
 @click.option(
     "--bench",
@@ -50,7 +62,10 @@ _PLACE = click.Path(exists=True, path_type=Path)
     help="Inputs of a model that is no task's own.",
 )
 @click.option(
-    "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What each input is."
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What each input is.",
 )
 @dt_option
 @conventions_options
@@ -80,21 +95,22 @@ def compare(
 ) -> int:
     """Compare one model on several backends, or sessions.
 
-    MODEL.nir with --suts: a session on each backend, of the same samples; those that are there
-    already are used, one that was cut off goes on. A backend is a table [sut.NAME] of the bench
-    file, an example bench (mps2, cpu-asc), a kind (rig list), or FILE.toml. A backend that cannot
-    run is told why, and the others go on. For a backend that runs firmware here, a process or an
-    emulated board, an image of the network is built.
+    MODEL.nir with --suts: a session on each backend, of the same samples; those that
+    are there already are used, one that was cut off goes on. A backend is a table
+    [sut.NAME] of the bench file, an example bench (mps2, cpu-asc), a kind (rig list),
+    or FILE.toml. A backend that cannot run is told why, and the others go on. For a
+    backend that runs firmware here, a process or an emulated board, an image of the
+    network is built.
 
-    The reference is MODEL.nir in floating point, by --as and --reset; of a task that was trained in
-    whole numbers its own answers.
+    The reference is MODEL.nir in floating point, by --as and --reset; of a task that
+    was trained in whole numbers its own answers.
 
-    Two sessions: their metrics, and how they came about. Three or more, of one model: the table of
-    a model on several backends.
+    Two sessions: their metrics, and how they came about. Three or more, of one model:
+    the table of a model on several backends.
 
-    The exit code is 1 where a verdict is FAIL or INVALID, a backend did not run, or a session was
-    changed after its run: its numbers are shown with a mark. It is 2 where none has results, 4
-    where a verdict is NOT TESTED.
+    The exit code is 1 where a verdict is FAIL or INVALID, a backend did not run, or a
+    session was changed after its run: its numbers are shown with a mark. It is 2 where
+    none has results, 4 where a verdict is NOT TESTED.
     """
     if suts:
         refuse_idle("beside --suts", "everything")
@@ -119,9 +135,13 @@ def compare(
 
 
 def _names(suts: str) -> list[str]:
-    names = list(dict.fromkeys(name.strip() for name in suts.split(",") if name.strip()))
+    names = list(
+        dict.fromkeys(name.strip() for name in suts.split(",") if name.strip())
+    )
     if not names:
-        raise ConfigError("--suts names no backend", try_next="rig list shows the kinds there are")
+        raise ConfigError(
+            "--suts names no backend", try_next="rig list shows the kinds there are"
+        )
     return names
 
 
@@ -137,5 +157,7 @@ def _wanted(
     if len(places) != 1 or places[0].is_dir():
         raise ConfigError("--suts goes with one MODEL.nir", try_next=_FORMS)
     files = {"inputs": inputs, "labels": labels}
-    given = {key: str(path.resolve()) for key, path in files.items() if path is not None}
+    given = {
+        key: str(path.resolve()) for key, path in files.items() if path is not None
+    }
     return Wanted(places[0], samples, trials, bench, overrides, given)

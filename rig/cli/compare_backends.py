@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model on several backends: the sessions that are run, the table, and the files."""
+"""One model on several backends: the sessions that are run, the table, and the
+files."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ _RULE_WIDTH = 34
 def of_model(
     wanted: Wanted, names: Sequence[str], root: Path, output: Path | None, as_json: bool
 ) -> int:
-    """Run what is missing, print the comparison, write its files; return the exit code."""
+    """Run what is missing, print the comparison, write its files; return the exit
+    code."""
     refuse_unwritable(root, SESSIONS_TRY)
     if output is not None:
         refuse_unwritable(output, "another folder: --output FOLDER")
@@ -52,7 +54,9 @@ def of_model(
     graph.read(wanted.model)  # what is no model is one mistake, not one of each backend
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
-        raise ConfigError("two backends have one name", path="--suts", evidence=", ".join(names))
+        raise ConfigError(
+            "two backends have one name", path="--suts", evidence=", ".join(names)
+        )
     benches = [each for each in planned.values() if isinstance(each, Planned)]
     if not benches:
         runs.plan(names[0], wanted)  # raises what it said
@@ -71,7 +75,8 @@ def of_model(
 def _with_image(
     out: Terminal, each: Planned | Backend, task: Task | None, root: Path
 ) -> Planned | Backend:
-    """Return a bench with an image of the network, where it has firmware, or why it has none."""
+    """Return a bench with an image of the network, where it has firmware, or why it has
+    none."""
     # Without a task the session itself says why there is none.
     if task is None or not isinstance(each, Planned) or not images.needs_image(each):
         return each
@@ -85,7 +90,8 @@ def _with_image(
 
 
 def _plan(name: str, wanted: Wanted) -> Planned | Backend:
-    """Return a backend's bench, or why it has none; a name that is not known is a slip."""
+    """Return a backend's bench, or why it has none; a name that is not known is a
+    slip."""
     try:
         return runs.plan(name, wanted)
     except UnknownBackend:
@@ -97,10 +103,13 @@ def _plan(name: str, wanted: Wanted) -> Planned | Backend:
 def of_sessions(places: Sequence[Path], output: Path | None, as_json: bool) -> int:
     """Print the comparison of sessions of one model; return the exit code."""
     sessions = [open_session(path) for path in places]
-    backends = [Backend(_short(path), each) for path, each in zip(places, sessions, strict=True)]
+    backends = [
+        Backend(_short(path), each) for path, each in zip(places, sessions, strict=True)
+    ]
     if len({each.name for each in backends}) < len(backends):
         backends = [
-            Backend(path.name, each.session) for path, each in zip(places, backends, strict=True)
+            Backend(path.name, each.session)
+            for path, each in zip(places, backends, strict=True)
         ]
     out = Terminal(stderr=as_json)
     return _told(out, comparison.compare(backends), output, as_json=as_json)
@@ -112,8 +121,8 @@ def _short(path: Path) -> str:
 
 
 def _task(planned: Planned) -> Task | None:
-    """Return the task with its data, which all backends share; None where it does not open: then
-    every session says why.
+    """Return the task with its data, which all backends share; None where it does not
+    open: then every session says why.
     """
     with suppress(RigError):
         task, _ = open_task(config.parsed(planned.text, Path.cwd()))
@@ -151,7 +160,9 @@ def _say_failure(out: Terminal, failure: Failure) -> None:
             _say(out, f"  {name}: {escape(text)}")
 
 
-def _told(out: Terminal, found: ModelComparison, output: Path | None, *, as_json: bool) -> int:
+def _told(
+    out: Terminal, found: ModelComparison, output: Path | None, *, as_json: bool
+) -> int:
     if as_json:
         Terminal().out(forms.json_text(found).rstrip("\n"))
     what, *about = forms.about(found)
@@ -166,12 +177,14 @@ def _told(out: Terminal, found: ModelComparison, output: Path | None, *, as_json
         _write(out, found, output)
     if any(row.failure is not None for row in found.rows):
         return _PARTLY
-    return exit_codes.of_outcomes(row.verdict for row in found.rows if row.verdict is not None)
+    return exit_codes.of_outcomes(
+        row.verdict for row in found.rows if row.verdict is not None
+    )
 
 
 def _print_table(out: Terminal, found: ModelComparison) -> None:
-    """Print a line a backend; in a terminal that is too narrow a column a backend, in as many
-    tables as that takes.
+    """Print a line a backend; in a terminal that is too narrow a column a backend, in
+    as many tables as that takes.
     """
     heads = forms.head(found)
     lines = [
@@ -194,7 +207,12 @@ def _print_table(out: Terminal, found: ModelComparison) -> None:
         return
     while lines:
         count = next(
-            (n for n in range(len(lines), 1, -1) if _fits(out, _upright(heads, lines[:n]))), 1
+            (
+                n
+                for n in range(len(lines), 1, -1)
+                if _fits(out, _upright(heads, lines[:n]))
+            ),
+            1,
         )
         print_table(out, _upright(heads, lines[:count]))
         out.print()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions side by side: what differs between their metrics, and in how they came about."""
+"""Two sessions side by side: what differs between their metrics, and in how they came
+about."""
 
 from __future__ import annotations
 
@@ -12,7 +13,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rig import typed
-from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison, compare, counts
+from rig.api.comparing.comparison import (
+    MetricPair,
+    Outcome,
+    SessionComparison,
+    compare,
+    counts,
+)
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import Session, open_session
 from rig.cli.exit_codes import FAIL
@@ -24,7 +31,11 @@ from rig.model.metric import Prominence
 from rig.results.stated import Notes
 from rig.results.verdict import Outcome as Verdict
 
-_COLOURS = {Outcome.DIFFERS: "bold", Outcome.IF_UNCHANGED: "yellow", Outcome.UNKNOWN: "dim"}
+_COLOURS = {
+    Outcome.DIFFERS: "bold",
+    Outcome.IF_UNCHANGED: "yellow",
+    Outcome.UNKNOWN: "dim",
+}
 #: Metrics with these outcomes are named above the table, and stand in it.
 _TELLING = (Outcome.DIFFERS, Outcome.IF_UNCHANGED)
 #: So many keys are shown that differ in how the sessions came about.
@@ -32,9 +43,9 @@ _CHANGES = 5
 
 
 def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) -> int:
-    """Print how the metrics of two sessions differ: the uncertainty of a difference is given twice,
-    as if the sessions had nothing in common, and as if the instrument that both used had not
-    changed at all. Return the exit code.
+    """Print how the metrics of two sessions differ: the uncertainty of a difference is
+    given twice, as if the sessions had nothing in common, and as if the instrument that
+    both used had not changed at all. Return the exit code.
     """
     out = Terminal(stderr=as_json)
     found = compare(open_session(first), open_session(second))
@@ -45,7 +56,10 @@ def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) 
         print_line(out, f" {escape(line)}", 3)
     for note in found.notes:
         print_line(out, f" note: {escape(note)}", 7)
-    for letter, path, session in (("A", first, found.first), ("B", second, found.second)):
+    for letter, path, session in (
+        ("A", first, found.first),
+        ("B", second, found.second),
+    ):
         outcome = _outcome(session)[0]
         badge = "" if outcome is None else f"  {BADGES[outcome]}"
         print_line(out, f" [bold]{letter}[/]       {escape(str(path))}{badge}", 9)
@@ -60,19 +74,24 @@ def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) 
     if left := len(pairs) - len(shown):
         print_line(out, f" {left} more metrics: --all")
     _print_changes(out, found, everything=everything)
-    # A difference of numbers that were edited is not one of measurements. They are shown all the
-    # same, because what was edited may be what a reader looks for; a script sees the exit code.
+    # A difference of numbers that were edited is not one of measurements. They are
+    # shown all the same, because what was edited may be what a reader looks for; a
+    # script sees the exit code.
     return FAIL if found.first.changed or found.second.changed else 0
 
 
 def _answers(pairs: Sequence[MetricPair]) -> Iterator[str]:
-    """Yield for each outcome how many metrics have it, and which those are that differ."""
+    """Yield for each outcome how many metrics have it, and which those are that
+    differ."""
     if not pairs:
         yield "no metrics can be compared"
     for outcome, count in counts(pairs).items():
         names = ", ".join(pair.name for pair in pairs if pair.outcome is outcome)
         metrics = f"{count} metric{'s' * (count != 1)}"
-        yield f"{outcome.value}: {f'{metrics}: {names}' if outcome in _TELLING else metrics}"
+        yield (
+            f"{outcome.value}:"
+            f" {f'{metrics}: {names}' if outcome in _TELLING else metrics}"
+        )
 
 
 def _prominence(pair: MetricPair) -> Prominence | None:
@@ -86,10 +105,14 @@ def _is_telling(pair: MetricPair) -> bool:
     return pair.outcome in _TELLING or _prominence(pair) is Prominence.HEADLINE
 
 
-def _print_metrics(out: Terminal, pairs: Sequence[MetricPair], found: SessionComparison) -> None:
+def _print_metrics(
+    out: Terminal, pairs: Sequence[MetricPair], found: SessionComparison
+) -> None:
     if not pairs:
         return
-    print_line(out, f" B less A, with its uncertainty at 95 %; intervals {found.question}", 1)
+    print_line(
+        out, f" B less A, with its uncertainty at 95 %; intervals {found.question}", 1
+    )
     # The outcomes stand above the table, too.
     forms = ((True, True), (False, True), (False, False))
     print_table(
@@ -102,10 +125,16 @@ def _print_metrics(out: Terminal, pairs: Sequence[MetricPair], found: SessionCom
 
 
 def _metrics(
-    pairs: Sequence[MetricPair], found: SessionComparison, *, intervals: bool, outcome: bool
+    pairs: Sequence[MetricPair],
+    found: SessionComparison,
+    *,
+    intervals: bool,
+    outcome: bool,
 ) -> Table:
     notes = Notes()
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+    )
     table.add_column(" metric", no_wrap=True)
     for head in ("A", "B", "B - A", "± 95 %"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -128,7 +157,9 @@ def _metrics(
     return table
 
 
-def _print_changes(out: Terminal, found: SessionComparison, *, everything: bool) -> None:
+def _print_changes(
+    out: Terminal, found: SessionComparison, *, everything: bool
+) -> None:
     changed = [change for change in found.changes if everything or not change.ordinary]
     if not changed:
         print_line(out, " nothing differs in how they came about")
@@ -138,7 +169,9 @@ def _print_changes(out: Terminal, found: SessionComparison, *, everything: bool)
     width = max(len(change.path) for change in shown)
     for change in shown:
         path = escape(change.path) + " " * (width - len(change.path))
-        print_line(out, f"   {path}  {escape(change.before)} → {escape(change.after)}", 5)
+        print_line(
+            out, f"   {path}  {escape(change.before)} → {escape(change.after)}", 5
+        )
     if left := len(changed) - len(shown):
         print_line(out, f"   {left} more: --all")
 
@@ -170,14 +203,24 @@ def _outcome(session: Session) -> tuple[Verdict | None, str]:
     """Return the outcome of a session, or why it has none."""
     try:
         return session.verdict.outcome, ""
-    except (RigError, OSError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+    except (
+        RigError,
+        OSError,
+        LookupError,
+        ValueError,
+        TypeError,
+        ArithmeticError,
+    ) as error:
         return None, error.cause if isinstance(error, RigError) else repr(error)
 
 
 def _pair(pair: MetricPair) -> dict[str, Any]:
-    """Return a compared metric; `first` and `second` have the intervals by which it is compared."""
+    """Return a compared metric; `first` and `second` have the intervals by which it is
+    compared."""
     values = {
-        name: row and {"value": row.value, "interval": typed.to_json(pair.interval(row))}
+        name: (
+            row and {"value": row.value, "interval": typed.to_json(pair.interval(row))}
+        )
         for name, row in (("first", pair.first), ("second", pair.second))
     }
     return {

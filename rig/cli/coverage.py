@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig coverage`: which cells of a grid are done, failed or missing, in sessions that finished and
-in those that were cut off.
+"""`rig coverage`: which cells of a grid are done, failed or missing, in sessions that
+finished and in those that were cut off.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from rig.store.session_folder import SessionFolder
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 def coverage(paths: tuple[Path, ...]) -> int:
-    """Show which cells are done, failed or missing; of several sessions, each cell as in the one
-    that has most of it.
+    """Show which cells are done, failed or missing; of several sessions, each cell as
+    in the one that has most of it.
 
     Exit code 1 where one is not done, or a session was changed after its run.
     """
@@ -51,7 +51,9 @@ def _cells(path: Path) -> Sequence[Covered]:
     trials = range(1, folder.events()[0].trials + 1)
     try:
         context = results.Context.of(folder)
-        cells = grid.summed(results.survey_of(context, folder.trial(number)) for number in trials)
+        cells = grid.summed(
+            results.survey_of(context, folder.trial(number)) for number in trials
+        )
     except (
         LookupError,
         TypeError,
@@ -61,7 +63,9 @@ def _cells(path: Path) -> Sequence[Covered]:
         RecursionError,
     ) as error:
         raise DataError(
-            f"a file of {path} was damaged", evidence=repr(error), try_next=f"rig check {path}"
+            f"a file of {path} was damaged",
+            evidence=repr(error),
+            try_next=f"rig check {path}",
         ) from error
     if not cells:
         raise DataError(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exit codes: 0 the verdict is PASS, 2 usage or configuration, 3 the bench failed, and those
-below.
+"""Exit codes: 0 the verdict is PASS, 2 usage or configuration, 3 the bench failed, and
+those below.
 """
 
 from __future__ import annotations

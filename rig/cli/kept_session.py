@@ -10,8 +10,9 @@ from rig.store.events import Event, SessionFinished, SessionResumed, SessionStar
 
 
 class KeptSession:
-    """A subscriber of sessions, one after the other, that notes on Ctrl-C which folders are kept,
-    and what goes on with them; `folder` is that of a session which is resumed.
+    """A subscriber of sessions, one after the other, that notes on Ctrl-C which folders
+    are kept, and what goes on with them; `folder` is that of a session which is
+    resumed.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

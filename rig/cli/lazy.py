@@ -19,7 +19,10 @@ class LazyGroup(click.Group):
     """
 
     def __init__(
-        self, *arguments: Any, lazy: Mapping[str, tuple[str, str]] | None = None, **options: Any
+        self,
+        *arguments: Any,
+        lazy: Mapping[str, tuple[str, str]] | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
         self.lazy = dict(lazy or {})
@@ -39,8 +42,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; raise ConfigError where there is none, with
-        what may be meant. What the context carries is called once that is imported.
+        """Return the command that the arguments name; raise ConfigError where there is
+        none, with what may be meant. What the context carries is called once that is
+        imported.
         """
         if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             raise ConfigError(
@@ -54,7 +58,8 @@ class LazyGroup(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named; what is wrong with its words is said of this command."""
+        """Run the command that was named; what is wrong with its words is said of this
+        command."""
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
@@ -64,7 +69,9 @@ class LazyGroup(click.Group):
                 error.ctx = click.Context(command, info_name=name, parent=ctx)
             raise
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the names and summaries of all commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries(ctx)))

@@ -15,7 +15,13 @@ import click
 from rig.api.archive.listing import UNREADABLE, Listed, Listing
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
-from rig.cli.options import NO_SESSIONS, has_sessions, json_option, refuse_idle, sessions_option
+from rig.cli.options import (
+    NO_SESSIONS,
+    has_sessions,
+    json_option,
+    refuse_idle,
+    sessions_option,
+)
 from rig.cli.printed.terminal import Terminal, escape, print_rows, say
 from rig.errors import ConfigError, RigError, did_you_mean
 from rig.settings.fields import SettingField, fields_of, flat
@@ -49,19 +55,25 @@ class ListedKind:
 def list_(name: str, sessions: Path, as_json: bool) -> None:
     """List backends, monitors, scenarios, tasks and sessions.
 
-    With a name, as sut.uart, list the settings of that kind; with bench, those of the bench.
+    With a name, as sut.uart, list the settings of that kind; with bench, those of the
+    bench.
     """
     out = Terminal()
     if name:
         refuse_idle("beside SECTION.KIND", "sessions")
         fields = list(flat(fields_of(_settings(name))))
         if as_json:
-            out.out(json.dumps({"name": name, "settings": [_of_field(*each) for each in fields]}))
+            out.out(
+                json.dumps(
+                    {"name": name, "settings": [_of_field(*each) for each in fields]}
+                )
+            )
         else:
             print_settings(out, name, fields)
         return
     kinds = {
-        section: [_listed(section, kind) for kind in plugins.names(section)] for section in _TITLES
+        section: [_listed(section, kind) for kind in plugins.names(section)]
+        for section in _TITLES
     }
     is_there = has_sessions(sessions)
     rows = Listing(sessions).rows()
@@ -73,8 +85,11 @@ def list_(name: str, sessions: Path, as_json: bool) -> None:
             say(out, escape(NO_SESSIONS.format(sessions)))
 
 
-def document(kinds: Mapping[str, Sequence[ListedKind]], rows: Sequence[Listed]) -> dict[str, Any]:
-    """Return all lists as JSON holds them; a session that was changed has no outcome."""
+def document(
+    kinds: Mapping[str, Sequence[ListedKind]], rows: Sequence[Listed]
+) -> dict[str, Any]:
+    """Return all lists as JSON holds them; a session that was changed has no
+    outcome."""
     tree: dict[str, Any] = {
         section: [
             {"name": kind.name, "about": kind.about, "not_usable": kind.not_usable}
@@ -97,18 +112,28 @@ def document(kinds: Mapping[str, Sequence[ListedKind]], rows: Sequence[Listed]) 
 
 
 def print_lists(
-    out: Terminal, kinds: Mapping[str, Sequence[ListedKind]], sessions: Path, rows: Sequence[Listed]
+    out: Terminal,
+    kinds: Mapping[str, Sequence[ListedKind]],
+    sessions: Path,
+    rows: Sequence[Listed],
 ) -> None:
     """Print the kinds of each section, and the sessions, the newest first."""
     width = max(len(kind.name) for listed in kinds.values() for kind in listed)
     for section, listed in kinds.items():
-        print_rows(out, _TITLES[section], [(kind.name, kind.text) for kind in listed], width)
-    print_rows(out, f"sessions in {sessions}", [(row.name, _status(row)) for row in rows])
+        print_rows(
+            out, _TITLES[section], [(kind.name, kind.text) for kind in listed], width
+        )
+    print_rows(
+        out, f"sessions in {sessions}", [(row.name, _status(row)) for row in rows]
+    )
     say(out, "next: rig list SECTION.KIND shows settings, as rig list sut.uart")
 
 
-def print_settings(out: Terminal, name: str, fields: Sequence[tuple[str, SettingField]]) -> None:
-    """Print type, unit, default, range and help of every key of a table of a bench file."""
+def print_settings(
+    out: Terminal, name: str, fields: Sequence[tuple[str, SettingField]]
+) -> None:
+    """Print type, unit, default, range and help of every key of a table of a bench
+    file."""
     say(out, f"[bold]{escape(f'[{name}]')}[/]")
     for key, field in fields:
         say(out, escape(field.summary), f"  [bold]{escape(key)}[/]  ")
@@ -123,9 +148,13 @@ def _settings(name: str) -> type:
         raise ConfigError(
             "no such section",
             path=section,
-            try_next=f"{did_you_mean(section, ('bench', *plugins.GROUPS))}bench, {names}",
+            try_next=(
+                f"{did_you_mean(section, ('bench', *plugins.GROUPS))}bench, {names}"
+            ),
         )
-    settings: type = BenchSettings if name == "bench" else plugins.find(section, kind).Settings
+    settings: type = (
+        BenchSettings if name == "bench" else plugins.find(section, kind).Settings
+    )
     return settings
 
 

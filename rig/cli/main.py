@@ -30,27 +30,60 @@ if TYPE_CHECKING:
 _SUPPLYING = frozenset({"probe", "serve"})
 #: Name of a command -> where it is, and its summary: at most 64 characters.
 COMMANDS = {
-    "bench": ("rig.cli.bench:bench", "List example benches, or write one to start from"),
-    "bundle": ("rig.cli.bundle:bundle", "Write what a helper from afar needs; no secrets in it"),
-    "check": ("rig.cli.check:check", "Recompute every number of a session; test a claim on it"),
-    "compare": ("rig.cli.compare:compare", "Compare one model on several backends, or sessions"),
-    "coverage": ("rig.cli.coverage:coverage", "Show which cells of a grid are done or missing"),
-    "demo": ("rig.cli.demo:demo", "Classify acoustic scenes, five trials, without hardware"),
+    "bench": (
+        "rig.cli.bench:bench",
+        "List example benches, or write one to start from",
+    ),
+    "bundle": (
+        "rig.cli.bundle:bundle",
+        "Write what a helper from afar needs; no secrets in it",
+    ),
+    "check": (
+        "rig.cli.check:check",
+        "Recompute every number of a session; test a claim on it",
+    ),
+    "compare": (
+        "rig.cli.compare:compare",
+        "Compare one model on several backends, or sessions",
+    ),
+    "coverage": (
+        "rig.cli.coverage:coverage",
+        "Show which cells of a grid are done or missing",
+    ),
+    "demo": (
+        "rig.cli.demo:demo",
+        "Classify acoustic scenes, five trials, without hardware",
+    ),
     "docs": ("rig.cli.docs:docs", "List the pages of documentation, or read one"),
     "firmware": (
         "rig.cli.boards.firmware:firmware",
         "Make, build, emulate and flash a board's firmware",
     ),
-    "list": ("rig.cli.list:list_", "List backends, monitors, scenarios, tasks and sessions"),
-    "measure": ("rig.cli.measure:measure", "Print the energy of windows on a trace of any origin"),
-    "model": ("rig.cli.models.model:model", "Look at, check and run a network in a NIR file"),
+    "list": (
+        "rig.cli.list:list_",
+        "List backends, monitors, scenarios, tasks and sessions",
+    ),
+    "measure": (
+        "rig.cli.measure:measure",
+        "Print the energy of windows on a trace of any origin",
+    ),
+    "model": (
+        "rig.cli.models.model:model",
+        "Look at, check and run a network in a NIR file",
+    ),
     "plan": ("rig.cli.plan:plan", "Print the steps of a trial; no device is touched"),
-    "probe": ("rig.cli.probe:probe", "Test the bench step by step; name faults and what to try"),
+    "probe": (
+        "rig.cli.probe:probe",
+        "Test the bench step by step; name faults and what to try",
+    ),
     "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),
     "resume": ("rig.cli.resume:resume", "Go on with a session that was cut off"),
     "run": ("rig.cli.run:run", "Run all trials of a bench file; print the verdict"),
     "scan": ("rig.cli.scan:scan", "List attached instruments and serial ports"),
-    "sessions": ("rig.cli.sessions:sessions", "List sessions with verdict and tags; search, tag"),
+    "sessions": (
+        "rig.cli.sessions:sessions",
+        "List sessions with verdict and tags; search, tag",
+    ),
 }
 
 
@@ -67,7 +100,8 @@ class RigGroup(LazyGroup):
         return command or plugin_commands.find(cmd_name)
 
     def summaries(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
-        """Yield the name and the summary of each command; of one that lacks a package, that."""
+        """Yield the name and the summary of each command; of one that lacks a package,
+        that."""
         yield from ((name, text) for name, (_, text) in sorted(self.lazy.items()))
         for name in plugin_commands.names():
             try:
@@ -76,7 +110,11 @@ class RigGroup(LazyGroup):
                 yield name, error.cause
 
 
-@click.group(cls=RigGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=RigGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="neurorig")
 def rig() -> None:
     """Measure accuracy, latency and energy of a device under test."""
@@ -88,8 +126,8 @@ def main() -> None:
     # What libraries warn of may name what comes from outside.
     warnings.formatwarning = _warning
     try:
-        # Killed politely is stopped like by Ctrl-C, once the command is imported: the supply goes
-        # off and the files are closed.
+        # Killed politely is stopped like by Ctrl-C, once the command is imported: the
+        # supply goes off and the files are closed.
         code = rig.main(prog_name="rig", standalone_mode=False, obj=handle_once)
         sys.exit(code if isinstance(code, int) else 0)
     except RigError as error:
@@ -124,8 +162,8 @@ def main() -> None:
 
 
 def _complete_standard_files() -> None:
-    """Let files of the rig never get the numbers of standard files that were closed, to which
-    libraries print; and spell what the terminal's encoding lacks.
+    """Let files of the rig never get the numbers of standard files that were closed, to
+    which libraries print; and spell what the terminal's encoding lacks.
     """
     for number in range(3):
         try:
@@ -149,7 +187,8 @@ def _warning(
 
 
 def _left(words: list[str], error: BaseException) -> list[str]:
-    """Return what a command that was stopped says of the supply and of a session, if it has any."""
+    """Return what a command that was stopped says of the supply and of a session, if it
+    has any."""
     notes = list(getattr(error, "__notes__", ()))
     return notes or (["the supply is off"] if words and words[0] in _SUPPLYING else [])
 
@@ -159,8 +198,10 @@ def _too_large(error: MemoryError) -> BenchError:
     return BenchError(
         "this computer has not enough memory for that",
         evidence=str(error) or "no more could be had",
-        try_next="is a file larger than it should be, or damaged, so that it claims to be? "
-        "rig check SESSION; else close other programs",
+        try_next=(
+            "is a file larger than it should be, or damaged, so that it claims to be? "
+            "rig check SESSION; else close other programs"
+        ),
     )
 
 

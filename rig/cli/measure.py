@@ -49,7 +49,9 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
     help="What the instrument promises: docs/UNCERTAINTY.md.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, SI units, all digits.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, SI units, all digits.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, SI units, all digits."
+)
 @click.option(
     "--scratch",
     type=click.Path(path_type=Path),
@@ -66,9 +68,9 @@ def measure(
 ) -> int:
     """Print energy, charge and power of windows on a trace of any origin.
 
-    TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another program
-    (Joulescope UI), a .ppk2 file (Nordic Power Profiler), or a CSV table (any with named columns).
-    Exit code 1 says that a window has no energy.
+    TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another
+    program (Joulescope UI), a .ppk2 file (Nordic Power Profiler), or a CSV table (any
+    with named columns). Exit code 1 says that a window has no energy.
     """
     chosen = Choice(**{name: signals.pop(name) for name in CHOICES})
     chosen.check()
@@ -112,19 +114,19 @@ def measure(
 def _promised(
     promised: Accuracy | None, opened: Opened, options: Options, notes: list[str]
 ) -> Accuracy | None:
-    """Return the accuracy that may be used: limits of current and voltage say nothing of a power
-    that the instrument computed.
+    """Return the accuracy that may be used: limits of current and voltage say nothing
+    of a power that the instrument computed.
     """
     if promised is not None and not opened.has_current:
         notes.append(
-            "uncertainty unknown: the calibration has ranges of current and voltage, the trace "
-            "power alone"
+            "uncertainty unknown: the calibration has ranges of current and voltage,"
+            " the trace power alone"
         )
         return None
     if promised is not None and options.supply_v:
         notes.append(
-            "the voltage was not measured: its uncertainty is what the calibration says of "
-            "[[voltage]]"
+            "the voltage was not measured: its uncertainty is what the calibration says"
+            " of [[voltage]]"
         )
     return promised
 
@@ -141,8 +143,8 @@ def _folder(scratch: Path | None) -> tempfile.TemporaryDirectory[str]:
 
 
 def _told(row: WindowRow) -> WindowRow:
-    """Return the row without what is no finite number: JSON has none for it. A window may be
-    shorter than rounding.
+    """Return the row without what is no finite number: JSON has none for it. A window
+    may be shorter than rounding.
     """
     values = dataclasses.asdict(row)
     unknown = [
@@ -152,7 +154,11 @@ def _told(row: WindowRow) -> WindowRow:
     ]
     if not unknown:
         return row
-    why = _NO_NUMBERS if "energy_j" in unknown else f"too short: it has no {', '.join(unknown)}"
+    why = (
+        _NO_NUMBERS
+        if "energy_j" in unknown
+        else f"too short: it has no {', '.join(unknown)}"
+    )
     problem = row.problem or why
     return WindowRow(**values | dict.fromkeys(unknown) | {"problem": problem})
 
@@ -200,7 +206,8 @@ def _content(
 def _csv_text(rows: Sequence[WindowRow], labels: Sequence[str]) -> str:
     names = [field.name for field in dataclasses.fields(WindowRow)]
     cells = [
-        ["" if (value := getattr(row, name)) is None else value for name in names] for row in rows
+        ["" if (value := getattr(row, name)) is None else value for name in names]
+        for row in rows
     ]
     marked = "; ".join(labels)
     return table_file.text([[*names, "labels"], *([*row, marked] for row in cells)])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which windows `rig measure` is asked for: options, and what they choose on an open trace."""
+"""Which windows `rig measure` is asked for: options, and what they choose on an open
+trace."""
 
 from __future__ import annotations
 
@@ -34,8 +35,10 @@ _OPTIONS = (
         "--times",
         multiple=True,
         metavar="START-STOP|FILE",
-        help="A window in seconds from the first sample, may be repeated; or a file of time "
-        "stamps, JSON or text.",
+        help=(
+            "A window in seconds from the first sample, may be repeated; or a file of"
+            " time stamps, JSON or text."
+        ),
     ),
     click.option(
         "--threshold",
@@ -101,7 +104,9 @@ class Choice:
     @property
     def are_edges(self) -> bool:
         """Return whether windows begin and end at edges, where SYNC has any."""
-        return not (self.by_markers or self.times or self.whole or self.threshold_a is not None)
+        return not (
+            self.by_markers or self.times or self.whole or self.threshold_a is not None
+        )
 
     def spans(self, opened: Opened, notes: list[str]) -> list[TraceSpan]:
         """Return the windows; raises DataError and ConfigError where there are none."""
@@ -125,9 +130,15 @@ class Choice:
                     f"a file of this kind ({opened.origin}) has no markers",
                     try_next="--times or --edges",
                 )
-            return _apart(trace_windows.by_markers(markers.read(opened.marked, trace)), notes)
-        if self.edges or (not self.whole and (len(trace.falls_s) or len(trace.rises_s))):
-            return trace_windows.by_edges(trace, self.edges or trace_windows.PATTERNS[0])
+            return _apart(
+                trace_windows.by_markers(markers.read(opened.marked, trace)), notes
+            )
+        if self.edges or (
+            not self.whole and (len(trace.falls_s) or len(trace.rises_s))
+        ):
+            return trace_windows.by_edges(
+                trace, self.edges or trace_windows.PATTERNS[0]
+            )
         if not self.whole:
             notes.append("no edges of SYNC: the whole trace is one window")
         return trace_windows.whole(trace)

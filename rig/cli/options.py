@@ -13,8 +13,8 @@ from rig.store.session_folder import refuse_unwritable
 
 
 def refuse_idle(where: str, *names: str) -> None:
-    """Raise ConfigError where the command line gives one of these parameters of the command, which
-    have no effect `where`.
+    """Raise ConfigError where the command line gives one of these parameters of the
+    command, which have no effect `where`.
     """
     context = click.get_current_context()
     given = [
@@ -27,13 +27,15 @@ def refuse_idle(where: str, *names: str) -> None:
         options = ", ".join(given)
         raise ConfigError(
             f"{options} {'has' if len(given) == 1 else 'have'} no effect {where}",
-            try_next=f"leave out {options}; {context.command_path} --help explains each",
+            try_next=(
+                f"leave out {options}; {context.command_path} --help explains each"
+            ),
         )
 
 
 def has_sessions(folder: Path) -> bool:
-    """Return whether a folder of sessions is there; raise DataError where it was named and is
-    not.
+    """Return whether a folder of sessions is there; raise DataError where it was named
+    and is not.
     """
     context = click.get_current_context()
     is_named = context.get_parameter_source("sessions") is ParameterSource.COMMANDLINE
@@ -42,18 +44,25 @@ def has_sessions(folder: Path) -> bool:
     return folder.is_dir()
 
 
-def to_write(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Return the file that an option names, before anything is opened; raise ConfigError where it
-    is a folder or lies in none, BenchError where nothing can be written there.
+def to_write(
+    context: click.Context, option: click.Parameter, path: Path | None
+) -> Path | None:
+    """Return the file that an option names, before anything is opened; raise
+    ConfigError where it is a folder or lies in none, BenchError where nothing can be
+    written there.
     """
     if path is None:
         return None
     name = max(option.opts, key=len)
     if path.is_dir():
-        raise ConfigError(f"{path} is a folder", path=name, try_next="the name of a file in it")
+        raise ConfigError(
+            f"{path} is a folder", path=name, try_next="the name of a file in it"
+        )
     if not path.parent.is_dir():
         raise ConfigError(
-            f"there is no folder {path.parent}", path=name, try_next="make it first, or another one"
+            f"there is no folder {path.parent}",
+            path=name,
+            try_next="make it first, or another one",
         )
     refuse_unwritable(path.parent, f"{name} with a file in another folder")
     return path
@@ -86,11 +95,19 @@ explain_option = click.option(
 wide_option = click.option(
     "--wide",
     is_flag=True,
-    help="Print all main metrics with both intervals, each trial, and what was found beside them.",
+    help=(
+        "Print all main metrics with both intervals, each trial, and what was found"
+        " beside them."
+    ),
 )
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON, and all else to standard error."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON, and all else to standard error.",
 )
 session_argument = click.argument(
-    "path", metavar="SESSION", type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "path",
+    metavar="SESSION",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
 )

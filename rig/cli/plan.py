@@ -48,16 +48,21 @@ def plan(
     whole: bool,
     as_json: bool,
 ) -> None:
-    """Print the steps of a trial, and what all trials will take; no device is touched."""
+    """Print the steps of a trial, and what all trials will take; no device is
+    touched."""
     scenario, task, resolved = planning.open_plan(bench, overrides)
     if trial > resolved.bench.trials:
         raise ConfigError(
             f"the bench has {resolved.bench.trials} trials",
             path="--trial",
             evidence=f"asked for trial {trial}",
-            try_next=f"--trial 1 to {resolved.bench.trials}; bench.trials is their number",
+            try_next=(
+                f"--trial 1 to {resolved.bench.trials}; bench.trials is their number"
+            ),
         )
-    steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, trial))
+    steps = planning.steps(
+        scenario, task, planning.trial_seed(resolved.bench.seed, trial)
+    )
     found = estimate.of_plan(scenario, task, resolved, resolved.bench.trials, sessions)
     facts = {"task": {"samples": len(task)} | task.provenance()}
     order = {"interleaved": bool(found.interleaved)}
@@ -70,10 +75,14 @@ def plan(
 
 
 def document(
-    bench: Path, trial: int, steps: Sequence[Step], found: Estimate, marked: Sequence[Label]
+    bench: Path,
+    trial: int,
+    steps: Sequence[Step],
+    found: Estimate,
+    marked: Sequence[Label],
 ) -> dict[str, Any]:
-    """Return a plan as JSON holds it: all steps, seconds and bytes of all trials, None where only
-    a limit is known, and the labels.
+    """Return a plan as JSON holds it: all steps, seconds and bytes of all trials, None
+    where only a limit is known, and the labels.
     """
     session = found.session
     return {
@@ -111,7 +120,8 @@ def print_plan(
     """Print labels, what all trials will take, and the steps of one."""
     print_labels(out, marked)
     totals = (
-        kind.total([step for step in steps if kinds.of(step) is kind]) for kind in kinds.known()
+        kind.total([step for step in steps if kinds.of(step) is kind])
+        for kind in kinds.known()
     )
     of_trial = ", ".join(filter(None, totals))
     say(out, f"a trial: {escape(of_trial)}; {found.trials} trials")
@@ -125,7 +135,8 @@ def print_plan(
 
 
 def _of_estimate(found: Estimate) -> Iterator[str]:
-    """Yield what a session will take: time, what of it is not known, and room on the disk."""
+    """Yield what a session will take: time, what of it is not known, and room on the
+    disk."""
     clock = " of virtual time" if found.virtual else ""
     known = "about" if found.trial.expected_s is not None else "at least"
     all_s = duration(found.session_known_s)
@@ -137,7 +148,11 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
     yield f"time: {known} {times}; {duration(found.session.most_s)} at most"
     if found.interleaved is not None and found.trials > 1:
         other_s = duration(found.known_in_order_s(interleaved=not found.interleaved))
-        how = "trial by trial" if found.interleaved else "interleaved, each sample loaded once"
+        how = (
+            "trial by trial"
+            if found.interleaved
+            else "interleaved, each sample loaded once"
+        )
         yield f"  {how}: {known} {other_s}"
     for row in found.unknown:
         yield (
@@ -146,11 +161,15 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
         )
     for row in found.rows:
         if row.basis:
-            yield f"  {row.count} x {row.group}: {duration(row.each.expected_s)} each, {row.basis}"
+            yield (
+                f"  {row.count} x {row.group}: {duration(row.each.expected_s)} each,"
+                f" {row.basis}"
+            )
     for rail in found.rails:
         name = f"rail {rail.name}: " if rail.name else ""
         rate = (
-            f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a second"
+            f"{quantity(rail.sampling.sample_hz, 'Hz')}, {bytes_text(rail.byte_hz)} a"
+            " second"
             if rail.sampling
             else "only the instrument knows its rate"
         )
@@ -166,4 +185,7 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
     if not found.room:
         yield "  NO ROOM: rig run would refuse to start"
     elif not found.room_at_most:
-        yield f"  no room for {bytes_text(found.most_b)}, as needed where every limit is reached"
+        yield (
+            f"  no room for {bytes_text(found.most_b)}, as needed where every limit is"
+            " reached"
+        )

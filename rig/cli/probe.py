@@ -73,7 +73,10 @@ class ProbeRow:
     "--replay",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Play the instruments back from a file of --contact, and tell what is different.",
+    help=(
+        "Play the instruments back from a file of --contact, and tell what is"
+        " different."
+    ),
 )
 @json_option
 def probe(
@@ -86,7 +89,8 @@ def probe(
     """Power the device, talk to it, and say what is wrong and what to try."""
     if contact and replay:
         raise ConfigError(
-            "--contact and --replay are given: a recording that is played is there already",
+            "--contact and --replay are given: a recording that is played is there"
+            " already",
             try_next="one of them",
         )
     out = Terminal(stderr=as_json)
@@ -110,7 +114,11 @@ def probe(
 
 def outcome(rows: Sequence[ProbeRow]) -> Outcome:
     """Return FAIL where anything is wrong."""
-    return Outcome.FAIL if any(row.outcome is Outcome.FAIL for row in rows) else Outcome.PASS
+    return (
+        Outcome.FAIL
+        if any(row.outcome is Outcome.FAIL for row in rows)
+        else Outcome.PASS
+    )
 
 
 def document(bench: Path, rows: Sequence[ProbeRow]) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from rig.store.session_folder import (
 @click.command()
 @session_argument
 def report(path: Path) -> int:
-    """Write the session's report: one HTML page; say so when the session was changed since."""
+    """Write the session's report: one HTML page; say so when the session was changed
+    since."""
     SessionFolder(path).refuse_other()
     SessionFolder(path).refuse_unfinished()
     refuse_unwritable(path, READ_ONLY_TRY)
@@ -40,8 +41,8 @@ def report(path: Path) -> int:
     Terminal().print(escape(str(page)), soft_wrap=True)
     if changed:
         said = (
-            f"[red]the session was changed since it was measured[/] ({len(changed)} findings): "
-            f"rig check {escape(str(path))}"
+            f"[red]the session was changed since it was measured[/] ({len(changed)}"
+            f" findings): rig check {escape(str(path))}"
         )
         print_line(Terminal(stderr=True), said, 2)
     return FAIL if changed else 0

@@ -28,7 +28,8 @@ from rig.stop import Stop
 @json_option
 @explain_option
 def resume(path: Path, wide: bool, as_json: bool, explain: bool) -> int:
-    """Go on with a session that was cut off, where it stopped; the bench must be the same."""
+    """Go on with a session that was cut off, where it stopped; the bench must be the
+    same."""
     if as_json:
         refuse_idle("beside --json", "wide")
     shown = Shown(wide=wide, as_json=as_json, explain=explain)

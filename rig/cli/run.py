@@ -39,7 +39,9 @@ from rig.store.session_folder import refuse_unwritable
 @bench_argument
 @set_option
 @click.option(
-    "--trials", type=click.IntRange(1), help="Another number of trials than the bench file's."
+    "--trials",
+    type=click.IntRange(1),
+    help="Another number of trials than the bench file's.",
 )
 @sessions_option
 @wide_option
@@ -63,8 +65,8 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is printed of the results: a screen, all tables (`wide`) or JSON; and the words of the
-    rules.
+    """What is printed of the results: a screen, all tables (`wide`) or JSON; and the
+    words of the rules.
     """
 
     wide: bool = False
@@ -78,7 +80,11 @@ class Shown:
 
 
 def run_bench(
-    bench: Path, overrides: Sequence[str], trials: int | None, sessions: Path, shown: Shown
+    bench: Path,
+    overrides: Sequence[str],
+    trials: int | None,
+    sessions: Path,
+    shown: Shown,
 ) -> int:
     """Run all trials and print the results; return the exit code."""
     console = shown.console
@@ -100,8 +106,14 @@ def finish(result: session.SessionResult, shown: Shown, console: Terminal) -> in
     # Its traces were hashed when they were closed, or when the session was resumed.
     report = write_report(result.folder, hashed=True, trials=result.trials)
     if shown.as_json:
-        tree = {"session": str(result.folder), "outcome": results.outcome, "report": str(report)}
-        Terminal().out(json.dumps(tree | {"results": document.to_json(results)}, indent=1))
+        tree = {
+            "session": str(result.folder),
+            "outcome": results.outcome,
+            "report": str(report),
+        }
+        Terminal().out(
+            json.dumps(tree | {"results": document.to_json(results)}, indent=1)
+        )
     elif shown.wide:
         print_results(console, results)
     print_summary(console, results, result.folder, report)

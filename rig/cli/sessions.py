@@ -40,11 +40,13 @@ _COLOURS = {
     help="Give this session the words as its tags instead; none takes them away.",
 )
 @json_option
-def sessions(words: Sequence[str], sessions: Path, tagged: str | None, as_json: bool) -> None:
+def sessions(
+    words: Sequence[str], sessions: Path, tagged: str | None, as_json: bool
+) -> None:
     """List sessions, the newest first, with verdict, size and tags.
 
-    WORD: only those in which every word is found. #TAG is a whole tag; status:killed and
-    verdict:fail name what they say; after --, -WORD leaves out.
+    WORD: only those in which every word is found. #TAG is a whole tag; status:killed
+    and verdict:fail name what they say; after --, -WORD leaves out.
     """
     out = Terminal(stderr=as_json)
     if tagged is not None:
@@ -59,14 +61,22 @@ def sessions(words: Sequence[str], sessions: Path, tagged: str | None, as_json: 
     found = listing.Listing(sessions)
     rows = listing.search(found.rows(), " ".join(words))
     if as_json:
-        tree = {"folder": str(sessions), "sessions": list(map(_tree, rows)), "error": found.fault}
+        tree = {
+            "folder": str(sessions),
+            "sessions": list(map(_tree, rows)),
+            "error": found.fault,
+        }
         Terminal().out(json.dumps(tree, indent=1))
     if rows:
         print_rows(out, rows)
     print_line(out, escape(listing.summary(rows)), 2)
     for row in rows:
         if row.status == listing.UNREADABLE:
-            print_line(out, f"[yellow]{escape(f'{row.name} cannot be read: {row.reason}')}[/]", 2)
+            print_line(
+                out,
+                f"[yellow]{escape(f'{row.name} cannot be read: {row.reason}')}[/]",
+                2,
+            )
     if found.fault:
         print_line(out, f"[yellow]{escape(found.fault)}[/]", 2)
 
@@ -89,15 +99,21 @@ def _session(root: Path, name: str) -> Path:
     for path in (root / name, Path(name)):
         if path.is_dir() and path.resolve().parent.is_dir():
             return path.resolve()
-    raise DataError(f"{root} has no session {name}", try_next="rig sessions shows those there are")
+    raise DataError(
+        f"{root} has no session {name}", try_next="rig sessions shows those there are"
+    )
 
 
 def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
-    """Print the rows: for a program all columns, in a terminal as many as it is wide enough for.
-    In the narrowest one labels take several lines.
+    """Print the rows: for a program all columns, in a terminal as many as it is wide
+    enough for. In the narrowest one labels take several lines.
     """
-    heads = [head for head in _COLUMNS if head != "tags" or any(row.tags for row in rows)]
-    print_table(out, *(_table(rows, heads[:many]) for many in range(len(heads), _KEPT - 1, -1)))
+    heads = [
+        head for head in _COLUMNS if head != "tags" or any(row.tags for row in rows)
+    ]
+    print_table(
+        out, *(_table(rows, heads[:many]) for many in range(len(heads), _KEPT - 1, -1))
+    )
 
 
 def _table(rows: Sequence[Listed], heads: Sequence[str]) -> Table:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of commands that open a trace of any origin: those of rig/importers/options.py."""
+"""The options of commands that open a trace of any origin: those of
+rig/importers/options.py."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _NUMBERS = {"V": "VOLTS", "ohm": "OHMS", "Hz": "HZ"}
 
 
 def trace_options(command: _F) -> _F:
-    """Add what can be said of a foreign file, each option under the name of its field."""
+    """Add what can be said of a foreign file, each option under the name of its
+    field."""
     for field in reversed(fields_of(Options)):
         add = click.option(
             flag(field.name),

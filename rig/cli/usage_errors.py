@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What click says of a command line that cannot be, as an error of the rig: cause and what to
-try.
+"""What click says of a command line that cannot be, as an error of the rig: cause and
+what to try.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def as_error(error: click.ClickException) -> ConfigError:
             meant = did_you_mean(error.option_name, _options(context))
             return ConfigError(cause, try_next=meant + usage)
         case click.MissingParameter(param=click.Parameter() as parameter):
-            return ConfigError(f"{_name(parameter, context)} is missing", try_next=usage)
+            return ConfigError(
+                f"{_name(parameter, context)} is missing", try_next=usage
+            )
         case click.BadParameter(param=click.Parameter() as parameter):
             name = _name(parameter, context)
             said = _plain(error.message)
@@ -56,12 +58,15 @@ def _range(kind: click.ParamType[Any]) -> str:
         return ""
     what = "a whole number" if isinstance(kind, click.IntRange) else "a number"
     return (
-        f"{what}, {kind.min} or more" if kind.max is None else f"{what}, {kind.min} to {kind.max}"
+        f"{what}, {kind.min} or more"
+        if kind.max is None
+        else f"{what}, {kind.min} to {kind.max}"
     )
 
 
 def _plain(text: str) -> str:
-    """Return a sentence of click's as a cause: without its capital letter and its full stop."""
+    """Return a sentence of click's as a cause: without its capital letter and its full
+    stop."""
     text = text.strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 

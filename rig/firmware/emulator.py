@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A firmware image in QEMU, its UART on a TCP port of this machine. What it says of time and energy
-is no result of a device.
+"""A firmware image in QEMU, its UART on a TCP port of this machine. What it says of
+time and energy is no result of a device.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from rig.host.kill_with_parent import KillWithParent
 
 PROGRAM = "qemu-system-arm"
 _END_S = 2.0
-#: No display, no network; the board's clock goes with this machine's, as a real one would.
+#: No display, no network; the board's clock goes with this machine's, as a real one
+#: would.
 _OPTIONS = ("-display", "none", "-monitor", "none", "-nic", "none")
 
 
 class Emulator:
-    """A running image; `url` is its UART as pyserial takes it. Ends with its `with` block;
-    `options` are more of QEMU's own.
+    """A running image; `url` is its UART as pyserial takes it. Ends with its `with`
+    block; `options` are more of QEMU's own.
     """
 
     def __init__(self, image: Path, machine: str, options: Sequence[str] = ()) -> None:
@@ -33,10 +34,12 @@ class Emulator:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.url = f"socket://127.0.0.1:{listener.getsockname()[1]}"
-            # The open listener goes to QEMU: a port number alone could be taken by another program
-            # meanwhile. Without nodelay each byte the firmware sends waits for the acknowledgement
-            # of the one before.
-            line = f"socket,id=uart,fd={listener.fileno()},server=on,wait=off,nodelay=on"
+            # The open listener goes to QEMU: a port number alone could be taken by
+            # another program meanwhile. Without nodelay each byte the firmware sends
+            # waits for the acknowledgement of the one before.
+            line = (
+                f"socket,id=uart,fd={listener.fileno()},server=on,wait=off,nodelay=on"
+            )
             uart = ["-chardev", line, "-serial", "chardev:uart"]
             command = [
                 str(program),
@@ -65,8 +68,8 @@ class Emulator:
             raise
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Return after `timeout_s` (None: never), or raise DeviceLost when the emulator ends by
-        itself.
+        """Return after `timeout_s` (None: never), or raise DeviceLost when the emulator
+        ends by itself.
         """
         try:
             code = self._process.wait(timeout_s)
@@ -74,7 +77,10 @@ class Emulator:
             return
         self._stderr.seek(0)
         stderr = self._stderr.read().decode("utf-8", "backslashreplace").strip()
-        hint = f"{PROGRAM} -M help lists the machines; the image must be built for this one"
+        hint = (
+            f"{PROGRAM} -M help lists the machines; the image must be built for"
+            " this one"
+        )
         raise DeviceLost(
             f"the emulator ended, exit code {code}",
             evidence=stderr or "it said nothing",

@@ -12,11 +12,11 @@ _EXAMPLES = {"openocd": "--target target/stm32f4x.cfg", "pyocd": "--target stm32
 
 
 def command(tool: str, image: Path, target: str, interface: str) -> list[str]:
-    """Return the words that make `tool` write and verify `image` and reset the board; raise
-    ConfigError where one is missing.
+    """Return the words that make `tool` write and verify `image` and reset the board;
+    raise ConfigError where one is missing.
 
-    `target` is OpenOCD's target file or pyOCD's name of the part; st-flash asks the board.
-    `interface` is OpenOCD's file of the adapter.
+    `target` is OpenOCD's target file or pyOCD's name of the part; st-flash asks the
+    board. `interface` is OpenOCD's file of the adapter.
     """
     if tool in _EXAMPLES and not target:
         raise ConfigError(
@@ -26,7 +26,15 @@ def command(tool: str, image: Path, target: str, interface: str) -> list[str]:
         )
     if tool == "openocd":
         # Braces: in OpenOCD's language a word with spaces or brackets in it.
-        return [tool, "-f", interface, "-f", target, "-c", f"program {{{image}}} verify reset exit"]
+        return [
+            tool,
+            "-f",
+            interface,
+            "-f",
+            target,
+            "-c",
+            f"program {{{image}}} verify reset exit",
+        ]
     if tool == "pyocd":
         return [tool, "flash", "--target", target, str(image)]
     hexadecimal = image.with_suffix(".hex")  # it names its address, a .bin does not

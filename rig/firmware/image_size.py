@@ -12,8 +12,8 @@ from rig.errors import BenchError
 
 @dataclass(frozen=True, slots=True)
 class ImageSize:
-    """An image, and the bytes of its code and constants, of its variables with a value, and of
-    those without.
+    """An image, and the bytes of its code and constants, of its variables with a value,
+    and of those without.
     """
 
     path: Path
@@ -33,11 +33,13 @@ class ImageSize:
 
 
 def image_size(size: Path, folder: Path, image: Path) -> ImageSize:
-    """Ask the toolchain's `size` what an image takes; raises BenchError where it does not say."""
+    """Ask the toolchain's `size` what an image takes; raises BenchError where it does
+    not say."""
     done = subprocess.run([size, image], capture_output=True, text=True, check=False)
     cells = done.stdout.splitlines()[-1].split() if done.stdout else []
     if done.returncode or not all(map(str.isdecimal, cells[:3])) or len(cells) < 3:
         raise BenchError(
-            f"{size.name} does not say how large {image} is", evidence=done.stderr or done.stdout
+            f"{size.name} does not say how large {image} is",
+            evidence=done.stderr or done.stdout,
         )
     return ImageSize(image.relative_to(folder), *map(int, cells[:3]))

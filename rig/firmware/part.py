@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rig.errors import ConfigError
 
-#: What an image takes beside its network, measured on the three Cortex-M ports (gcc 12.2, -Os):
-#: 17.9 to 20.4 kB of flash; 6.8 to 8.9 kB of RAM, the stack with it.
+#: What an image takes beside its network, measured on the three Cortex-M ports (gcc
+#: 12.2, -Os): 17.9 to 20.4 kB of flash; 6.8 to 8.9 kB of RAM, the stack with it.
 IMAGE_FLASH_B = 21_000
 IMAGE_RAM_B = 9_000
 
@@ -29,10 +29,13 @@ class Part:
 
 
 def part(folder: Path, settings: Sequence[str] = ()) -> Part | None:
-    """Return the part of a project, `settings` being those of make; None where no linker script
-    states one, as for a process. Raises ConfigError for a script without FLASH and RAM.
+    """Return the part of a project, `settings` being those of make; None where no
+    linker script states one, as for a process. Raises ConfigError for a script without
+    FLASH and RAM.
     """
-    board = next((one.partition("=")[2] for one in settings if one.startswith("BOARD=")), "*")
+    board = next(
+        (one.partition("=")[2] for one in settings if one.startswith("BOARD=")), "*"
+    )
     found = sorted(folder.glob("ports/*/memory.ld")) or sorted(
         folder.glob(f"boards/{board}/memory.ld")
     )
@@ -40,14 +43,19 @@ def part(folder: Path, settings: Sequence[str] = ()) -> Part | None:
         return None
     if len(found) > 1:
         # The Makefile of the port has a board of its own where none is named.
-        chosen = re.search(r"^BOARD \?= (\S+)", (folder / "Makefile").read_text("utf-8"), re.M)
-        found = [path for path in found if chosen and path.parent.name == chosen[1]] or found
+        chosen = re.search(
+            r"^BOARD \?= (\S+)", (folder / "Makefile").read_text("utf-8"), re.M
+        )
+        found = [
+            path for path in found if chosen and path.parent.name == chosen[1]
+        ] or found
     regions = {
         name: int(size) * _UNITS[unit]
         for name, size, unit in _REGION.findall(found[0].read_text(encoding="utf-8"))
     }
     if sorted(regions) != ["FLASH", "RAM"]:
         raise ConfigError(
-            f"{found[0]} states no LENGTH of FLASH and RAM", try_next="FLASH (rx) : ... LENGTH = 1M"
+            f"{found[0]} states no LENGTH of FLASH and RAM",
+            try_next="FLASH (rx) : ... LENGTH = 1M",
         )
     return Part(regions["FLASH"], regions["RAM"], found[0])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device firmware's sources: where they are, its ports, and projects made of one port, which
-build without the rig.
+"""The device firmware's sources: where they are, its ports, and projects made of one
+port, which build without the rig.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 class Port:
     """The content of a port.toml.
 
-    `compiler` is the program that has to be there; `needs` what else of the firmware folder the
-    port is made of; `goals`, where it has no Makefile of its own, the files that the firmware's
-    Makefile shall make. For QEMU: `machine` is its name of the board, empty where it knows none,
-    `options` what else it wants to be told, `emulated` the make target of images for it.
+    `compiler` is the program that has to be there; `needs` what else of the firmware
+    folder the port is made of; `goals`, where it has no Makefile of its own, the files
+    that the firmware's Makefile shall make. For QEMU: `machine` is its name of the
+    board, empty where it knows none, `options` what else it wants to be told,
+    `emulated` the make target of images for it.
     """
 
     about: str
@@ -43,8 +44,8 @@ class Port:
 
 
 def sources() -> Path:
-    """Return the firmware folder: of the checkout, or what an installed package brought; raise
-    BenchError where there is none.
+    """Return the firmware folder: of the checkout, or what an installed package
+    brought; raise BenchError where there is none.
     """
     return shipped("firmware")
 
@@ -52,7 +53,8 @@ def sources() -> Path:
 def ports(folder: Path) -> dict[str, Port]:
     """Return the ports below the firmware folder, by name."""
     return {
-        path.parent.name: read_port(path) for path in sorted(folder.glob(f"ports/*/{PORT_FILE}"))
+        path.parent.name: read_port(path)
+        for path in sorted(folder.glob(f"ports/*/{PORT_FILE}"))
     }
 
 
@@ -65,7 +67,9 @@ def read_port(path: Path) -> Port:
     except OSError as error:
         hint = "rig firmware new DIR --port NAME makes a project; then give its folder"
         raise ConfigError(
-            f"{path.parent} is no firmware project", evidence=f"no {PORT_FILE} in it", try_next=hint
+            f"{path.parent} is no firmware project",
+            evidence=f"no {PORT_FILE} in it",
+            try_next=hint,
         ) from error
     except (ValueError, cattrs.BaseValidationError) as error:
         keys = ", ".join(Port.__dataclass_fields__)
@@ -75,8 +79,8 @@ def read_port(path: Path) -> Port:
 
 
 def create(folder: Path, name: str, origin: Path) -> Port:
-    """Write a project of port `name` into `folder`, which is new or empty; raise ConfigError
-    otherwise.
+    """Write a project of port `name` into `folder`, which is new or empty; raise
+    ConfigError otherwise.
     """
     known = ports(origin)
     if name not in known:
@@ -88,7 +92,8 @@ def create(folder: Path, name: str, origin: Path) -> Port:
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(
-            f"{folder} is there and not empty", try_next="another name; nothing was written"
+            f"{folder} is there and not empty",
+            try_next="another name; nothing was written",
         )
     port = known[name]
     try:
@@ -99,7 +104,9 @@ def create(folder: Path, name: str, origin: Path) -> Port:
                 _MAKEFILE.format(goals=" ".join(port.goals)), encoding="utf-8"
             )
         for task, work in _WORK.items():
-            (folder / f"{task}.toml").write_text(bench(task, work, port), encoding="utf-8")
+            (folder / f"{task}.toml").write_text(
+                bench(task, work, port), encoding="utf-8"
+            )
         (folder / "README.md").write_text(_readme(name, port), encoding="utf-8")
     except OSError as error:
         raise BenchError(
@@ -111,7 +118,8 @@ def create(folder: Path, name: str, origin: Path) -> Port:
 
 
 def goal(port: Port, workload: str) -> str:
-    """Return what make calls the image of a workload; "" where the port's own Makefile chooses."""
+    """Return what make calls the image of a workload; "" where the port's own Makefile
+    chooses."""
     return str(Path(port.goals[0]).with_stem(workload)) if port.goals else ""
 
 
@@ -122,10 +130,14 @@ def is_of(folder: Path, name: str) -> bool:
 
 
 def images(folder: Path) -> list[Path]:
-    """Return the programs built below `folder`: build/BOARD/WORKLOAD.elf, or without the ending for
-    a process of this machine.
+    """Return the programs built below `folder`: build/BOARD/WORKLOAD.elf, or without
+    the ending for a process of this machine.
     """
-    return [path for path in sorted(folder.glob("build/*/*")) if path.is_file() and is_image(path)]
+    return [
+        path
+        for path in sorted(folder.glob("build/*/*"))
+        if path.is_file() and is_image(path)
+    ]
 
 
 def is_image(path: Path) -> bool:
@@ -136,15 +148,15 @@ def is_image(path: Path) -> bool:
 
 
 def is_for_emulator(image: Path) -> bool:
-    """Return whether an image was built with the clocks of an emulator, and would run at wrong
-    rates on a board.
+    """Return whether an image was built with the clocks of an emulator, and would run
+    at wrong rates on a board.
     """
     return image.parent.name.endswith("-emulated")
 
 
 def _parts(name: str, port: Port, origin: Path) -> Iterator[tuple[str, str]]:
-    """Give each thing to copy and its place: a port with a Makefile of its own goes to the top,
-    where its owner will work on it.
+    """Give each thing to copy and its place: a port with a Makefile of its own goes to
+    the top, where its owner will work on it.
     """
     yield from ((part, part) for part in ("core", "workloads", *port.needs))
     if not port.goals:
@@ -187,7 +199,7 @@ baud = 115_200
 
 [monitor.none]
 
-{work}"""
+{work}"""  # noqa: E501
 
 #: The images of the port posix run as processes of this machine.
 _HOSTED = """# The firmware as a process of this machine; the virtual monitor draws the current
@@ -200,19 +212,23 @@ program = "build/posix/{task}"
 
 [monitor.virtual]
 
-{work}"""
+{work}"""  # noqa: E501
 
-#: A process is faster than a board: null phases are repeated until a window is long enough.
+#: A process is faster than a board: null phases are repeated until a window is long
+#: enough.
 _HOSTED_WORK = {
-    "null": "[scenario.single_stream]\nrepeat = 10_000\n\n"
-    "[task.null]\nsamples = 20\npayload_b = 1024\n",
+    "null": (
+        "[scenario.single_stream]\nrepeat = 10_000\n\n"
+        "[task.null]\nsamples = 20\npayload_b = 1024\n"
+    )
 }
 
 #: What the benches of a project do: small enough for a small part.
 _WORK = {
     "null": "[scenario.single_stream]\n\n[task.null]\nsamples = 20\npayload_b = 1024\n",
     "asc": "[scenario.single_stream]\n\n[task.asc]\nsamples = 40\n",
-    "qubo": """[scenario.optimization]
+    "qubo": (
+        """[scenario.optimization]
 timeouts_s = [0.01, 0.1, 1.0]  # the rules go on to 10 and 100 s
 target_limit_s = 10.0
 
@@ -220,7 +236,8 @@ target_limit_s = 10.0
 nodes = [100, 250]
 densities = [0.05]
 seeds = [0, 1]
-""",
+"""
+    ),
 }
 
 
@@ -232,40 +249,56 @@ def bench(task: str, work: str, port: Port) -> str:
 
 
 _BOARD_STEPS = (
-    "Wire Tx, Rx and ground, then `rig probe null.toml --set sut.uart.port=/dev/ttyACM0`: it "
-    "says what works and what to try.",
-    "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash `asc`, "
-    "`rig run asc.toml`; so with `qubo`.",
+    (
+        "Wire Tx, Rx and ground, then `rig probe null.toml --set"
+        " sut.uart.port=/dev/ttyACM0`: it says what works and what to try."
+    ),
+    (
+        "Wire SYNC to the energy monitor, its lines (`rig scan`) into `asc.toml`, flash"
+        " `asc`, `rig run asc.toml`; so with `qubo`."
+    ),
 )
 _HOSTED_STEPS = (
     "`rig probe null.toml` says what works and what to try.",
-    "`rig run null.toml` measures it, with a virtual energy monitor; so with `asc` and `qubo`.",
+    (
+        "`rig run null.toml` measures it, with a virtual energy monitor; so with `asc`"
+        " and `qubo`."
+    ),
 )
 
 
 def _is_process(port: Port) -> bool:
-    """Return whether a port's images run on this machine: there is no board to flash and to
-    wire.
+    """Return whether a port's images run on this machine: there is no board to flash
+    and to wire.
     """
     return port.compiler == "cc"
 
 
 def _readme(name: str, port: Port) -> str:
     emulate = (
-        "`rig firmware emulate` runs the null workload in QEMU and says how to reach it."
+        "`rig firmware emulate` runs the null workload in QEMU and says how to"
+        " reach it."
         if port.machine
         else ""
     )
     steps = [
-        "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks, pins."
-        if not _is_process(port)
-        else "",
-        "`rig firmware build` (or `make`) makes images under `build/`: `null` only answers; `asc` "
-        "and `qubo` are benchmarks.",
+        (
+            "Go through what `BOARD:` marks (`grep -rn BOARD: .`): addresses, clocks,"
+            " pins."
+            if not _is_process(port)
+            else ""
+        ),
+        (
+            "`rig firmware build` (or `make`) makes images under `build/`: `null` only"
+            " answers; `asc` and `qubo` are benchmarks."
+        ),
         emulate,
-        "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the board."
-        if not _is_process(port)
-        else "",
+        (
+            "`rig firmware flash --tool openocd|st-flash|pyocd` writes an image to the"
+            " board."
+            if not _is_process(port)
+            else ""
+        ),
         *(_HOSTED_STEPS if _is_process(port) else _BOARD_STEPS),
     ]
     numbered = "\n".join(
@@ -273,7 +306,7 @@ def _readme(name: str, port: Port) -> str:
     )
     title = f"# Firmware for neurorig {version('neurorig')}, from its port {name}"
     rest = (
-        "`core/` and `workloads/` are the rig's; leave them as they are: results name the "
-        "hash of all sources."
+        "`core/` and `workloads/` are the rig's; leave them as they are: results name"
+        " the hash of all sources."
     )
     return f"{title}\n\n{numbered}\n\n{rest}\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers, emulators and flashing tools: found on PATH, or named as missing with the package that
-has them.
+"""Compilers, emulators and flashing tools: found on PATH, or named as missing with the
+package that has them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from rig.errors import DeviceNotFound
 PACKAGES = {
     "make": "apt-get install make",
     "cc": "apt-get install gcc libc6-dev",
-    "arm-none-eabi-gcc": "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, "
-    "arm-none-eabi",
+    "arm-none-eabi-gcc": (
+        "apt-get install gcc-arm-none-eabi; elsewhere: Arm GNU Toolchain, arm-none-eabi"
+    ),
     "qemu-system-arm": "apt-get install qemu-system-arm; elsewhere: QEMU",
     "openocd": "apt-get install openocd",
     "st-flash": "apt-get install stlink-tools",
@@ -25,7 +26,8 @@ PACKAGES = {
 
 
 def find(program: str) -> Path:
-    """Return the path of `program`; raise DeviceNotFound with the package that has it."""
+    """Return the path of `program`; raise DeviceNotFound with the package that has
+    it."""
     path = shutil.which(program)
     if path is None:
         raise _missing(f"{program} is not installed", [program])
@@ -33,8 +35,8 @@ def find(program: str) -> Path:
 
 
 def find_first(programs: Iterable[str]) -> str:
-    """Return the first of `programs` that is installed; raise DeviceNotFound with all their
-    packages.
+    """Return the first of `programs` that is installed; raise DeviceNotFound with all
+    their packages.
     """
     programs = list(programs)
     for program in programs:
@@ -44,7 +46,9 @@ def find_first(programs: Iterable[str]) -> str:
 
 
 def _missing(cause: str, programs: Iterable[str]) -> DeviceNotFound:
-    hints = [f"{program}: {PACKAGES[program]}" for program in programs if program in PACKAGES]
+    hints = [
+        f"{program}: {PACKAGES[program]}" for program in programs if program in PACKAGES
+    ]
     return DeviceNotFound(
         cause,
         evidence="looked for on PATH",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locks of open files, by which processes keep out of each other's way.
 
-Some network folders know no locks. There every process gets one: a session is measured, and only
-its user sees to it that no second process writes it.
+Some network folders know no locks. There every process gets one: a session is measured,
+and only its user sees to it that no second process writes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ def take(stream: IO[Any], *, shared: bool = False) -> bool:
 
     OSError where the system says anything else but that it knows no locks.
     """
-    if sys.platform == "win32":  # where a file that is open for writing is locked by that
+    # where a file that is open for writing is locked by that
+    if sys.platform == "win32":
         return True
     import fcntl
 

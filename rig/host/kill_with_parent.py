@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that ends another one when this one is gone, however that came: for programs that know
-no such bond of their own. With a token, all processes are ended that carry it.
+"""A process that ends another one when this one is gone, however that came: for
+programs that know no such bond of their own. With a token, all processes are ended that
+carry it.
 """
 
 import os
@@ -26,13 +27,13 @@ _LEAVE_S = 5.0
 
 
 class KillWithParent:
-    """Held from its making until `close`, for the process `pid`, a child of ours, and for those
-    that carry `token`.
+    """Held from its making until `close`, for the process `pid`, a child of ours, and
+    for those that carry `token`.
     """
 
     def __init__(self, pid: int, token: str = "") -> None:
-        # By its path and isolated: it needs nothing but the standard library. In a session of its
-        # own: Ctrl-C is not for it.
+        # By its path and isolated: it needs nothing but the standard library. In a
+        # session of its own: Ctrl-C is not for it.
         command = [sys.executable, "-I", "-S", __file__, str(pid), token]
         kept = {name: text for name, text in os.environ.items() if name != TOKEN}
         self._holder = subprocess.Popen(
@@ -53,8 +54,8 @@ class KillWithParent:
 
 
 def kill_marked(token: str) -> int:
-    """Kill every process whose environment carries a token, and what they start meanwhile; return
-    how many there were. Only Linux tells the environment of others.
+    """Kill every process whose environment carries a token, and what they start
+    meanwhile; return how many there were. Only Linux tells the environment of others.
     """
     marked = f"{TOKEN}={token}".encode()
     killed: set[int] = set()
@@ -77,7 +78,8 @@ def _processes() -> list[int]:
 
 
 def _environment(pid: int) -> list[bytes]:
-    """Return the environment of a process; none of one that is gone, dead, or somebody else's."""
+    """Return the environment of a process; none of one that is gone, dead, or somebody
+    else's."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
@@ -102,7 +104,8 @@ def main() -> None:
 def _killer(pid: int) -> Callable[[], None]:
     """Return what ends a process; ProcessLookupError where there is none."""
     if sys.platform == "linux":
-        held = os.pidfd_open(pid)  # a number may be given to another process, this may not
+        # a number may be given to another process, this may not
+        held = os.pidfd_open(pid)
         return partial(signal.pidfd_send_signal, held, _KILL)
     else:  # noqa: RET505 - mypy tells the systems apart by it
         return partial(os.kill, pid, _KILL)

@@ -10,8 +10,8 @@ _PROC = Path("/proc")
 
 
 def users(path: str) -> list[str]:
-    """Return "open in process 4711 (minicom)" for each process that has the file open, as far as
-    the system reports it.
+    """Return "open in process 4711 (minicom)" for each process that has the file open,
+    as far as the system reports it.
     """
     wanted = Path(path).resolve()
     processes = []
@@ -19,7 +19,8 @@ def users(path: str) -> list[str]:
         with suppress(OSError):
             if any(_is(link, wanted) for link in (process / "fd").iterdir()):
                 processes.append(
-                    f"open in process {process.name} ({(process / 'comm').read_text().strip()})"
+                    f"open in process {process.name}"
+                    f" ({(process / 'comm').read_text().strip()})"
                 )
     return processes
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pseudo-terminals and pipes of simulated devices: what Linux and macOS have and Windows lacks."""
+"""Pseudo-terminals and pipes of simulated devices: what Linux and macOS have and
+Windows lacks."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from rig.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class PseudoTerminal:
-    """A raw pseudo-terminal: the descriptor of the device's end, which does not block, the one that
-    keeps the other end there while hosts come and go, and the path that a host opens.
+    """A raw pseudo-terminal: the descriptor of the device's end, which does not block,
+    the one that keeps the other end there while hosts come and go, and the path that a
+    host opens.
     """
 
     device_fd: int
@@ -28,14 +30,16 @@ def open_terminal(what: str) -> PseudoTerminal:
     import tty
 
     device_fd, host_fd = os.openpty()
-    # Else the line discipline would echo the device's words until a host opens the port.
+    # Else the line discipline would echo the device's words until a host opens the
+    # port.
     tty.setraw(host_fd)
     os.set_blocking(device_fd, False)
     return PseudoTerminal(device_fd, host_fd, os.ttyname(host_fd))
 
 
 def open_port(path: str, *, raw: bool) -> int:
-    """Open the host's end of a terminal without waiting for bytes; ConfigError on Windows."""
+    """Open the host's end of a terminal without waiting for bytes; ConfigError on
+    Windows."""
     if sys.platform == "win32":
         raise posix_only(path)
     import tty
@@ -53,7 +57,9 @@ def unread_b(host_fd: int) -> int:
     import fcntl
     import termios
 
-    return int.from_bytes(fcntl.ioctl(host_fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+    return int.from_bytes(
+        fcntl.ioctl(host_fd, termios.FIONREAD, bytes(4)), sys.byteorder
+    )
 
 
 def do_not_block(fd: int) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python process of our own: where it finds modules, when it is ready, and what it said last.
+"""A Python process of our own: where it finds modules, when it is ready, and what it
+said last.
 
-Files of the user's current folder are none of its modules (`-P`): with a `serial.py` there, a child
-would run that instead of the library.
+Files of the user's current folder are none of its modules (`-P`): with a `serial.py`
+there, a child would run that instead of the library.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from rig.stop import LOOK_S, look
 
 #: The first line that a child prints once it can do its work.
 READY = "ready"
-#: So long a child may take until it is ready: it imports what it needs, on a busy computer too.
+#: So long a child may take until it is ready: it imports what it needs, on a busy
+#: computer too.
 _READY_S = 60.0
 _TAIL_B = 2000
 #: So long the end of a process may come after the end of what it writes.
@@ -29,16 +31,18 @@ _REAP_S = 2.0
 
 
 def command(*words: str) -> list[str]:
-    """Return the command line of a Python that looks for no module in the current folder."""
+    """Return the command line of a Python that looks for no module in the current
+    folder."""
     return [sys.executable, "-P", *words]
 
 
 class PythonChild:
     """A running module of ours with a pipe to it; `what` names it in errors.
 
-    It runs in a session of its own: Ctrl-C is for this process. The first line that it prints
-    begins with the word `ready`, within _READY_S; `words` is the rest of that line. `first` is
-    written to it before that. Raises BenchError where it does not start.
+    It runs in a session of its own: Ctrl-C is for this process. The first line that it
+    prints begins with the word `ready`, within _READY_S; `words` is the rest of that
+    line. `first` is written to it before that. Raises BenchError where it does not
+    start.
     """
 
     def __init__(
@@ -63,7 +67,9 @@ class PythonChild:
             )
         except OSError as error:
             self._stderr.close()
-            raise BenchError(f"{what} cannot be started", evidence=str(error)) from error
+            raise BenchError(
+                f"{what} cannot be started", evidence=str(error)
+            ) from error
         self.say(first)
         try:
             word, _, self.words = self._line().partition(" ")
@@ -93,7 +99,8 @@ class PythonChild:
         return BenchError(f"{self._what} has ended", evidence=self._last_words())
 
     def close(self, leave_s: float) -> None:
-        """Close the pipe and wait for the end; a process that does not end in time is killed."""
+        """Close the pipe and wait for the end; a process that does not end in time is
+        killed."""
         with suppress(OSError):
             assert self.process.stdin is not None
             self.process.stdin.close()
@@ -117,12 +124,19 @@ class PythonChild:
         return self.process.stdout.readline().strip()
 
     def _last_words(self) -> str:
-        """Return how it ended, and the last line that it wrote to its standard error."""
+        """Return how it ended, and the last line that it wrote to its standard
+        error."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_REAP_S)
         code = self.process.poll()
-        how = f"not ready within {_READY_S:.0f} s" if code is None else f"exit code {code}"
+        how = (
+            f"not ready within {_READY_S:.0f} s"
+            if code is None
+            else f"exit code {code}"
+        )
         self._stderr.seek(0, 2)
         self._stderr.seek(max(self._stderr.tell() - _TAIL_B, 0))
-        lines = self._stderr.read().decode("utf-8", "backslashreplace").strip().splitlines()
+        lines = (
+            self._stderr.read().decode("utf-8", "backslashreplace").strip().splitlines()
+        )
         return f"{how}: {one_line(lines[-1])}" if lines else how

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wait until files and sockets can be read or written, whatever the numbers of their descriptors:
-select() refuses those from 1024 on, which a process with many open files has.
+"""Wait until files and sockets can be read or written, whatever the numbers of their
+descriptors: select() refuses those from 1024 on, which a process with many open files
+has.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ def ready(
     writable: Iterable[Waitable] = (),
     timeout_s: float | None = None,
 ) -> tuple[set[Waitable], set[Waitable]]:
-    """Return which of these can be read, and which can be written; none once `timeout_s` is over.
+    """Return which of these can be read, and which can be written; none once
+    `timeout_s` is over.
 
-    The limit is rounded up to a millisecond; without one it waits for the first. Raises OSError and
-    ValueError for one that is closed.
+    The limit is rounded up to a millisecond; without one it waits for the first. Raises
+    OSError and ValueError for one that is closed.
     """
     wanted: dict[Waitable, int] = dict.fromkeys(readable, selectors.EVENT_READ)
     for each in writable:

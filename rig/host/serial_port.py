@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty. Foreign exceptions
-end here.
+"""A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty.
+Foreign exceptions end here.
 
 Shared by backends and drivers, which may not import each other.
 """
@@ -19,7 +19,14 @@ from typing import Literal
 import serial
 from serial.tools import list_ports
 
-from rig.errors import ConfigError, DeadlineError, DeviceBusy, DeviceLost, DeviceNotFound, RigError
+from rig.errors import (
+    ConfigError,
+    DeadlineError,
+    DeviceBusy,
+    DeviceLost,
+    DeviceNotFound,
+    RigError,
+)
 from rig.host.port_users import users
 from rig.host.ready import can_read, ready
 
@@ -47,14 +54,15 @@ _NO_PORT = {errno.ENOTTY, errno.EISDIR}
 ModemLine = Literal["rts", "dtr"]
 
 DENIED_TRY = (
-    "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in again"
+    "join the group that owns it (usually: sudo usermod -aG dialout $USER), then log in"
+    " again"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The part of the bench that uses a port: the keys of the bench file that name it, and what to
-    look at when it is gone or takes nothing.
+    """The part of the bench that uses a port: the keys of the bench file that name it,
+    and what to look at when it is gone or takes nothing.
     """
 
     section: str = "sut"
@@ -63,12 +71,16 @@ class Use:
 
 
 class SerialPort:
-    """One open port, held alone where the system knows how to; `wire` is called with every
-    block.
+    """One open port, held alone where the system knows how to; `wire` is called with
+    every block.
     """
 
     def __init__(
-        self, port: serial.Serial, name: str, wire: Callable[[str, bytes], None], use: Use
+        self,
+        port: serial.Serial,
+        name: str,
+        wire: Callable[[str, bytes], None],
+        use: Use,
     ) -> None:
         self.name = name
         self._port = port
@@ -101,7 +113,9 @@ class SerialPort:
             )
         try:
             return cls(
-                serial.serial_for_url(url, baudrate=baud, timeout=_POLL_S, exclusive=True),
+                serial.serial_for_url(
+                    url, baudrate=baud, timeout=_POLL_S, exclusive=True
+                ),
                 url,
                 wire,
                 use,
@@ -115,8 +129,8 @@ class SerialPort:
         return int(self._port.baudrate)
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
-        came.
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        when none came.
         """
         try:
             block = (
@@ -187,7 +201,8 @@ class SerialPort:
             return DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck)
         return DeviceLost(
             f"the port {self.name} is gone",
-            evidence=f"{what}: {error}" + (f"; last heard {self._heard!r}" if self._heard else ""),
+            evidence=f"{what}: {error}"
+            + (f"; last heard {self._heard!r}" if self._heard else ""),
             try_next=self._use.gone,
         )
 
@@ -200,8 +215,8 @@ def _descriptor(port: serial.Serial) -> int | None:
 
 
 def _is_plain(url: str) -> bool:
-    """Return whether a port is no more than its descriptor: of pyserial it then needs no select(),
-    which fails from descriptor 1024 on.
+    """Return whether a port is no more than its descriptor: of pyserial it then needs
+    no select(), which fails from descriptor 1024 on.
     """
     return sys.platform != "win32" and ("://" not in url or url.startswith("socket://"))
 
@@ -212,7 +227,9 @@ def _read(fd: int) -> bytes:
     except BlockingIOError:
         return b""
     if not block:
-        raise serial.SerialException("it can be read, and there is no byte: the other end is gone")
+        raise serial.SerialException(
+            "it can be read, and there is no byte: the other end is gone"
+        )
     return block
 
 
@@ -228,7 +245,11 @@ def _write(fd: int, block: bytes) -> None:
 
 def _number(error: BaseException | None) -> int | None:
     while error is not None:
-        if isinstance(error, _FOREIGN) and error.args and isinstance(error.args[0], int):
+        if (
+            isinstance(error, _FOREIGN)
+            and error.args
+            and isinstance(error.args[0], int)
+        ):
             return error.args[0]
         error = error.__context__
     return None
@@ -257,7 +278,10 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
             try_next="start the bridge; look at host and port",
         )
     found = (
-        ", ".join(f"{port.device} ({port.description})" for port in list_ports.comports()) or "none"
+        ", ".join(
+            f"{port.device} ({port.description})" for port in list_ports.comports()
+        )
+        or "none"
     )
     evidence = f"{message}; ports here: {found}"
     if number in _NO_PORT:
@@ -265,5 +289,7 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
             f"{url} is no serial port", evidence=evidence, try_next="name one of these"
         )
     return DeviceNotFound(
-        f"there is no port {url}", evidence=evidence, try_next="plug it in, or name one of these"
+        f"there is no port {url}",
+        evidence=evidence,
+        try_next="plug it in, or name one of these",
     )

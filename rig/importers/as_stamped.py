@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows at uneven times, integrated as they are stamped, and what that leaves open.
 
-Between two rows current, voltage and power are taken to go straight from the one reading to the
-other. The trace has even cells, each with the mean of that line over the cell, so that every
-integral over it is that of the line. What the readings in between really were is not known: power
-is taken to lie anywhere between the two readings, as a rectangular distribution, independent from
-one interval to the next; stamps by half a step of their last digit.
+Between two rows current, voltage and power are taken to go straight from the one
+reading to the other. The trace has even cells, each with the mean of that line over the
+cell, so that every integral over it is that of the line. What the readings in between
+really were is not known: power is taken to lie anywhere between the two readings, as a
+rectangular distribution, independent from one interval to the next; stamps by half a
+step of their last digit.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from rig.trace.writer import TraceWriter
 from rig.units import scale, share
 
 Floats = NDArray[np.float64]
-#: A pause is so many times longer than 95 % of all intervals: nobody knows what was drawn in it.
+#: A pause is so many times longer than 95 % of all intervals: nobody knows what was
+#: drawn in it.
 _PAUSE = 8.0
 #: At most so many cells for each row, however short the shortest interval is.
 _CELLS = 16
@@ -39,8 +41,8 @@ _PIECE = 1 << 16
 class Stamped:
     """Rows in the order of their times, which begin at 0: current, voltage, power.
 
-    `pauses` are intervals, by the number of the row that they begin with, in which nothing is
-    known.
+    `pauses` are intervals, by the number of the row that they begin with, in which
+    nothing is known.
     """
 
     times_s: Floats
@@ -51,14 +53,20 @@ class Stamped:
 
     @classmethod
     def of(
-        cls, times_s: Floats, current: Floats, voltage: Floats, resolution_s: float, name: str
+        cls,
+        times_s: Floats,
+        current: Floats,
+        voltage: Floats,
+        resolution_s: float,
+        name: str,
     ) -> Stamped:
-        """Return rows without those that are no numbers, which leave a pause; DataError where too
-        few are left, or more than fit into memory.
+        """Return rows without those that are no numbers, which leave a pause; DataError
+        where too few are left, or more than fit into memory.
         """
         if len(times_s) > _MOST_ROWS:
             raise DataError(
-                f"{name} is unevenly sampled, and too long to be integrated as it is stamped",
+                f"{name} is unevenly sampled, and too long to be integrated as it is"
+                " stamped",
                 evidence=f"{len(times_s)} rows",
                 try_next="a part of it, or resample it at even times",
             )
@@ -95,7 +103,8 @@ class Stamped:
         return self._open(self.current, start_s, stop_s)
 
     def note(self, name: str) -> str:
-        """Return in words how it was integrated, and what that leaves open over the whole."""
+        """Return in words how it was integrated, and what that leaves open over the
+        whole."""
         stop_s = float(self.times_s[-1])
         steps_s = np.diff(self.times_s)
         energy_j = float(np.sum(_areas(self.times_s, self.power)))
@@ -105,22 +114,27 @@ class Stamped:
         part = f", {share(half_j / abs(energy_j))}" if energy_j else ""
         pauses = f"; {len(self.pauses)} pauses are gaps" if len(self.pauses) else ""
         return (
-            f"{name}: rows are {_short(steps_s.min())} to {_short(steps_s.max())} apart, and are "
-            f"integrated as stamped, straight from one to the next: that leaves "
-            f"±{half_j * factor:.2g} {unit} (95 %) open over the whole{part}{pauses}"
+            f"{name}: rows are {_short(steps_s.min())} to {_short(steps_s.max())}"
+            " apart, and are integrated as stamped, straight from one to the next:"
+            f" that leaves ±{half_j * factor:.2g} {unit} (95 %) open over the"
+            f" whole{part}{pauses}"
         )
 
     def _open(self, values: Floats, start_s: float, stop_s: float) -> float:
-        """Return the standard uncertainty of the integral of `values` between two instants."""
+        """Return the standard uncertainty of the integral of `values` between two
+        instants."""
         steps_s = np.diff(self.times_s)
         between = (np.diff(values) * steps_s) ** 2 / 12.0
-        # A stamp that is off by d moves the area by d times half the difference of its neighbours.
+        # A stamp that is off by d moves the area by d times half the difference of its
+        # neighbours.
         around = np.zeros(len(values))
         around[1:-1] = (values[2:] - values[:-2]) / 2.0
         moved = (around * self.resolution_s) ** 2 / 12.0
         first = int(np.searchsorted(self.times_s, start_s, side="right")) - 1
         last = int(np.searchsorted(self.times_s, stop_s, side="left"))
-        variance = float(between[max(first, 0) : last].sum() + moved[max(first, 0) : last].sum())
+        variance = float(
+            between[max(first, 0) : last].sum() + moved[max(first, 0) : last].sum()
+        )
         return math.sqrt(variance)
 
 
@@ -131,7 +145,8 @@ def write(
     writer: TraceWriter,
     levels: Levels,
 ) -> None:
-    """Write the cells of rows; `levels_of` are SYNC's at `level_times_s`, held to the next."""
+    """Write the cells of rows; `levels_of` are SYNC's at `level_times_s`, held to the
+    next."""
     count, cell_s = rows.cells
     lost = _lost(rows, count, cell_s)
     for first in range(0, count, _PIECE):
@@ -146,19 +161,24 @@ def write(
             at = np.searchsorted(level_times_s, middles_s, side="right") - 1
             levels.add(writer.samples, levels_of[np.maximum(at, 0)])
         current = np.where(inside, np.nan, current)
-        writer.analog(current, voltage, unreadable="a pause between rows, or no reading")
+        writer.analog(
+            current, voltage, unreadable="a pause between rows, or no reading"
+        )
 
 
 def edge_hz(times_s: Floats, levels: NDArray[np.int8]) -> float:
-    """Return what the edges of a line are known to: one over the longest interval with a change."""
+    """Return what the edges of a line are known to: one over the longest interval with
+    a change."""
     changes = np.flatnonzero(np.diff(levels))
     steps_s = np.diff(times_s)
     return 1.0 / float(steps_s[changes].max() if len(changes) else steps_s.max())
 
 
-def _voltage(rows: Stamped, current: Floats, power: Floats, borders_s: Floats) -> Floats:
-    """Return what current has to be multiplied with to give the power, where that is a voltage of
-    these rows; else the voltage's own mean.
+def _voltage(
+    rows: Stamped, current: Floats, power: Floats, borders_s: Floats
+) -> Floats:
+    """Return what current has to be multiplied with to give the power, where that is a
+    voltage of these rows; else the voltage's own mean.
     """
     own = np.diff(_integral(rows.times_s, rows.voltage, borders_s)) / np.diff(borders_s)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -185,7 +205,8 @@ def _areas(times_s: Floats, values: Floats) -> Floats:
 
 
 def _integral(times_s: Floats, values: Floats, at_s: Floats) -> Floats:
-    """Return the integral of straight lines through `values` from the first row to each instant."""
+    """Return the integral of straight lines through `values` from the first row to each
+    instant."""
     total = np.concatenate([[0.0], np.cumsum(_areas(times_s, values))])
     row = np.clip(np.searchsorted(times_s, at_s, side="right") - 1, 0, len(times_s) - 2)
     into_s = np.minimum(at_s, times_s[-1]) - times_s[row]

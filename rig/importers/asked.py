@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a foreign file can be asked about: which options fit it, with the columns, signals and lines
-to choose from, and what it says itself.
+"""What a foreign file can be asked about: which options fit it, with the columns,
+signals and lines to choose from, and what it says itself.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _FREE: tuple[tuple[str, ...], str] = ((), "")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An option that fits a file: its field, what can be chosen, other words being allowed as
-    well, and what the file says itself, which counts where nothing is answered.
+    """An option that fits a file: its field, what can be chosen, other words being
+    allowed as well, and what the file says itself, which counts where nothing is
+    answered.
     """
 
     field: SettingField
@@ -43,13 +44,15 @@ class Question:
 
 
 def questions(path: Path) -> tuple[Question, ...]:
-    """Return the options that fit a file, in the order of `Options`; none where it is the rig's
-    own. Raises RigError where the file is such that no option opens it.
+    """Return the options that fit a file, in the order of `Options`; none where it is
+    the rig's own. Raises RigError where the file is such that no option opens it.
     """
     path = file_of(path)
     found = _found(path)
     return tuple(
-        Question(field, *found[field.name]) for field in fields_of(Options) if field.name in found
+        Question(field, *found[field.name])
+        for field in fields_of(Options)
+        if field.name in found
     )
 
 
@@ -65,7 +68,12 @@ def _found(path: Path) -> _Found:
     kind = kind_of(path)
     if kind == "jls1":
         lines = (*jls1.LINES, NONE)
-        return {"power": (("power",), ""), "supply_v": _FREE, "sync": (lines, ""), "rate_hz": _FREE}
+        return {
+            "power": (("power",), ""),
+            "supply_v": _FREE,
+            "sync": (lines, ""),
+            "rate_hz": _FREE,
+        }
     if kind == "ppk2":
         return _of_profiler(ppk2.said_hz(path))
     if kind == "ppk1":
@@ -88,7 +96,9 @@ def _of_signals(reader: Any) -> _Found:
     currents = jls2_signals.named_as(signals, "current")
     rates = {int(row.sample_rate) for row in signals if row.name in currents}
     said = quantity(rates.pop(), "Hz") if len(rates) == 1 else ""
-    several = {"source": (tuple(row.name for row in sources), "")} if len(sources) > 1 else {}
+    several = (
+        {"source": (tuple(row.name for row in sources), "")} if len(sources) > 1 else {}
+    )
     named = {role: jls2_signals.named_as(signals, role) for role in _ROLES}
     roles = {role: (tuple(names), _only(names)) for role, names in named.items()}
     others = {"supply_v": _FREE, "sync": ((*lines, NONE), ""), "rate_hz": ((), said)}
@@ -117,8 +127,8 @@ def _of_table(path: Path) -> _Found:
 
 
 def _columns(named: Named, role: str) -> tuple[tuple[str, ...], str]:
-    """Return the columns that may have a role, those without a unit with each that fits, and the
-    one that has it.
+    """Return the columns that may have a role, those without a unit with each that
+    fits, and the one that has it.
     """
     units = [WRITTEN[key] for key, (of, _) in UNITS.items() if of == role]
     own = [named.names[at] for at in named.of_role(role)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SYNC line of a file that tells its level sample by sample: low, high, both within one sample,
-or not known.
+"""The SYNC line of a file that tells its level sample by sample: low, high, both within
+one sample, or not known.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ HIGH = 1
 LOW = 0
 BOTH = 2
 UNKNOWN = -1
-#: More changes than this is no line between a device and a monitor, but noise; each takes 100 bytes
-#: of memory.
+#: More changes than this is no line between a device and a monitor, but noise; each
+#: takes 100 bytes of memory.
 _CHANGES = 1 << 21
 
 
 @dataclass(slots=True)
 class Levels:
-    """Collects the line as stretches of equal level, by their first sample; unknown levels end
-    one.
+    """Collects the line as stretches of equal level, by their first sample; unknown
+    levels end one.
     """
 
     name: str
     stretches: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, first: int, levels: NDArray[np.int8]) -> None:
-        """Append levels of samples from `first` on; raises DataError when they change as no line
-        does.
+        """Append levels of samples from `first` on; raises DataError when they change
+        as no line does.
         """
         last = self.stretches[-1][1] if self.stretches else UNKNOWN
         changes = np.flatnonzero(np.diff(levels, prepend=np.int8(last)))
@@ -51,8 +51,8 @@ class Levels:
         self.stretches.append((first, UNKNOWN))
 
     def stamp(self, rate_hz: float, writer: TraceWriter, notes: list[str]) -> None:
-        """Stamp the edges: between two samples half a sample early, as rig/trace/trace.py has it;
-        within a sample that was both, in its middle.
+        """Stamp the edges: between two samples half a sample early, as
+        rig/trace/trace.py has it; within a sample that was both, in its middle.
         """
         unclear = 0
         before = UNKNOWN
@@ -69,6 +69,6 @@ class Levels:
             before = level
         if unclear:
             notes.append(
-                f"{unclear} times SYNC changes faster than the samples tell: these edges are left "
-                "out"
+                f"{unclear} times SYNC changes faster than the samples tell: these"
+                " edges are left out"
             )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sampling rate that was given against what a file says of itself: the difference is said, and
-beyond 1 % refused. Pure.
+"""A sampling rate that was given against what a file says of itself: the difference is
+said, and beyond 1 % refused. Pure.
 """
 
 from __future__ import annotations
@@ -24,29 +24,43 @@ CONFIRMED_PPM = 50.0
 
 
 def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list[str]:
-    """Return notes on what of a file contradicts a rate that was given; raises DataError where all
-    of it does by more than 1 %.
+    """Return notes on what of a file contradicts a rate that was given; raises
+    DataError where all of it does by more than 1 %.
 
     `stated_hz` are rates (Hz) by their source in the file.
     """
-    off = {what: given_hz / rate_hz - 1 for what, rate_hz in stated_hz.items() if rate_hz > 0}
+    off = {
+        what: given_hz / rate_hz - 1
+        for what, rate_hz in stated_hz.items()
+        if rate_hz > 0
+    }
     if off and all(abs(part) > _REFUSED for part in off.values()):
         what = min(off, key=lambda each: abs(off[each]))
         raise DataError(
-            f"{name}: --rate {given_hz:.10g} contradicts {what} by {share(abs(off[what]))}",
-            evidence=", ".join(f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in stated_hz.items()),
+            f"{name}: --rate {given_hz:.10g} contradicts {what} by"
+            f" {share(abs(off[what]))}",
+            evidence=", ".join(
+                f"{each}: {rate_hz:.10g} Hz" for each, rate_hz in stated_hz.items()
+            ),
             try_next="leave out --rate, or give one within 1 %",
         )
     return [
-        _note(given_hz, what, stated_hz[what]) for what, part in off.items() if abs(part) > _SILENT
+        _note(given_hz, what, stated_hz[what])
+        for what, part in off.items()
+        if abs(part) > _SILENT
     ]
 
 
 def unconfirmed_ppm(given_hz: float, stated_hz: Mapping[str, float]) -> float:
-    """Return by how much energies that take a given rate may be off, in ppm: what it differs from
-    the nearest of the rates that a file states; 0 where one confirms it, or none is stated.
+    """Return by how much energies that take a given rate may be off, in ppm: what it
+    differs from the nearest of the rates that a file states; 0 where one confirms it,
+    or none is stated.
     """
-    off = [abs(given_hz / rate_hz - 1) * 1e6 for rate_hz in stated_hz.values() if rate_hz > 0]
+    off = [
+        abs(given_hz / rate_hz - 1) * 1e6
+        for rate_hz in stated_hz.values()
+        if rate_hz > 0
+    ]
     least_ppm = min(off, default=0.0)
     return least_ppm if least_ppm > CONFIRMED_PPM else 0.0
 
@@ -55,15 +69,15 @@ def _note(given_hz: float, what: str, rate_hz: float) -> str:
     part = given_hz / rate_hz - 1
     more = "more" if part > 0 else "less"
     return (
-        f"--rate {given_hz:.10g} Hz is taken, {share(abs(part))} {more} than {what} has it: "
-        f"{rate_hz:.10g} Hz"
+        f"--rate {given_hz:.10g} Hz is taken, {share(abs(part))} {more} than {what} has"
+        f" it: {rate_hz:.10g} Hz"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Fit of the rows' times by an even sampling: how many there are, over how long, and how far
-    one is from it at most.
+    """Fit of the rows' times by an even sampling: how many there are, over how long,
+    and how far one is from it at most.
     """
 
     rows: int
@@ -76,15 +90,18 @@ class Fit:
         return (self.rows - 1) / self.duration_s if self.duration_s > 0 else 0.0
 
     def is_near(self, resolution_s: float) -> bool:
-        """Return whether no row is off by more than 1 % of all time, and by what their stamps are
-        rounded to.
+        """Return whether no row is off by more than 1 % of all time, and by what their
+        stamps are rounded to.
         """
-        return self.duration_s > 0 and self.off_s <= _REFUSED * self.duration_s + resolution_s
+        return (
+            self.duration_s > 0
+            and self.off_s <= _REFUSED * self.duration_s + resolution_s
+        )
 
 
 def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
-    """Compare times of rows, in seconds, with an even sampling from the first on; rows without a
-    time count, and are not off.
+    """Compare times of rows, in seconds, with an even sampling from the first on; rows
+    without a time count, and are not off.
     """
     rows = 0
     first_s = np.nan
@@ -95,7 +112,9 @@ def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
         known = np.flatnonzero(np.isfinite(times_s))
         if len(known):
             first_s = (
-                times_s[known[0]] - (rows + known[0]) / rate_hz if np.isnan(first_s) else first_s
+                times_s[known[0]] - (rows + known[0]) / rate_hz
+                if np.isnan(first_s)
+                else first_s
             )
             rest_s = times_s[known] - first_s - (rows + known) / rate_hz
             off_s = max(off_s, float(np.abs(rest_s).max()))
@@ -107,8 +126,8 @@ def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A given rate against the times of a file: notes, and by how much energies that take it may be
-    off, in ppm.
+    """A given rate against the times of a file: notes, and by how much energies that
+    take it may be off, in ppm.
     """
 
     notes: tuple[str, ...] = ()
@@ -123,11 +142,14 @@ def of_times(
     resolution_s: float,
     open_hz: RateRange | None,
 ) -> Compared:
-    """Return how the times of a column contradict a rate that was given, or leave it open; raises
-    DataError beyond 1 %. `open_hz` are the rates that the times allow, None where they say none.
+    """Return how the times of a column contradict a rate that was given, or leave it
+    open; raises DataError beyond 1 %. `open_hz` are the rates that the times allow,
+    None where they say none.
     """
     if fit.rows < 2 or open_hz is None:
-        unsaid = f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"
+        unsaid = (
+            f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"
+        )
         return Compared((unsaid,))
     average_hz = fit.average_hz
     if not fit.is_near(resolution_s) or not open_hz.contains(given_hz, _REFUSED):
@@ -138,10 +160,16 @@ def of_times(
         )
         raise DataError(
             f"{name}: --rate {given_hz:.10g} contradicts the column {column}",
-            evidence=f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g} "
-            f"samples a second on average{other}; rounded as they are, they leave {open_hz.text}",
-            try_next="leave out --rate; resample the table where its rows are not even; "
-            "--time none, only where the column does not tell when the samples were taken",
+            evidence=(
+                f"its {fit.rows} rows in {fit.duration_s:.6g} s are {average_hz:.6g}"
+                f" samples a second on average{other}; rounded as they are, they leave"
+                f" {open_hz.text}"
+            ),
+            try_next=(
+                "leave out --rate; resample the table where its rows are not even;"
+                " --time none, only where the column does not tell when the samples"
+                " were taken"
+            ),
         )
     off_ppm = open_hz.off_ppm(given_hz)
     if off_ppm <= CONFIRMED_PPM:
@@ -149,8 +177,8 @@ def of_times(
     known = f"energies are known to within {share(off_ppm * 1e-6)}"
     if open_hz.contains(given_hz):
         note = (
-            f"--rate {given_hz:.10g} Hz is taken, which the column {column} does not confirm: its "
-            f"{fit.rows} rows leave it {open_hz.text}, and {known}"
+            f"--rate {given_hz:.10g} Hz is taken, which the column {column} does not"
+            f" confirm: its {fit.rows} rows leave it {open_hz.text}, and {known}"
         )
     else:
         note = f"{_note(given_hz, f'the column {column}', average_hz)}; {known}"
@@ -158,12 +186,13 @@ def of_times(
 
 
 def advice(average: Fit, resolution_s: float, open_hz: RateRange | None) -> str:
-    """Return what to try with a table whose times are not even; `average` is how they fit their own
-    average rate, `open_hz` which rates they allow.
+    """Return what to try with a table whose times are not even; `average` is how they
+    fit their own average rate, `open_hz` which rates they allow.
     """
     if open_hz is not None and average.is_near(resolution_s):
         return (
-            "--rate HZ, if each row is one sample, none is missing and you know the rate (these "
-            f"times leave it {open_hz.text}); else resample it at even times"
+            "--rate HZ, if each row is one sample, none is missing and you know the"
+            f" rate (these times leave it {open_hz.text}); else resample it at even"
+            " times"
         )
     return "resample it at even times: no rate is within 1 % of these"

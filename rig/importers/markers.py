@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers that somebody put on a trace: annotations in a JLS file, or in an annotation file beside
-it.
+"""Markers that somebody put on a trace: annotations in a JLS file, or in an annotation
+file beside it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _KINDS = {pyjls.AnnotationType.VMARKER: "vertical", pyjls.AnnotationType.TEXT: "
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The places of a trace's markers: in the JLS file `path`, and in annotation files beside
-    `original`, which `path` may be a copy of. The trace's first sample is sample `first` of
-    `signal`.
+    """The places of a trace's markers: in the JLS file `path`, and in annotation files
+    beside `original`, which `path` may be a copy of. The trace's first sample is sample
+    `first` of `signal`.
     """
 
     path: Path
@@ -48,8 +48,8 @@ class Marked:
 def read(marked: Marked, trace: Trace) -> list[Marker]:
     """Return all markers in the order of their times; raises DataError.
 
-    An annotation file (NAME.anno.jls, as Joulescope UI writes it) counts samples of its own: its
-    markers are placed by UTC.
+    An annotation file (NAME.anno.jls, as Joulescope UI writes it) counts samples of its
+    own: its markers are placed by UTC.
     """
     markers: list[Marker] = []
     with reading(marked.path) as reader:
@@ -58,8 +58,8 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
         reduced = trace.layout.reduced
         stamps = time_stamps(reader, marked.signal, reduced)
         dated = len(stamps) > 0
-        # Where a rate was given in the place of the file's, it is all signals' rates that were
-        # wrong by the same factor.
+        # Where a rate was given in the place of the file's, it is all signals' rates
+        # that were wrong by the same factor.
         file_s = own.sample_rate / trace.sample_hz
         for file in [marked.path, *_beside(marked.original)]:
             for signal, at, name, kind in markers_in(file, file == marked.path):
@@ -67,18 +67,23 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
                     row = signals[signal]
                     if reduced is not None and signal in MEANS:
                         at = int(reduced.recorded(np.array([at]))[0])
-                    before_s = (int(own.sample_id_offset) + marked.first) / own.sample_rate
+                    before_s = (
+                        int(own.sample_id_offset) + marked.first
+                    ) / own.sample_rate
                     at_s = (int(row.sample_id_offset) + at) / row.sample_rate - before_s
                 elif dated and reduced is not None:
-                    at_s = float(np.interp(at, stamps[:, 1], stamps[:, 0])) / own.sample_rate
+                    at_s = (
+                        float(np.interp(at, stamps[:, 1], stamps[:, 0]))
+                        / own.sample_rate
+                    )
                 elif dated:
                     at_s = (
                         reader.timestamp_to_sample_id(marked.signal, at) - marked.first
                     ) / own.sample_rate
                 else:
                     raise DataError(
-                        f"marker {name} of {file.name} has a date and {marked.original.name} none, "
-                        "so it has no place",
+                        f"marker {name} of {file.name} has a date and"
+                        f" {marked.original.name} none, so it has no place",
                         try_next="markers on the signal itself, or --times",
                     )
                 markers.append(Marker(name, at_s * file_s, kind))
@@ -86,16 +91,18 @@ def read(marked: Marked, trace: Trace) -> list[Marker]:
 
 
 def trace_beside(annotation_file: Path) -> str:
-    """Return the name of the trace that an annotation file belongs to; empty where its name is none
-    of an annotation file.
+    """Return the name of the trace that an annotation file belongs to; empty where its
+    name is none of an annotation file.
     """
     stem, separator, _ = annotation_file.name.rpartition(_ANNOTATED)
     return f"{stem}.jls" if separator else ""
 
 
-def time_stamps(reader: Any, signal: int, reduced: Reduced | None = None) -> NDArray[np.int64]:
-    """Return the pairs of sample and UTC (2**-30 s) of a signal, a row each; where spans are
-    `reduced`, samples of the recording.
+def time_stamps(
+    reader: Any, signal: int, reduced: Reduced | None = None
+) -> NDArray[np.int64]:
+    """Return the pairs of sample and UTC (2**-30 s) of a signal, a row each; where
+    spans are `reduced`, samples of the recording.
     """
     stamps: list[NDArray[np.int64]] = [np.zeros((0, 2), dtype=np.int64)]
 
@@ -114,7 +121,10 @@ def _beside(original: Path) -> Iterator[Path]:
     if original.suffix != ".jls":
         return
     for path in sorted(original.parent.iterdir()):
-        if path.name.startswith(f"{original.stem}{_ANNOTATED}") and path.suffix == ".jls":
+        if (
+            path.name.startswith(f"{original.stem}{_ANNOTATED}")
+            and path.suffix == ".jls"
+        ):
             if jls_state(path) != (True, True):
                 raise DataError(
                     f"{path} is not a JLS file that was closed properly",
@@ -124,8 +134,8 @@ def _beside(original: Path) -> Iterator[Path]:
 
 
 def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
-    """Return signal, place, name and kind of each; the place is a sample where the file is the
-    trace's own, UTC where there is no signal.
+    """Return signal, place, name and kind of each; the place is a sample where the file
+    is the trace's own, UTC where there is no signal.
     """
     markers: list[tuple[int | None, int, str, str]] = []
     with reading(path) as reader:
@@ -154,7 +164,11 @@ def markers_in(path: Path, own: bool) -> list[tuple[int | None, int, str, str]]:
                     markers.append(
                         (
                             None,
-                            reader.sample_id_to_timestamp(signal.signal_id, at) if sampled else at,
+                            (
+                                reader.sample_id_to_timestamp(signal.signal_id, at)
+                                if sampled
+                                else at
+                            ),
                             name,
                             kind,
                         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or a table.
-How: docs/MEASURE.md.
+"""Open a trace of any origin: the rig's own, a JLS file that another program wrote, or
+a table. How: docs/MEASURE.md.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def open_any(
     lazily: bool = False,
     in_place: bool = False,
 ) -> Opened:
-    """Open `path`; what is not the rig's own is converted into `scratch`, a folder of this trace
-    alone. Never writes to `path`. `lazily` opens quickly, for a look: edges are
-    read when they are asked for, a foreign JLS file where it is, and what would take minutes is
-    refused. `in_place` reads a foreign JLS file where it is, whole: the trace is then no file of
-    the rig's own.
+    """Open `path`; what is not the rig's own is converted into `scratch`, a folder of
+    this trace alone. Never writes to `path`. `lazily` opens quickly, for a look: edges
+    are read when they are asked for, a foreign JLS file where it is, and what would
+    take minutes is refused. `in_place` reads a foreign JLS file where it is, whole: the
+    trace is then no file of the rig's own.
 
     Raises DataError for what cannot be read, ConfigError where the options do not fit.
     """
@@ -81,8 +81,8 @@ def open_any(
             require_recoverable(path)
         readable = _recovered(path, scratch)
         notes.append(
-            f"{path.name} was not closed properly: what could be recovered was read, and its end "
-            "may be missing"
+            f"{path.name} was not closed properly: what could be recovered was read,"
+            " and its end may be missing"
         )
     with reading(readable) as reader:
         about = about_of(reader)
@@ -107,7 +107,11 @@ def open_any(
     trace = Trace.open(readable, lazily)
     notes += _changed_beside(path)
     return Opened(
-        trace, "rig", tuple(notes), marked=Marked(readable, path, CURRENT, 0), about=about
+        trace,
+        "rig",
+        tuple(notes),
+        marked=Marked(readable, path, CURRENT, 0),
+        about=about,
     )
 
 
@@ -118,9 +122,9 @@ def is_own(reader: Any) -> bool:
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:
-    """Return what the session around a trace of its own says of its monitor's accuracy, or beside
-    one of no session the file that the meter wrote; None elsewhere. Raises DataError and
-    ConfigError.
+    """Return what the session around a trace of its own says of its monitor's accuracy,
+    or beside one of no session the file that the meter wrote; None elsewhere. Raises
+    DataError and ConfigError.
     """
     if path.is_file() and path.name not in (TRACE, PARTIAL):
         return None
@@ -139,26 +143,35 @@ def accuracy_beside(path: Path) -> Accuracy | None:
 
 
 def _session_around(folder: Path) -> Path | None:
-    """Return the session in which a trace's folder lies: SESSION/trial-N, with a segment-K and a
-    rail in it where there are several.
+    """Return the session in which a trace's folder lies: SESSION/trial-N, with a
+    segment-K and a rail in it where there are several.
     """
-    return next((above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None)
+    return next(
+        (above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None
+    )
 
 
 def _changed_beside(path: Path) -> list[str]:
-    """Return notes on the files of the session around a trace of its own that were changed after
-    the run: times and uncertainties of the trace rest on them.
+    """Return notes on the files of the session around a trace of its own that were
+    changed after the run: times and uncertainties of the trace rest on them.
     """
-    session = _session_around(path.resolve().parent) if path.name in (TRACE, PARTIAL) else None
+    session = (
+        _session_around(path.resolve().parent)
+        if path.name in (TRACE, PARTIAL)
+        else None
+    )
     if session is None or not (session / JOURNAL).is_file():
         return []
     found = verified.changes(SessionFolder(session), verified.OF_LIST)
-    return [f"changed after the run: {change}; try: rig check {session}" for change in found]
+    return [
+        f"changed after the run: {change}; try: rig check {session}" for change in found
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Monitor:
-    """What the provenance of a session says of a monitor, as far as it is needed here."""
+    """What the provenance of a session says of a monitor, as far as it is needed
+    here."""
 
     accuracy: Accuracy
     more: dict[str, Any] = typed.rest()
@@ -174,8 +187,8 @@ class _Monitors:
 
 
 def kind_of(path: Path) -> str:
-    """Return which importer reads a file that is not JLS version 2: "jls1", "ppk2", "eembc",
-    "ppk1", or "table"; empty for one that has the name of a JLS file alone.
+    """Return which importer reads a file that is not JLS version 2: "jls1", "ppk2",
+    "eembc", "ppk1", or "table"; empty for one that has the name of a JLS file alone.
     """
     with foreign_files.opened(path) as stream:
         head = stream.read(len(JLS_1))
@@ -229,7 +242,8 @@ _CONVERT = {
 
 
 def file_of(path: Path) -> Path:
-    """Return the file that a path means: of a trial's folder, its trace. Raises DataError."""
+    """Return the file that a path means: of a trial's folder, its trace. Raises
+    DataError."""
     if not path.is_dir():
         return path
     for name in (TRACE, PARTIAL):
@@ -243,7 +257,9 @@ def file_of(path: Path) -> Path:
             f"{path} has no trace of its own: the trials were interleaved",
             try_next=f"{path.parent / 'trial-1'}, the recording of all of them",
         )
-    inside = sorted({str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*")})
+    inside = sorted(
+        {str(trace.relative_to(path).parent) for trace in path.glob("*/**/trace.jls*")}
+    )
     raise DataError(
         f"{path} is a folder without a {TRACE}",
         evidence=f"there is one in {', '.join(inside[:5])}" if inside else "",
@@ -253,7 +269,9 @@ def file_of(path: Path) -> Path:
 
 def _is_interleaved(session: Path) -> bool:
     told = session / PROVENANCE
-    return told.exists() and SessionFolder(session).provenance().get("interleaved") is True
+    return (
+        told.exists() and SessionFolder(session).provenance().get("interleaved") is True
+    )
 
 
 def _recovered(path: Path, scratch: Path) -> Path:
@@ -264,15 +282,17 @@ def _recovered(path: Path, scratch: Path) -> Path:
     except LateError:
         raise
     except DataError as error:
-        # The last line of what the copying process said is its reason; before it stands where in
-        # its source it was.
+        # The last line of what the copying process said is its reason; before it stands
+        # where in its source it was.
         reason = (error.evidence.strip().splitlines() or [""])[-1].strip()
         hint = (
-            "copy it again from where it was recorded; what its own program cannot open "
-            "either is lost"
+            "copy it again from where it was recorded; what its own program cannot open"
+            " either is lost"
         )
         raise DataError(
-            f"{path} is damaged: nothing can be recovered", evidence=reason, try_next=hint
+            f"{path} is damaged: nothing can be recovered",
+            evidence=reason,
+            try_next=hint,
         ) from error
     for name in (GAPS, EDGES, REDUCED):
         with suppress(FileNotFoundError):

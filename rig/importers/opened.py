@@ -27,10 +27,11 @@ LONGEST_S = 100 * 365.25 * 86_400
 class Opened:
     """A trace ready to be measured; `notes` say what was taken for what.
 
-    `has_current` is False where the file holds power alone: then charge and current mean nothing.
-    `about` is what its recorder wrote of it, where that was the rig; `marked` says where its
-    markers are, where it can have any. `rate_ppm` is how far the sampling rate may be off, where
-    the file leaves that open. `stamped` are the rows of a table that was integrated as stamped.
+    `has_current` is False where the file holds power alone: then charge and current
+    mean nothing. `about` is what its recorder wrote of it, where that was the rig;
+    `marked` says where its markers are, where it can have any. `rate_ppm` is how far
+    the sampling rate may be off, where the file leaves that open. `stamped` are the
+    rows of a table that was integrated as stamped.
     """
 
     trace: Trace
@@ -44,39 +45,51 @@ class Opened:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what must stand beside its numbers, as the file says it: SIMULATED, ..."""
+        """Return what must stand beside its numbers, as the file says it: SIMULATED,
+        ..."""
         said = self.about.get("labels")
-        texts = [one_line(str(text)) for text in (said if isinstance(said, list) else ())]
+        texts = [
+            one_line(str(text)) for text in (said if isinstance(said, list) else ())
+        ]
         simulated = Origin.SIMULATED.upper()
-        unsaid = [simulated] if self.about.get("simulated") and simulated not in texts else []
+        unsaid = (
+            [simulated]
+            if self.about.get("simulated") and simulated not in texts
+            else []
+        )
         return (*unsaid, *texts)
 
     @property
     def sync(self) -> str:
-        """Return how the trace holds edges: "digital", "voltage", "stamps" or "none"."""
+        """Return how the trace holds edges: "digital", "voltage", "stamps" or
+        "none"."""
         return str(self.about.get("sync", "none"))
 
     def promised(self, accuracy: Accuracy) -> Accuracy:
-        """Return an instrument's accuracy for this trace: a rate that is not known is an error of
-        the clock, another one.
+        """Return an instrument's accuracy for this trace: a rate that is not known is
+        an error of the clock, another one.
         """
         if not self.rate_ppm:
             return accuracy
         clock_u = accuracy.clock_ppm / accuracy.divisor
         rate_u = self.rate_ppm / math.sqrt(3.0)
-        return replace(accuracy, clock_ppm=accuracy.divisor * math.hypot(clock_u, rate_u))
+        return replace(
+            accuracy, clock_ppm=accuracy.divisor * math.hypot(clock_u, rate_u)
+        )
 
 
 def require_rate(
     name: str, rate_hz: float, samples: int, hint: str = "--rate HZ, if you know it"
 ) -> None:
-    """Raise DataError where no trace can have this rate, or where so many samples would take
-    centuries.
+    """Raise DataError where no trace can have this rate, or where so many samples would
+    take centuries.
     """
     if not LEAST_HZ <= rate_hz <= MOST_HZ:
         limits = f"{rate_hz!r} Hz; a trace has {LEAST_HZ:g} to {MOST_HZ:.0f}"
         raise DataError(
-            f"{name} has no sampling rate that a trace can have", evidence=limits, try_next=hint
+            f"{name} has no sampling rate that a trace can have",
+            evidence=limits,
+            try_next=hint,
         )
     if samples / rate_hz > LONGEST_S:
         evidence = (
@@ -84,20 +97,25 @@ def require_rate(
             f"{samples / rate_hz / 365.25 / 86_400:.0f} years"
         )
         raise DataError(
-            f"{name} cannot be as long as its sampling rate says", evidence=evidence, try_next=hint
+            f"{name} cannot be as long as its sampling rate says",
+            evidence=evidence,
+            try_next=hint,
         )
 
 
 def require_single(values: NDArray[np.floating[Any]], what: str) -> None:
-    """Raise DataError where a finite number is too large to be stored; what is not finite is a lost
-    sample.
+    """Raise DataError where a finite number is too large to be stored; what is not
+    finite is a lost sample.
     """
     with np.errstate(invalid="ignore"):
         large = np.isfinite(values) & (np.abs(values) > LARGEST)
     if large.any():
         evidence = (
-            f"{float(values[large][0]):.6g}, where {LARGEST:.3g} is the most that can be stored"
+            f"{float(values[large][0]):.6g}, where {LARGEST:.3g} is the most that can"
+            " be stored"
         )
         raise DataError(
-            f"{what} is beyond single precision", evidence=evidence, try_next="is the unit right?"
+            f"{what} is beyond single precision",
+            evidence=evidence,
+            try_next="is the unit right?",
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of a foreign file to open it: the one list for `rig measure`, `rig view`, the
-window's form, the monitor that plays recordings back, and Python.
+"""What can be said of a foreign file to open it: the one list for `rig measure`, `rig
+view`, the window's form, the monitor that plays recordings back, and Python.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ LARGEST = (2 - 2.0**-23) * 2.0**127
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a foreign file: what it does not state, or says of several things at once; empty
-    and 0: not given.
+    """Options of a foreign file: what it does not state, or says of several things at
+    once; empty and 0: not given.
 
     A column whose heading has no unit takes one after a colon, as "I:mA".
     """
 
     source: Annotated[str, doc("Source in a JLS file that has several.")] = ""
     current: Annotated[
-        str, doc("Signal or column of the current; a column's unit after a colon: I:mA.")
+        str,
+        doc("Signal or column of the current; a column's unit after a colon: I:mA."),
     ] = ""
     voltage: Annotated[str, doc("Signal or column of the voltage.")] = ""
     supply_v: Annotated[
@@ -45,24 +46,35 @@ class Options:
         Or(0, "not given"),
         Interval(gt=0, le=LARGEST),
         Unit("ohm"),
-        doc("The shunt across which the column of the current is a voltage; of tables alone."),
+        doc(
+            "The shunt across which the column of the current is a voltage; of tables"
+            " alone."
+        ),
     ] = 0.0
-    power: Annotated[str, doc("Signal or column of the power, instead of current and voltage.")] = (
+    power: Annotated[
+        str, doc("Signal or column of the power, instead of current and voltage.")
+    ] = ""
+    sync: Annotated[str, doc("Digital signal or column of SYNC; none ignores all.")] = (
         ""
     )
-    sync: Annotated[str, doc("Digital signal or column of SYNC; none ignores all.")] = ""
-    time: Annotated[str, doc("Column of the times; none, beside a rate, ignores all.")] = ""
+    time: Annotated[
+        str, doc("Column of the times; none, beside a rate, ignores all.")
+    ] = ""
     rate_hz: Annotated[
         float,
         Or(0, "not given"),
         Interval(ge=LEAST_HZ, le=MOST_HZ),
         Unit("Hz"),
-        doc("Sampling rate, where the file's is missing or known better by 1 % at most."),
+        doc(
+            "Sampling rate, where the file's is missing or known better by 1 % at most."
+        ),
     ] = 0.0
 
     def __post_init__(self) -> None:
         if self.supply_v and self.voltage:
-            raise ConfigError("both are given", path="supply_v, voltage", try_next="one of them")
+            raise ConfigError(
+                "both are given", path="supply_v, voltage", try_next="one of them"
+            )
         if self.power and (self.current or self.voltage or self.supply_v):
             raise ConfigError(
                 "power is voltage times current already",
@@ -78,5 +90,6 @@ class Options:
 
 
 def flag(name: str) -> str:
-    """Return an option's name as it is written on the command line, and in the window."""
+    """Return an option's name as it is written on the command line, and in the
+    window."""
     return "--" + name.removesuffix("_hz").replace("_", "-")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The range of sampling rates that the time stamps of rows leave open, where each row is one
-sample. Pure.
+"""The range of sampling rates that the time stamps of rows leave open, where each row
+is one sample. Pure.
 
-A line through the stamps may be nowhere off by more than they are rounded to: the range is that of
-its slopes. Where no line fits so well, stamps scatter by more than rounding, and may be off by
-twice what the best line says.
+A line through the stamps may be nowhere off by more than they are rounded to: the range
+is that of its slopes. Where no line fits so well, stamps scatter by more than rounding,
+and may be off by twice what the best line says.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Among how many blocks rows are spread, of which only the earliest and the latest count.
+#: Among how many blocks rows are spread, of which only the earliest and the latest
+#: count.
 _BLOCKS = 4096
-#: Rounding moves two stamps apart by its step at most; a little more for what the blocks leave out.
+#: Rounding moves two stamps apart by its step at most; a little more for what the
+#: blocks leave out.
 _SLACK = 1.002
-#: Steps that differ by less than this part of the stamps' last digit are equal: then the stamps
-#: mean what they say.
+#: Steps that differ by less than this part of the stamps' last digit are equal: then
+#: the stamps mean what they say.
 _EQUAL = 0.1
-#: Rates nearer to each other than this are the same: the clock of an instrument is known to it.
+#: Rates nearer to each other than this are the same: the clock of an instrument is
+#: known to it.
 _SAME = 50e-6
 _ROUNDS = 80
 _GOLDEN = (5**0.5 - 1) / 2
@@ -33,8 +36,9 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RateRange:
-    """The least and the highest rate, in Hz, that stamps leave open; `high_hz` is infinite where
-    they do not bound it. Stamps whose steps are all equal say `even_hz`; 0 where they are not.
+    """The least and the highest rate, in Hz, that stamps leave open; `high_hz` is
+    infinite where they do not bound it. Stamps whose steps are all equal say `even_hz`;
+    0 where they are not.
     """
 
     low_hz: float
@@ -42,12 +46,13 @@ class RateRange:
     even_hz: float = 0.0
 
     def contains(self, rate_hz: float, beside: float = 0.0) -> bool:
-        """Return whether a rate lies in it, or outside by no more than a part `beside` of it."""
+        """Return whether a rate lies in it, or outside by no more than a part `beside`
+        of it."""
         return self.low_hz * (1 - beside) <= rate_hz <= self.high_hz * (1 + beside)
 
     def off_ppm(self, rate_hz: float) -> float:
-        """Return by how much energies that take this rate may be off, in ppm; 0 where the stamps
-        say just this rate.
+        """Return by how much energies that take this rate may be off, in ppm; 0 where
+        the stamps say just this rate.
         """
         if self.even_hz and abs(rate_hz / self.even_hz - 1) <= _SAME:
             return 0.0
@@ -63,16 +68,19 @@ class RateRange:
 
 
 def of_length(rows: int, length_s: float, resolution_s: float) -> RateRange:
-    """Return the rates at which so many rows take a length that is known to `resolution_s`."""
+    """Return the rates at which so many rows take a length that is known to
+    `resolution_s`."""
     least_s = length_s - resolution_s
     high_hz = (rows - 1) / least_s if least_s > 0 else math.inf
     return RateRange((rows - 1) / (length_s + resolution_s), high_hz)
 
 
-def of_stamps(pieces: Callable[[], Iterable[Times]], resolution_s: float) -> RateRange | None:
-    """Return the rates that stamps in seconds leave open, which are rounded to `resolution_s`; None
-    where fewer than two rows have one, or all have the same. Rows without a time count, and say
-    nothing. `pieces` is called twice.
+def of_stamps(
+    pieces: Callable[[], Iterable[Times]], resolution_s: float
+) -> RateRange | None:
+    """Return the rates that stamps in seconds leave open, which are rounded to
+    `resolution_s`; None where fewer than two rows have one, or all have the same. Rows
+    without a time count, and say nothing. `pieces` is called twice.
     """
     rows, first, last = _ends(pieces())
     if first is None or last is None or last[1] <= first[1]:
@@ -81,7 +89,8 @@ def of_stamps(pieces: Callable[[], Iterable[Times]], resolution_s: float) -> Rat
     at, low, high = _extremes(pieces(), first[1], period_s, -(-rows // _BLOCKS))
 
     def width(lean_s: float) -> float:
-        """Return how far apart the rows are at least, across a line of another period."""
+        """Return how far apart the rows are at least, across a line of another
+        period."""
         return float((high - lean_s * at).max() - (low - lean_s * at).min())
 
     reach_s = 2 * (width(0.0) + resolution_s) / (last[0] - first[0])
@@ -108,7 +117,8 @@ def outwards(value: float, to: Callable[[float], int]) -> str:
 def _ends(
     pieces: Iterable[Times],
 ) -> tuple[int, tuple[int, float] | None, tuple[int, float] | None]:
-    """Return the number of rows, and the number and time of the first and the last that has one."""
+    """Return the number of rows, and the number and time of the first and the last that
+    has one."""
     rows = 0
     first = last = None
     for times_s in pieces:
@@ -124,8 +134,8 @@ def _ends(
 def _extremes(
     pieces: Iterable[Times], first_s: float, period_s: float, block: int
 ) -> tuple[Times, Times, Times]:
-    """Return the number of the first row of each block, and how far its rows are from an even grid
-    at least and at most; without blocks that have no time.
+    """Return the number of the first row of each block, and how far its rows are from
+    an even grid at least and at most; without blocks that have no time.
     """
     rows = 0
     found = []
@@ -155,8 +165,8 @@ def _least(width: Callable[[float], float], reach_s: float) -> float:
 def _crossing(
     width: Callable[[float], float], inside_s: float, outside_s: float, most_s: float
 ) -> float:
-    """Return where a convex function that is at most `most_s` at the one rises above it towards the
-    other.
+    """Return where a convex function that is at most `most_s` at the one rises above it
+    towards the other.
     """
     for _ in range(_ROUNDS):
         middle_s = (inside_s + outside_s) / 2

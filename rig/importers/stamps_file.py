@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of time stamps: JSON as EEMBC's tools write it, or text, in seconds from the first
-sample.
+"""A file of time stamps: JSON as EEMBC's tools write it, or text, in seconds from the
+first sample.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from typing import Any
 from rig import small_text
 from rig.errors import DataError
 
-HINT = "a JSON list of seconds, or of [start, stop]; or text with one or two numbers a line"
+HINT = (
+    "a JSON list of seconds, or of [start, stop]; or text with one or two numbers a"
+    " line"
+)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def stamps_in(path: Path) -> list[str]:
-    """Return the single stamps of a file as they are written; DataError where it has others."""
+    """Return the single stamps of a file as they are written; DataError where it has
+    others."""
     rows = rows_in(path)
     if any(len(row) != 1 for row in rows):
         raise DataError(f"{path.name} is no list of time stamps", try_next=HINT)
@@ -27,7 +31,8 @@ def stamps_in(path: Path) -> list[str]:
 
 
 def resolution_s(stamps: Sequence[str]) -> float:
-    """Return one step of the last digit that is written, of the coarsest stamp that is not 0."""
+    """Return one step of the last digit that is written, of the coarsest stamp that is
+    not 0."""
     steps = [step_s(stamp) for stamp in stamps if float(stamp)]
     return max(steps, default=1e-6)
 
@@ -38,16 +43,24 @@ def rows_in(path: Path) -> list[list[str]]:
         text = small_text.read(path)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read", evidence=error.strerror or str(error), try_next=HINT
+            f"{path} cannot be read",
+            evidence=error.strerror or str(error),
+            try_next=HINT,
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is no text", try_next=HINT) from error
-    rows = _json_rows(path, text) if text.lstrip()[:1] in ("[", "{") else _text_rows(path, text)
+    rows = (
+        _json_rows(path, text)
+        if text.lstrip()[:1] in ("[", "{")
+        else _text_rows(path, text)
+    )
     for row in rows:
         for word in row:
             if not _NUMBER.fullmatch(word):
                 raise DataError(
-                    f"{path.name}: no time stamp", evidence=repr(word[:40]), try_next=HINT
+                    f"{path.name}: no time stamp",
+                    evidence=repr(word[:40]),
+                    try_next=HINT,
                 )
     return rows
 
@@ -55,15 +68,22 @@ def rows_in(path: Path) -> list[list[str]]:
 def _json_rows(path: Path, text: str) -> list[list[str]]:
     try:
         # As they are written: the last digit says how well a stamp is known.
-        content: Any = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+        content: Any = json.loads(
+            text, parse_float=str, parse_int=str, parse_constant=str
+        )
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} is no JSON", evidence=str(error), try_next=HINT) from error
+        raise DataError(
+            f"{path.name} is no JSON", evidence=str(error), try_next=HINT
+        ) from error
     if isinstance(content, dict):
         lists = [value for value in content.values() if isinstance(value, list)]
         content = lists[0] if len(lists) == 1 else None
     if not isinstance(content, list):
         raise DataError(f"{path.name} has no list of time stamps", try_next=HINT)
-    return [[str(cell) for cell in row] if isinstance(row, list) else [str(row)] for row in content]
+    return [
+        [str(cell) for cell in row] if isinstance(row, list) else [str(row)]
+        for row in content
+    ]
 
 
 def _text_rows(path: Path, text: str) -> list[list[str]]:

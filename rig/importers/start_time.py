@@ -14,14 +14,15 @@ from rig.trace.trace import reading
 #: JLS counts from 2018-01-01T00:00:00Z on.
 _EPOCH_S = 1_514_764_800
 _NS = 1_000_000_000
-#: What the rig writes of an exported stretch: that its stamps are those of the recording.
+#: What the rig writes of an exported stretch: that its stamps are those of the
+#: recording.
 DATED = "dated"
 _EXPORTED = "exported_from"
 
 
 def started_ns(marked: Marked | None, about: Mapping[str, Any]) -> int | None:
-    """Return when the first sample of a trace was taken, in nanoseconds since 1970 UTC by the clock
-    of the host that recorded it; None where its file does not say so.
+    """Return when the first sample of a trace was taken, in nanoseconds since 1970 UTC
+    by the clock of the host that recorded it; None where its file does not say so.
     """
     if marked is None or (_EXPORTED in about and not about.get(DATED)):
         return None

@@ -12,10 +12,10 @@ from typing import Protocol
 class WireLine:
     """One message, or one line of text, that passed the line to a device.
 
-    `at_s` is when its last byte did, by the clock of who decodes. `direction` is "tx" (host to
-    device) or "rx". `name` is that of the message, "text" for a line of text, "noise" for what is
-    neither; `text` has its fields in words, or the line itself. `ok` is False for noise and for a
-    refusal.
+    `at_s` is when its last byte did, by the clock of who decodes. `direction` is "tx"
+    (host to device) or "rx". `name` is that of the message, "text" for a line of text,
+    "noise" for what is neither; `text` has its fields in words, or the line itself.
+    `ok` is False for noise and for a refusal.
     """
 
     at_s: float
@@ -26,7 +26,8 @@ class WireLine:
 
 
 class Decoder(Protocol):
-    """Make lines of blocks of bytes, as they come; of whatever comes, in bounded memory."""
+    """Make lines of blocks of bytes, as they come; of whatever comes, in bounded
+    memory."""
 
     def feed(self, direction: str, block: bytes, at_s: float) -> list[WireLine]:
         """Return the lines that a block completes."""
@@ -39,7 +40,10 @@ class Decoded:
     """
 
     def __init__(
-        self, decoder: Decoder, out: Callable[[WireLine], None], clock: Callable[[], float]
+        self,
+        decoder: Decoder,
+        out: Callable[[WireLine], None],
+        clock: Callable[[], float],
     ) -> None:
         self._decoder = decoder
         self._out = out

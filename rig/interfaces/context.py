@@ -18,8 +18,8 @@ from rig.stop import Stop
 
 
 class Searcher(Protocol):
-    """A search for a vector of low cost that goes on step by step, so that a virtual device can do
-    it in virtual time.
+    """A search for a vector of low cost that goes on step by step, so that a virtual
+    device can do it in virtual time.
     """
 
     @property
@@ -30,8 +30,8 @@ class Searcher(Protocol):
         """Search on for at least `work` touched neighbours."""
 
     def output(self, met: bool) -> bytes:
-        """Return what a device answers at the end: the best cost so far and its vector; `met`: the
-        target was reached.
+        """Return what a device answers at the end: the best cost so far and its vector;
+        `met`: the target was reached.
         """
 
 
@@ -44,10 +44,10 @@ _lock = threading.Lock()
 class BenchState:
     """The state of an open bench that changes.
 
-    `listeners` are called with every block of bytes that passes the UART; `deaf` names those that
-    raised and are called no more. `trial` is the number of the trial at hand, from 1. `program` is
-    the name of the task's program that the SUT runs, empty where it runs none, None before it is
-    open.
+    `listeners` are called with every block of bytes that passes the UART; `deaf` names
+    those that raised and are called no more. `trial` is the number of the trial at
+    hand, from 1. `program` is the name of the task's program that the SUT runs, empty
+    where it runs none, None before it is open.
     """
 
     listeners: tuple[Wire, ...] = ()
@@ -58,22 +58,24 @@ class BenchState:
 
 @dataclass(frozen=True, slots=True)
 class BenchContext:
-    """The context that every backend, monitor, scenario and task is given when it is opened; built
-    once, by rig/bench/parts.py.
+    """The context that every backend, monitor, scenario and task is given when it is
+    opened; built once, by rig/bench/parts.py.
 
-    `folder` is where the bench file lies: relative paths in it start there. `world` is the truth
-    behind simulated devices. `seed` makes everything random on this bench repeatable. `reference`
-    is the task's own answer to a payload, where it has one: what a virtual device answers. `expect`
-    tells the task of which payloads the answers will be asked for, so that it finds them together.
-    `searcher` makes a search of a payload from a seed on, where the task's samples are workloads to
-    search: what a virtual device does for a Solve. `programs` are the task's own implementations by
-    name, where it has any: what a CPU runs. `network` is the task's, where it is one: what backends
-    of SDKs, simulators and GPUs run, and a CPU in floating point. `phases` are the task's. `sample`
-    is a payload that the device must accept, for a probe. `monitored`: there is an energy monitor,
-    which needs a SYNC line. `stop` is looked at by everything that waits. `state` is what changes
-    while the bench is open. `section` is where a monitor's settings stand in the bench file, such
-    as rail.core.playback, for what a driver tells a person to set. `contact`: who hears what is
-    said to an instrument, or answers in its place.
+    `folder` is where the bench file lies: relative paths in it start there. `world` is
+    the truth behind simulated devices. `seed` makes everything random on this bench
+    repeatable. `reference` is the task's own answer to a payload, where it has one:
+    what a virtual device answers. `expect` tells the task of which payloads the answers
+    will be asked for, so that it finds them together. `searcher` makes a search of a
+    payload from a seed on, where the task's samples are workloads to search: what a
+    virtual device does for a Solve. `programs` are the task's own implementations by
+    name, where it has any: what a CPU runs. `network` is the task's, where it is one:
+    what backends of SDKs, simulators and GPUs run, and a CPU in floating point.
+    `phases` are the task's. `sample` is a payload that the device must accept, for a
+    probe. `monitored`: there is an energy monitor, which needs a SYNC line. `stop` is
+    looked at by everything that waits. `state` is what changes while the bench is open.
+    `section` is where a monitor's settings stand in the bench file, such as
+    rail.core.playback, for what a driver tells a person to set. `contact`: who hears
+    what is said to an instrument, or answers in its place.
     """
 
     folder: Path = field(default_factory=Path)
@@ -93,19 +95,20 @@ class BenchContext:
     state: BenchState = field(default_factory=BenchState)
 
     def listen(self, listener: Wire) -> Callable[[], None]:
-        """Let `listener` hear every block that passes the UART; return what ends that, also when
-        called twice.
+        """Let `listener` hear every block that passes the UART; return what ends that,
+        also when called twice.
 
-        It is called in the thread that talks to the device, and must be quick. One that raises is
-        dropped: a device's conversation does not end because somebody listens.
+        It is called in the thread that talks to the device, and must be quick. One that
+        raises is dropped: a device's conversation does not end because somebody
+        listens.
         """
         with _lock:
             self.state.listeners = (*self.state.listeners, listener)
         return partial(self.forget, listener)
 
     def wire(self, direction: str, block: bytes) -> None:
-        """Pass a block from the UART on to all who listen; `direction` is "tx" (host to device) or
-        "rx".
+        """Pass a block from the UART on to all who listen; `direction` is "tx" (host to
+        device) or "rx".
         """
         for listener in self.state.listeners:
             try:
@@ -117,7 +120,9 @@ class BenchContext:
     def forget(self, listener: Wire) -> None:
         """Let `listener` hear nothing more."""
         with _lock:
-            self.state.listeners = tuple(one for one in self.state.listeners if one is not listener)
+            self.state.listeners = tuple(
+                one for one in self.state.listeners if one is not listener
+            )
 
 
 def name_of(called: object) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optional interface of a task whose workload is a network: a NIR file, and what turns payloads
-into spikes and spikes into outputs. A backend says how it runs a network.
+"""Optional interface of a task whose workload is a network: a NIR file, and what turns
+payloads into spikes and spikes into outputs. A backend says how it runs a network.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any, Protocol, runtime_checkable
 class NetworkWorkload:
     """A task's network: its NIR file, and where its codec is.
 
-    `codec` is "module:function"; called with `arguments` (JSON-able), in a worker that may have
-    nothing but numpy, the function returns a Codec. Its module and what that imports keep to the
-    standard library and numpy, in Python 3.10 as well. `task` and `model` are what the SUT then
-    says that it runs. `dt_s` is the time step where the file states none; `rule` the name of the
-    conventions (rig/network/conventions.py), empty where the file's own are meant. With `trains`
-    the output is what left the network, whole (rig/network/trains.py), instead of the task's.
+    `codec` is "module:function"; called with `arguments` (JSON-able), in a worker that
+    may have nothing but numpy, the function returns a Codec. Its module and what that
+    imports keep to the standard library and numpy, in Python 3.10 as well. `task` and
+    `model` are what the SUT then says that it runs. `dt_s` is the time step where the
+    file states none; `rule` the name of the conventions (rig/network/conventions.py),
+    empty where the file's own are meant. With `trains` the output is what left the
+    network, whole (rig/network/trains.py), instead of the task's.
     """
 
     path: Path
@@ -34,20 +35,22 @@ class NetworkWorkload:
 
 
 class Codec(Protocol):
-    """What stands around a network, in the worker: `phases`, the task's before the network, timed
-    functions of one value such as the front end, maybe none; and the task's output.
+    """What stands around a network, in the worker: `phases`, the task's before the
+    network, timed functions of one value such as the front end, maybe none; and the
+    task's output.
     """
 
     phases: tuple[Callable[[Any], Any], ...]
 
     def load(self, payload: bytes) -> Any:
-        """Return what the first phase gets, the network where there is none; untimed. ValueError
-        refuses a payload.
+        """Return what the first phase gets, the network where there is none; untimed.
+        ValueError refuses a payload.
         """
 
     def output(self, values: Any, membranes: Any) -> bytes:
-        """Return the task's output for what left the network: values (steps, outputs), and the
-        membranes behind the last step (outputs,), None where a backend does not tell them. Untimed.
+        """Return the task's output for what left the network: values (steps, outputs),
+        and the membranes behind the last step (outputs,), None where a backend does not
+        tell them. Untimed.
         """
 
 
@@ -69,19 +72,20 @@ class BuildsImages(Protocol):
         """Return the network."""
 
     def firmware_header(self) -> str:
-        """Return the text of the header of the workload `network`, for inputs as long as its
-        samples.
+        """Return the text of the header of the workload `network`, for inputs as long
+        as its samples.
         """
 
 
 @runtime_checkable
 class TellsMembranes(Protocol):
-    """Optional hook of a task: the last membranes of an output in the units of its NIR file."""
+    """Optional hook of a task: the last membranes of an output in the units of its NIR
+    file."""
 
     @property
     def membrane_unit(self) -> Any:
-        """Return what a unit of an output's membranes is worth in the file: a number, or one for
-        each.
+        """Return what a unit of an output's membranes is worth in the file: a number,
+        or one for each.
         """
 
     def membranes(self, output: bytes) -> Any:

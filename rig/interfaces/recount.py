@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a device's line decoded once more: what a backend makes of it for `rig check`."""
+"""The log of a device's line decoded once more: what a backend makes of it for `rig
+check`."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from rig.model.completion import Completion
 class WireBlock:
     """One block of bytes that passed the line to a device.
 
-    `at_s` is in seconds of the host's clock; in a log negative before the trial. `direction` is
-    "tx" (host to device) or "rx". Where the log has only the beginning of a block, `shortened` is
-    true.
+    `at_s` is in seconds of the host's clock; in a log negative before the trial.
+    `direction` is "tx" (host to device) or "rx". Where the log has only the beginning
+    of a block, `shortened` is true.
     """
 
     at_s: float
@@ -29,12 +30,12 @@ class WireBlock:
 class HeardStep:
     """One step as it passed the line.
 
-    `kind` is that of the step; `asked` are fields of it as the request has them. `answer` is what
-    the device said, None where the log has no whole answer. `contents` are the CRC-32 of the
-    samples in the slots that were asked for, None where the log does not show how one was loaded.
-    `repeats` counts repetitions of the request. `dropped`: the line was opened again behind it, so
-    the host may not have had the answer. `mark_modulus` is where the device's ticks wrap, 0 where
-    they do not.
+    `kind` is that of the step; `asked` are fields of it as the request has them.
+    `answer` is what the device said, None where the log has no whole answer. `contents`
+    are the CRC-32 of the samples in the slots that were asked for, None where the log
+    does not show how one was loaded. `repeats` counts repetitions of the request.
+    `dropped`: the line was opened again behind it, so the host may not have had the
+    answer. `mark_modulus` is where the device's ticks wrap, 0 where they do not.
     """
 
     kind: str
@@ -48,9 +49,9 @@ class HeardStep:
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """All that a log of the line has: what the device says of itself (fields of SutInfo, empty
-    where the log does not begin with that), and the steps in order; `unread` says why the log
-    cannot be decoded.
+    """All that a log of the line has: what the device says of itself (fields of
+    SutInfo, empty where the log does not begin with that), and the steps in order;
+    `unread` says why the log cannot be decoded.
     """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -60,8 +61,8 @@ class Recount:
 
 @runtime_checkable
 class Recounts(Protocol):
-    """Optional hook of a backend's class with a line: decode a log of it, by the decoder that talks
-    to the device.
+    """Optional hook of a backend's class with a line: decode a log of it, by the
+    decoder that talks to the device.
     """
 
     def recount(self, blocks: Sequence[WireBlock]) -> Recount:

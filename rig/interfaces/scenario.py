@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class Scenario(Protocol):
-    """A traffic pattern: which samples are asked for, in which order and when; pure: no clock, no
-    thread, no port.
+    """A traffic pattern: which samples are asked for, in which order and when; pure: no
+    clock, no thread, no port.
     """
 
     name: str
@@ -38,7 +38,8 @@ class Scenario(Protocol):
 
 @runtime_checkable
 class Reviewer(Protocol):
-    """Optional hook of a scenario: benchmark-specific validity checks and result lines."""
+    """Optional hook of a scenario: benchmark-specific validity checks and result
+    lines."""
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules a trial does not meet."""
@@ -52,18 +53,21 @@ class Fitter(Protocol):
     """Optional hook of a scenario: a plan that depends on the device's capabilities."""
 
     def fitted(self, info: SutInfo) -> Scenario:
-        """Return the scenario for this device; raise ConfigError where it can do none of it."""
+        """Return the scenario for this device; raise ConfigError where it can do none
+        of it."""
 
 
 @runtime_checkable
 class Interleavable(Protocol):
-    """Optional hook of a scenario: whether all trials take turns at each sample, which is loaded
-    once for all of them (rig/session/turns.py). Its plan must not depend on answers.
+    """Optional hook of a scenario: whether all trials take turns at each sample, which
+    is loaded once for all of them (rig/session/turns.py). Its plan must not depend on
+    answers.
     """
 
     @property
     def interleaved(self) -> bool:
-        """Return True where the trials take turns, False where they follow each other."""
+        """Return True where the trials take turns, False where they follow each
+        other."""
 
 
 @runtime_checkable
@@ -76,20 +80,22 @@ class Withholder(Protocol):
 
 @runtime_checkable
 class Surveyor(Protocol):
-    """Optional hook of a scenario whose plan is a grid of cells: which are done, failed or
-    missing.
+    """Optional hook of a scenario whose plan is a grid of cells: which are done, failed
+    or missing.
     """
 
-    def survey(self, names: Sequence[str], done: Sequence[StepRecord]) -> tuple[Covered, ...]:
-        """Return the cells of one trial; `names` are those of the task's samples, `done` is what
-        was done of the trial's plan.
+    def survey(
+        self, names: Sequence[str], done: Sequence[StepRecord]
+    ) -> tuple[Covered, ...]:
+        """Return the cells of one trial; `names` are those of the task's samples,
+        `done` is what was done of the trial's plan.
         """
 
 
 @runtime_checkable
 class Metered(Protocol):
-    """Optional hook of a scenario: whether its result is an energy, which a bench without a monitor
-    cannot give.
+    """Optional hook of a scenario: whether its result is an energy, which a bench
+    without a monitor cannot give.
     """
 
     @property
@@ -99,22 +105,22 @@ class Metered(Protocol):
 
 @runtime_checkable
 class Pooler(Protocol):
-    """Optional hook of a scenario: intervals that it knows better than the general methods, from
-    all trials together.
+    """Optional hook of a scenario: intervals that it knows better than the general
+    methods, from all trials together.
     """
 
     def intervals(
         self, trials: Sequence[Measured], phases: Sequence[str]
     ) -> Mapping[str, Intervals]:
-        """Return both intervals of some of its metrics, by name; every other metric gets those of
-        the general methods.
+        """Return both intervals of some of its metrics, by name; every other metric
+        gets those of the general methods.
         """
 
 
 @runtime_checkable
 class Comparer(Protocol):
-    """Optional hook of a scenario: the costs that it found beside the official and the best known
-    ones.
+    """Optional hook of a scenario: the costs that it found beside the official and the
+    best known ones.
     """
 
     def compared(self, trials: Sequence[Measured]) -> Sequence[Compared]:
@@ -127,9 +133,11 @@ class Gatherer(Protocol):
     trials.
     """
 
-    def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> Mapping[str, float]:
-        """Return the values of some of its metrics, by name; of every other metric the mean over
-        trials is stated.
+    def gathered(
+        self, trials: Sequence[Measured], phases: Sequence[str]
+    ) -> Mapping[str, float]:
+        """Return the values of some of its metrics, by name; of every other metric the
+        mean over trials is stated.
         """
 
 
@@ -138,7 +146,9 @@ class Illustrated(Protocol):
     """Optional hook of a scenario: pictures of its own for the report."""
 
     def pictures(self, folder: Path) -> Sequence[Picture]:
-        """Draw the finished session in a folder: its results.json, the samples.jsonl of its trials.
+        """Draw the finished session in a folder: its results.json, the samples.jsonl of
+        its trials.
 
-        Figures are those of matplotlib; rig/report/style.py has the colours that follow the page.
+        Figures are those of matplotlib; rig/report/style.py has the colours that follow
+        the page.
         """

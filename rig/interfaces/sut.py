@@ -19,14 +19,15 @@ HOST_CLOCK = "CLOCK_MONOTONIC"
 class SutInfo:
     """Description of a SUT.
 
-    `batch_max` is how many samples it can process in one window, 0 where it knows no batches.
-    `solves` and `streams`: it can do Solve and Stream steps; `thresholds_max`
-    is how many it can mark in one search. `sync_hold_s` is the length of a SYNC pulse, 0 where it
-    is not known; `marks_phases` is False where phases cannot be marked apart (the text layer marks
-    only start and end). `clock` is the host's clock that the ticks count, "CLOCK_MONOTONIC", where
-    the SUT is the host itself: then tick 0 is that clock's 0; empty for a device with a timer of
-    its own; "edges" for one that only pulses SYNC (rig/timebase/edge_clock.py): the ticks are then
-    the host's microseconds and tell no more than which edge is which. `origins`: what its times
+    `batch_max` is how many samples it can process in one window, 0 where it knows no
+    batches. `solves` and `streams`: it can do Solve and Stream steps; `thresholds_max`
+    is how many it can mark in one search. `sync_hold_s` is the length of a SYNC pulse,
+    0 where it is not known; `marks_phases` is False where phases cannot be marked apart
+    (the text layer marks only start and end). `clock` is the host's clock that the
+    ticks count, "CLOCK_MONOTONIC", where the SUT is the host itself: then tick 0 is
+    that clock's 0; empty for a device with a timer of its own; "edges" for one that
+    only pulses SYNC (rig/timebase/edge_clock.py): the ticks are then the host's
+    microseconds and tell no more than which edge is which. `origins`: what its times
     and energies are; None: measured, or simulated where `simulated` says so.
     """
 
@@ -53,18 +54,19 @@ class SutInfo:
 
     @property
     def times_of_host_simulator(self) -> bool:
-        """Return whether times are what this host took to run a simulator of the device: they are
-        simulated, and the host's clock counted them. Such a time is neither the device's nor an
-        emulator's virtual time: it changes with the load of the host. A program for which the host
-        is the system under test has measured times, and answers False.
+        """Return whether times are what this host took to run a simulator of the
+        device: they are simulated, and the host's clock counted them. Such a time is
+        neither the device's nor an emulator's virtual time: it changes with the load of
+        the host. A program for which the host is the system under test has measured
+        times, and answers False.
         """
         time = self.origins.time if self.origins else of_part(self.simulated)
         return time is Origin.SIMULATED and self.clock == HOST_CLOCK
 
 
 class SystemUnderTest(Protocol):
-    """A device behind its backend; raises SutError, DeadlineError, ProtocolError or DeviceLost, and
-    nothing else.
+    """A device behind its backend; raises SutError, DeadlineError, ProtocolError or
+    DeviceLost, and nothing else.
     """
 
     @property
@@ -72,16 +74,19 @@ class SystemUnderTest(Protocol):
         """Return what the device reports about itself."""
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
-        """Do one step and return what the device said; LocalProtocolError for one that it cannot.
+        """Do one step and return what the device said; LocalProtocolError for one that
+        it cannot.
 
-        A Load brings its one payload into device memory, checked end to end, and has no marks; it
-        stays there as it is until the next one takes its place, however often it is queried. Idle
-        has two marks, Sync one for each pulse, a Query one at the start of each phase (or of the
-        batch) and END. A Solve begins with a mark 1, has REACHED + i where thresholds are reached,
-        and END; its output is the task's. A Stream, whose windows are `payloads`, has STREAM where
-        its first sample is played, for each window 1, 2, ... at its phases and DECIDED behind them,
-        and END; its output is those of the windows, joined, all of one length.
+        A Load brings its one payload into device memory, checked end to end, and has no
+        marks; it stays there as it is until the next one takes its place, however often
+        it is queried. Idle has two marks, Sync one for each pulse, a Query one at the
+        start of each phase (or of the batch) and END. A Solve begins with a mark 1, has
+        REACHED + i where thresholds are reached, and END; its output is the task's. A
+        Stream, whose windows are `payloads`, has STREAM where its first sample is
+        played, for each window 1, 2, ... at its phases and DECIDED behind them, and
+        END; its output is those of the windows, joined, all of one length.
         """
 
     def close(self) -> None:
-        """Leave the device in a state in which any host can use it; closing twice is allowed."""
+        """Leave the device in a state in which any host can use it; closing twice is
+        allowed."""

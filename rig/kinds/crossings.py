@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds of a search, those too early for the monitor or for SYNC as well: what bounds their
-time and energy. Pure.
+"""Thresholds of a search, those too early for the monitor or for SYNC as well: what
+bounds their time and energy. Pure.
 
-QUBO.md: "energy" is the average power since the start of the workload, times the latency. Of a
-window too short for the monitor the average power is that of the next one which is not, and the
-energy lies between nothing and all of that window's.
+QUBO.md: "energy" is the average power since the start of the workload, times the
+latency. Of a window too short for the monitor the average power is that of the next one
+which is not, and the energy lies between nothing and all of that window's.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rig.model.steps import Solve
 from rig.model.trial import Crossing, Window
 from rig.stats.summary import NORMAL_95
 
-#: A mark may be late by this share of its time, where the pulse before it held it up: 5 % are to be
-#: told.
+#: A mark may be late by this share of its time, where the pulse before it held it up: 5
+#: % are to be told.
 LATE_SHARE = 0.05
 
 
@@ -32,7 +32,8 @@ def crossings(
     by_ticks: Mapping[Ticks, Window],
     timed: Timed,
 ) -> tuple[Crossing, ...]:
-    """Return a crossing for each threshold of a search, whose windows are `by_ticks`, and `whole`.
+    """Return a crossing for each threshold of a search, whose windows are `by_ticks`,
+    and `whole`.
 
     A window shorter than `timed.shortest_s` has no energy; a mark that is less than
     `timed.wait_s` behind another may have waited for its pulse.
@@ -52,16 +53,22 @@ def crossings(
     return tuple(_bounded(one, found[place:], whole) for place, one in enumerate(found))
 
 
-def _by_device(cost: int, window: Window | None, limit_s: float, held_s: float) -> Crossing:
+def _by_device(
+    cost: int, window: Window | None, limit_s: float, held_s: float
+) -> Crossing:
     if window is None:
         return Crossing(cost, None)
     least_s = max(window.latency_s - held_s, 0.0)
-    return Crossing(cost, window, _length_s(window) >= limit_s, True, least_s if held_s else None)
+    return Crossing(
+        cost, window, _length_s(window) >= limit_s, True, least_s if held_s else None
+    )
 
 
-def _held_s(completion: Completion, step: Solve, timed: Timed, wait_s: float) -> list[float]:
-    """Return for each threshold by how much marks before it may have held up the search: they wait
-    for SYNC, and it with them.
+def _held_s(
+    completion: Completion, step: Solve, timed: Timed, wait_s: float
+) -> list[float]:
+    """Return for each threshold by how much marks before it may have held up the
+    search: they wait for SYNC, and it with them.
     """
     assert completion.known is not None
     marks = thresholds.marked(completion.marks, step)
@@ -101,27 +108,34 @@ def _by_marks(
 
 
 def _bounded(one: Crossing, following: Sequence[Crossing], whole: Window) -> Crossing:
-    """Give a crossing that is not resolved an energy, and its bounds, by the next window that
-    is.
+    """Give a crossing that is not resolved an energy, and its bounds, by the next
+    window that is.
     """
     if one.window is None or one.resolved:
         return one
     wider = next(
-        (other.window for other in following if other.window is not None and other.resolved), whole
+        (
+            other.window
+            for other in following
+            if other.window is not None and other.resolved
+        ),
+        whole,
     )
     if wider.energy_j is None or not wider.latency_s:
         return replace(one, window=replace(one.window, energy_j=None))
     share = min(one.window.latency_s / wider.latency_s, 1.0)
     most_j = wider.energy_j + NORMAL_95 * (wider.energy_u_j or 0.0)
     window = replace(
-        one.window, energy_j=share * wider.energy_j, effects=_effects(one.window, wider, share)
+        one.window,
+        energy_j=share * wider.energy_j,
+        effects=_effects(one.window, wider, share),
     )
     return replace(one, window=window, bounds_j=(0.0, most_j))
 
 
 def _effects(short: Window, wider: Window, share: float) -> Effects:
-    """Return what makes the length of one window uncertain, and, to a share, the energy of
-    another.
+    """Return what makes the length of one window uncertain, and, to a share, the energy
+    of another.
     """
     mine = short.effects.of
     its = wider.effects.of
@@ -133,7 +147,10 @@ def _effects(short: Window, wider: Window, share: float) -> Effects:
         assert known is not None
         latency_s = length.latency_s if length else 0.0
         found[name] = Effect(
-            known.kind, latency_s, share * energy.energy_j if energy else 0.0, known.shape
+            known.kind,
+            latency_s,
+            share * energy.energy_j if energy else 0.0,
+            known.shape,
         )
     return Effects(found)
 

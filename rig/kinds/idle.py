@@ -34,17 +34,23 @@ class IdleKind(StepKind[Idle]):
 
     def foreseen(self, step: Idle, pace: Pace) -> Completion:
         """Return begin and end."""
-        return Completion((Mark(IDLE, 0), Mark(END, round(step.duration_s * FORESEEN_HZ))))
+        return Completion(
+            (Mark(IDLE, 0), Mark(END, round(step.duration_s * FORESEEN_HZ)))
+        )
 
     def total(self, steps: Sequence[Idle]) -> str:
         """Return how many there are, and their length."""
         return f"{len(steps)} idle times ({sum(step.duration_s for step in steps):g} s)"
 
-    def due(self, item: StepRecord, step: Idle, phases: Sequence[str]) -> list[int] | None:
+    def due(
+        self, item: StepRecord, step: Idle, phases: Sequence[str]
+    ) -> list[int] | None:
         """Return begin and end."""
         return [IDLE, END]
 
-    def spans(self, item: StepRecord, step: Idle, phases: Sequence[str]) -> Iterator[Span]:
+    def spans(
+        self, item: StepRecord, step: Idle, phases: Sequence[str]
+    ) -> Iterator[Span]:
         """Yield the one window."""
         begin, end = item.completion.marks
         yield Span(item, "idle", (begin.tick, end.tick), 1)
@@ -53,7 +59,9 @@ class IdleKind(StepKind[Idle]):
         """Return the scenario's idle time."""
         return "idle_s"
 
-    def measure(self, item: StepRecord, step: Idle, windows: Windows, timed: Timed) -> Measured:
+    def measure(
+        self, item: StepRecord, step: Idle, windows: Windows, timed: Timed
+    ) -> Measured:
         """Return the idle window."""
         return Measured((), tuple(window for _, window in windows))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial that never was: what a scenario is asked to reduce before anything is measured."""
+"""A trial that never was: what a scenario is asked to reduce before anything is
+measured."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ WINDOW_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class ImaginedOutcome:
-    """An imagined trial: every how many answers one is right (0: none), and what the device draws
-    at work.
+    """An imagined trial: every how many answers one is right (0: none), and what the
+    device draws at work.
     """
 
     right_every: int
@@ -33,8 +34,9 @@ class ImaginedOutcome:
 
 @dataclass(slots=True)
 class ImaginedTrial:
-    """Context that the steps of an imagined trial share: its task, its steps by their kind, the
-    score that any answer has, how the trial goes, and how many samples it has so far.
+    """Context that the steps of an imagined trial share: its task, its steps by their
+    kind, the score that any answer has, how the trial goes, and how many samples it has
+    so far.
     """
 
     task: Task
@@ -48,7 +50,9 @@ class ImaginedTrial:
 
     def windows(self) -> tuple[Window, ...]:
         """Return a window for each phase."""
-        return tuple(window(phase, WINDOW_S, self.outcome.active_w) for phase in self.phases)
+        return tuple(
+            window(phase, WINDOW_S, self.outcome.active_w) for phase in self.phases
+        )
 
 
 def window(phase: str, length_s: float, power_w: float) -> Window:

@@ -27,23 +27,23 @@ StepT = TypeVar("StepT", bound=Step)
 
 
 class StepKind(Generic[StepT]):
-    """Answer all questions about one kind of step: a subclass for each, registered under the name
-    that its step has in the session's files.
+    """Answer all questions about one kind of step: a subclass for each, registered
+    under the name that its step has in the session's files.
 
-    The defaults are those of a step that needs nothing of the device, brings it nothing, makes no
-    marks and gives no result.
+    The defaults are those of a step that needs nothing of the device, brings it
+    nothing, makes no marks and gives no result.
     """
 
     step: type[StepT]
     #: It gives a result: such steps are counted while a trial runs.
     measured = False
-    #: It leaves a sample in the device: it is done again where a session is resumed, and recorded
-    #: only where the device refused it.
+    #: It leaves a sample in the device: it is done again where a session is resumed,
+    #: and recorded only where the device refused it.
     loads = False
     #: A scenario's plan has it; the others are the rig's own.
     planned = True
-    #: The dataclass whose fields are its keys in a line of completions.jsonl, beside those that
-    #: every line has (rig/typed.py). None: the step itself, which says all.
+    #: The dataclass whose fields are its keys in a line of completions.jsonl, beside
+    #: those that every line has (rig/typed.py). None: the step itself, which says all.
     form: type[Any] | None = None
 
     # ---- its plan ----
@@ -53,35 +53,38 @@ class StepKind(Generic[StepT]):
         return step.kind
 
     def total(self, steps: Sequence[StepT]) -> str:
-        """Return how many of these steps a trial has; empty where that is not worth a word."""
+        """Return how many of these steps a trial has; empty where that is not worth a
+        word."""
         return f"{len(steps)} steps of kind {self.step.kind}" if steps else ""
 
     def refuse_unsuited(self, step: StepT, scenario: str, task: Task) -> None:
         """Raise ConfigError where the step asks of a task what it has not."""
 
     def own_phases(self, step: StepT) -> tuple[str, ...]:
-        """Return the names of the windows where they are not the task's phases; else nothing."""
+        """Return the names of the windows where they are not the task's phases; else
+        nothing."""
         return ()
 
     def group(self, step: StepT) -> str:
-        """Return what steps of about the same duration have in common, in a few words."""
+        """Return what steps of about the same duration have in common, in a few
+        words."""
         return step.kind
 
     def duration(self, step: StepT, pace: Pace, payload_b: int) -> Duration:
-        """Return how long it takes a device of this pace; `payload_b` is the length of what the
-        step brings to it, or of one sample where it brings many.
+        """Return how long it takes a device of this pace; `payload_b` is the length of
+        what the step brings to it, or of one sample where it brings many.
         """
         return Duration(0.0, None, 0.0)
 
     def sample_b(self, task: Task, step: StepT) -> int | None:
-        """Return the bytes of one sample that it brings to the device; None: those of its first
-        payload.
+        """Return the bytes of one sample that it brings to the device; None: those of
+        its first payload.
         """
         return None
 
     def foreseen(self, step: StepT, pace: Pace) -> Completion:
-        """Return marks as a device of this pace would give, whose phases are known; without marks
-        where no plan goes by them.
+        """Return marks as a device of this pace would give, whose phases are known;
+        without marks where no plan goes by them.
         """
         return Completion(())
 
@@ -90,8 +93,8 @@ class StepKind(Generic[StepT]):
         return 1
 
     def text_b(self, step: StepT) -> float:
-        """Return about how many bytes its lines take in completions.jsonl and samples.jsonl, as
-        sessions of all scenarios have them.
+        """Return about how many bytes its lines take in completions.jsonl and
+        samples.jsonl, as sessions of all scenarios have them.
         """
         return COMPLETION_B
 
@@ -109,15 +112,19 @@ class StepKind(Generic[StepT]):
         """Return whether a refusal of the device is an answer, and no error."""
         return False
 
-    def scored(self, task: Task, number: int, step: StepT, completion: Completion) -> StepRecord:
+    def scored(
+        self, task: Task, number: int, step: StepT, completion: Completion
+    ) -> StepRecord:
         """Return the step record, with what the device's answer is worth."""
         return StepRecord(number, step, completion)
 
     # ---- its marks ----
 
-    def due(self, item: StepRecord, step: StepT, phases: Sequence[str]) -> list[int] | None:
-        """Return the phase codes that its marks must have (docs/PROTOCOL.md section 4); None where
-        any will do.
+    def due(
+        self, item: StepRecord, step: StepT, phases: Sequence[str]
+    ) -> list[int] | None:
+        """Return the phase codes that its marks must have (docs/PROTOCOL.md section 4);
+        None where any will do.
         """
         return []
 
@@ -128,29 +135,36 @@ class StepKind(Generic[StepT]):
         if due is not None and len(marks) != len(due):
             return f"has {len(marks)} marks where {len(due)} were due"
         if due is not None and [mark.phase for mark in marks] != due:
-            return f"marks the phases {[mark.phase for mark in marks]} where {due} were due"
+            return (
+                f"marks the phases {[mark.phase for mark in marks]} where {due}"
+                " were due"
+            )
         return ""
 
     def late_mark(
         self, item: StepRecord, step: StepT, hold_ticks: float, slack_ticks: float
     ) -> str:
-        """Return which mark came later than the device's own times explain; empty where none
-        did.
+        """Return which mark came later than the device's own times explain; empty where
+        none did.
         """
         return ""
 
-    def spans(self, item: StepRecord, step: StepT, phases: Sequence[str]) -> Iterator[Span]:
+    def spans(
+        self, item: StepRecord, step: StepT, phases: Sequence[str]
+    ) -> Iterator[Span]:
         """Yield what becomes windows; its marks are those that are due."""
         yield from ()
 
     # ---- what can be wrong with it ----
 
     def iterations_due(self, step: StepT) -> int | None:
-        """Return how many runs the device must count; None where that is not compared."""
+        """Return how many runs the device must count; None where that is not
+        compared."""
         return None
 
     def link_is_silent(self, step: StepT) -> bool:
-        """Return whether bytes that reach the device inside its windows are a problem."""
+        """Return whether bytes that reach the device inside its windows are a
+        problem."""
         return True
 
     def problems(self, item: StepRecord, step: StepT) -> list[Problem]:
@@ -164,10 +178,13 @@ class StepKind(Generic[StepT]):
         return True
 
     def lengthened_by(self, span: Span, step: StepT) -> str:
-        """Name the scenario's setting that makes its windows longer; empty where there is none."""
+        """Name the scenario's setting that makes its windows longer; empty where there
+        is none."""
         return ""
 
-    def measure(self, item: StepRecord, step: StepT, windows: Windows, timed: Timed) -> Measured:
+    def measure(
+        self, item: StepRecord, step: StepT, windows: Windows, timed: Timed
+    ) -> Measured:
         """Return the samples, idle windows and streams that come of its windows."""
         return Measured((), ())
 

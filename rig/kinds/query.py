@@ -37,8 +37,8 @@ class QueryForm:
 
 @cache
 def _is_searched(task: type[Task]) -> bool:
-    """Return whether a task's samples are workloads to search; a plan asks for each of its steps,
-    and Python looks at every attribute of both.
+    """Return whether a task's samples are workloads to search; a plan asks for each of
+    its steps, and Python looks at every attribute of both.
     """
     return issubclass(task, Optimized)
 
@@ -69,17 +69,22 @@ class QueryKind(StepKind[Query]):
         return ", ".join(filter(None, (batch, *remarks)))
 
     def duration(self, step: Query, pace: Pace, payload_b: int) -> Duration:
-        """Return the time of all its runs where that of one is known, else its limit."""
+        """Return the time of all its runs where that of one is known, else its
+        limit."""
         if pace.query_s is None:
             return limited(None, step.limit_s, pace.overhead_s)
         runs = step.repeat * len(step.indices)
         return limited(runs * pace.query_s + pace.overhead_s, step.limit_s)
 
     def foreseen(self, step: Query, pace: Pace) -> Completion:
-        """Return a mark at the start of each phase, or of the batch, and one at the end."""
+        """Return a mark at the start of each phase, or of the batch, and one at the
+        end."""
         runs = step.repeat * len(step.indices)
         ends = [0, *accumulate(runs * seconds for seconds in pace.phases_s)]
-        marks = [Mark(at, round(end_s * FORESEEN_HZ)) for at, end_s in enumerate(ends, start=1)]
+        marks = [
+            Mark(at, round(end_s * FORESEEN_HZ))
+            for at, end_s in enumerate(ends, start=1)
+        ]
         if step.batch:
             marks = [Mark(BATCH, 0), Mark(END, marks[-1].tick)]
         return Completion(tuple(marks))
@@ -105,7 +110,9 @@ class QueryKind(StepKind[Query]):
         """Return the one window of a batch."""
         return ("batch",) if step.batch else ()
 
-    def scored(self, task: Task, number: int, step: Query, completion: Completion) -> StepRecord:
+    def scored(
+        self, task: Task, number: int, step: Query, completion: Completion
+    ) -> StepRecord:
         """Score the answer; those of a batch follow each other, all of one length."""
         if not step.batch:
             score = task.score(step.indices[0], completion.output)
@@ -122,13 +129,19 @@ class QueryKind(StepKind[Query]):
         )
         return StepRecord(number, step, completion, each=each)
 
-    def due(self, item: StepRecord, step: Query, phases: Sequence[str]) -> list[int] | None:
+    def due(
+        self, item: StepRecord, step: Query, phases: Sequence[str]
+    ) -> list[int] | None:
         """Return the phases, or the batch, and the end."""
         return [BATCH, END] if step.batch else [*range(1, len(phases) + 1), END]
 
-    def spans(self, item: StepRecord, step: Query, phases: Sequence[str]) -> Iterator[Span]:
+    def spans(
+        self, item: StepRecord, step: Query, phases: Sequence[str]
+    ) -> Iterator[Span]:
         """Yield each phase."""
-        for name, (begin, end) in zip(phases, pairwise(item.completion.marks), strict=False):
+        for name, (begin, end) in zip(
+            phases, pairwise(item.completion.marks), strict=False
+        ):
             yield Span(item, name, (begin.tick, end.tick), step.repeat)
 
     def iterations_due(self, step: Query) -> int | None:
@@ -136,8 +149,8 @@ class QueryKind(StepKind[Query]):
         return step.repeat * len(step.indices)
 
     def must_be_resolved(self, span: Span, step: Query) -> bool:
-        """Return whether it counts: a warm-up does not, of an untimed query only the answer
-        does.
+        """Return whether it counts: a warm-up does not, of an untimed query only the
+        answer does.
         """
         return step.timed and not step.warmup
 
@@ -145,7 +158,9 @@ class QueryKind(StepKind[Query]):
         """Return the scenario's repetitions, or the least duration of its batch."""
         return "min_duration_s" if step.batch else f"repeat, now {span.repeat},"
 
-    def measure(self, item: StepRecord, step: Query, windows: Windows, timed: Timed) -> Measured:
+    def measure(
+        self, item: StepRecord, step: Query, windows: Windows, timed: Timed
+    ) -> Measured:
         """Return a sample with a window for each phase; none for a warm-up."""
         if step.warmup:
             return Measured((), ())
@@ -192,7 +207,9 @@ class QueryKind(StepKind[Query]):
         right = trial.outcome.right(trial.samples)
         if step.batch:
             each = (dataclasses.replace(score, correct=right),) * len(step.indices)
-            sample = Sample(number, step.indices, step.repeat, windows, "", "", right, each=each)
+            sample = Sample(
+                number, step.indices, step.repeat, windows, "", "", right, each=each
+            )
             return Measured((sample,), ())
         index = step.indices[0]
         label = trial.labels[index] if index < len(trial.labels) else score.label

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of step that the rig knows, by the name that they have in a session's files."""
+"""The kinds of step that the rig knows, by the name that they have in a session's
+files."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _KINDS: dict[str, StepKind[Any]] = {}
 
 
 def register(kind: StepKind[Any]) -> None:
-    """Add a kind of step; a scenario with a kind of its own does so in the module that defines it.
+    """Add a kind of step; a scenario with a kind of its own does so in the module that
+    defines it.
 
     Raises ValueError where another kind has its name.
     """
@@ -35,7 +37,8 @@ def of(step: Step) -> StepKind[Any]:
 
 
 def planned(step: Step) -> bool:
-    """Return whether a plan has the step; bursts at both ends of a trial are the rig's own."""
+    """Return whether a plan has the step; bursts at both ends of a trial are the rig's
+    own."""
     return of(step).planned
 
 
@@ -57,9 +60,17 @@ def known() -> Iterator[StepKind[Any]]:
 
 
 def own_phases(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the names of the windows where the steps have others than the task's phases."""
+    """Return the names of the windows where the steps have others than the task's
+    phases."""
     return next((own for step in steps if (own := of(step).own_phases(step))), ())
 
 
-for _kind in (LoadKind(), QueryKind(), IdleKind(), SearchKind(), StreamKind(), SyncKind()):
+for _kind in (
+    LoadKind(),
+    QueryKind(),
+    IdleKind(),
+    SearchKind(),
+    StreamKind(),
+    SyncKind(),
+):
     register(_kind)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches: a loaded workload searched for a vector of low cost, its thresholds marked."""
+"""Searches: a loaded workload searched for a vector of low cost, its thresholds
+marked."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ CROSSED = "reached"
 
 
 class SearchKind(StepKind[Solve]):
-    """A mark at the start, one for each threshold that is reached, and one at the end."""
+    """A mark at the start, one for each threshold that is reached, and one at the
+    end."""
 
     step = Solve
     measured = True
@@ -51,14 +53,17 @@ class SearchKind(StepKind[Solve]):
         if step.target is not None:
             return Duration(pace.overhead_s, None, step.timeout_s + step.limit_s)
         expected = exactly(step.timeout_s, pace.overhead_s)
-        return Duration(expected.least_s, expected.expected_s, step.timeout_s + step.limit_s)
+        return Duration(
+            expected.least_s, expected.expected_s, step.timeout_s + step.limit_s
+        )
 
     def text_b(self, step: Solve) -> float:
         """Return the bytes of both lines."""
         return COMPLETION_B + SAMPLE_B
 
     def total(self, steps: Sequence[Solve]) -> str:
-        """Return how many there are, and how long they may take; nothing where there are none."""
+        """Return how many there are, and how long they may take; nothing where there
+        are none."""
         search_s = sum(step.timeout_s for step in steps)
         return f"{len(steps)} searches ({search_s:g} s at most)" if steps else ""
 
@@ -66,9 +71,11 @@ class SearchKind(StepKind[Solve]):
         """Return what is missing on a device that does not search."""
         return "" if info.solves else "cannot search by itself"
 
-    def scored(self, task: Task, number: int, step: Solve, completion: Completion) -> StepRecord:
-        """Score what it found; an answer of no use makes the trial a problem, and does not end the
-        session.
+    def scored(
+        self, task: Task, number: int, step: Solve, completion: Completion
+    ) -> StepRecord:
+        """Score what it found; an answer of no use makes the trial a problem, and does
+        not end the session.
         """
         try:
             score = task.score(step.index, completion.output)
@@ -87,7 +94,9 @@ class SearchKind(StepKind[Solve]):
         """Return which mark came later than the pulse before it explains."""
         return thresholds.late_mark(item.completion, step, hold_ticks, slack_ticks)
 
-    def spans(self, item: StepRecord, step: Solve, phases: Sequence[str]) -> Iterator[Span]:
+    def spans(
+        self, item: StepRecord, step: Solve, phases: Sequence[str]
+    ) -> Iterator[Span]:
         """Yield the whole search, and its beginning up to each threshold."""
         marks = item.completion.marks
         yield Span(item, phases[0], (marks[0].tick, marks[-1].tick), 1)
@@ -96,8 +105,8 @@ class SearchKind(StepKind[Solve]):
                 yield Span(item, CROSSED, ticks, 1, whole=False)
 
     def problems(self, item: StepRecord, step: Solve) -> list[Problem]:
-        """Return what is wrong with its answer: no vector of the workload, a cost other than
-        claimed or marked, or times of thresholds that contradict its marks.
+        """Return what is wrong with its answer: no vector of the workload, a cost other
+        than claimed or marked, or times of thresholds that contradict its marks.
         """
         if item.score is None:
             return []
@@ -107,12 +116,17 @@ class SearchKind(StepKind[Solve]):
             if thresholds.mark_fault(completion.marks, step)
             else thresholds.known_fault(completion, step)
         )
-        contradictions = [Problem("clock", f"step {item.number} {fault}")] if fault else []
-        return [*contradictions, *_of_costs(item.number, step, completion.marks, item.score)]
+        contradictions = (
+            [Problem("clock", f"step {item.number} {fault}")] if fault else []
+        )
+        return [
+            *contradictions,
+            *_of_costs(item.number, step, completion.marks, item.score),
+        ]
 
     def must_be_resolved(self, span: Span, step: Solve) -> bool:
-        """Return True for a search to its time-out: one that ends at its target is as short as it
-        likes, and of a crossing that is told too early nothing is made.
+        """Return True for a search to its time-out: one that ends at its target is as
+        short as it likes, and of a crossing that is told too early nothing is made.
         """
         return step.target is None and not step.warmup and span.whole
 
@@ -120,10 +134,13 @@ class SearchKind(StepKind[Solve]):
         """Return the scenario's time-outs."""
         return "shortest time-out"
 
-    def measure(self, item: StepRecord, step: Solve, windows: Windows, timed: Timed) -> Measured:
+    def measure(
+        self, item: StepRecord, step: Solve, windows: Windows, timed: Timed
+    ) -> Measured:
         """Return a sample with its crossings; none for a warm-up.
 
-        A crossing before `shortest_s` is not resolved, nor one that a pulse may have held up.
+        A crossing before `shortest_s` is not resolved, nor one that a pulse may have
+        held up.
         """
         if step.warmup:
             return Measured((), ())
@@ -141,7 +158,11 @@ class SearchKind(StepKind[Solve]):
             solve=step,
             costs=score.costs,
             crossings=crossings(
-                item.completion, step, whole, {span.ticks: at for span, at in reached}, timed
+                item.completion,
+                step,
+                whole,
+                {span.ticks: at for span, at in reached},
+                timed,
             ),
         )
         return Measured((sample,), ())
@@ -149,14 +170,16 @@ class SearchKind(StepKind[Solve]):
     def imagine(self, number: int, step: Solve, trial: ImaginedTrial) -> Measured:
         """Return a sample that beats every target or misses every one.
 
-        Any search is imagined as that of the first workload, whose score is known: its metrics
-        have the same names.
+        Any search is imagined as that of the first workload, whose score is known: its
+        metrics have the same names.
         """
         if step.warmup:
             return Measured((), ())
         solves: Sequence[Solve] = trial.steps[step.kind]
         first = solves[0].index
-        like = next(one for one in solves if one.index == first and _way(one) == _way(step))
+        like = next(
+            one for one in solves if one.index == first and _way(one) == _way(step)
+        )
         case = trial.task.cell(step.index) if isinstance(trial.task, Optimized) else ""
         asked: Hashable = (case, *_way(step))
         trial.asked[asked] += 1
@@ -175,12 +198,16 @@ class SearchKind(StepKind[Solve]):
             case=case,
             solve=like,
             costs=None if costs is None else _imagined_costs(costs, right),
-            crossings=tuple(Crossing(threshold, reached) for threshold in like.thresholds),
+            crossings=tuple(
+                Crossing(threshold, reached) for threshold in like.thresholds
+            ),
         )
         return Measured((sample,), ())
 
 
-def _of_costs(number: int, step: Solve, marks: Sequence[Mark], score: Score) -> list[Problem]:
+def _of_costs(
+    number: int, step: Solve, marks: Sequence[Mark], score: Score
+) -> list[Problem]:
     costs = score.costs
     where = f"step {number}, workload {step.index}"
     if score.fault or costs is None:
@@ -188,14 +215,18 @@ def _of_costs(number: int, step: Solve, marks: Sequence[Mark], score: Score) -> 
     if costs.claimed != costs.cost:
         return [
             Problem(
-                "cost", f"{where}: the device claims {costs.claimed}, its vector costs {costs.cost}"
+                "cost",
+                f"{where}: the device claims {costs.claimed}, its vector costs"
+                f" {costs.cost}",
             )
         ]
     if thresholds.mark_fault(marks, step):
         return []
     reached = [
         cost
-        for cost, at in zip(step.thresholds, thresholds.marked(marks, step), strict=True)
+        for cost, at in zip(
+            step.thresholds, thresholds.marked(marks, step), strict=True
+        )
         if at is not None
     ]
     if reached and costs.cost > reached[-1]:
@@ -222,4 +253,6 @@ def _imagined_costs(costs: Costs, right: bool) -> Costs:
     ]
     if not targets:
         return costs
-    return dataclasses.replace(costs, cost=min(targets) - 1 if right else max(targets) + 1)
+    return dataclasses.replace(
+        costs, cost=min(targets) - 1 if right else max(targets) + 1
+    )

@@ -18,11 +18,11 @@ Ticks = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span of device ticks that becomes one window: a phase of a step, its first and last tick,
-    and the number of the stream's window that it is of.
+    """A span of device ticks that becomes one window: a phase of a step, its first and
+    last tick, and the number of the stream's window that it is of.
 
-    It is not `whole` where it is the beginning of another span of its step: then it is not judged
-    by itself.
+    It is not `whole` where it is the beginning of another span of its step: then it is
+    not judged by itself.
     """
 
     item: StepRecord
@@ -43,11 +43,11 @@ Windows = Sequence[tuple[Span, Window]]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The first rail's time base, and what it promises; its accuracy is None where no edges confirm
-    the ticks.
+    """The first rail's time base, and what it promises; its accuracy is None where no
+    edges confirm the ticks.
 
-    A window shorter than `shortest_s` tells nothing; a mark less than `wait_s` behind another may
-    have waited for its pulse.
+    A window shorter than `shortest_s` tells nothing; a mark less than `wait_s` behind
+    another may have waited for its pulse.
     """
 
     timebase: Timebase
@@ -59,11 +59,19 @@ class Timed:
 
     def effects(self, ticks: Ticks) -> Effects:
         """Return what makes the time between two ticks uncertain."""
-        return named(of_latency(ticks, self.timebase, self.tick_hz, self.accuracy), self.rail)
+        return named(
+            of_latency(ticks, self.timebase, self.tick_hz, self.accuracy), self.rail
+        )
 
     def window(self, name: str, ticks: Ticks) -> Window:
-        """Return the time between two ticks as a window whose energy is not asked for."""
+        """Return the time between two ticks as a window whose energy is not asked
+        for."""
         start_s, stop_s = map(self.timebase.seconds, ticks)
         return Window(
-            name, start_s, stop_s, self.timebase.interval_s(*ticks), None, self.effects(ticks)
+            name,
+            start_s,
+            stop_s,
+            self.timebase.interval_s(*ticks),
+            None,
+            self.effects(ticks),
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams: scenes played to a device that answers for a window of samples every hop while it
-listens; docs/PROTOCOL.md section 9.
+"""Streams: scenes played to a device that answers for a window of samples every hop
+while it listens; docs/PROTOCOL.md section 9.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _WINDOW_B = 1_100
 
 
 class StreamKind(StepKind[Stream]):
-    """A mark where its first sample is played, marks for each window that is answered, and one at
-    the end.
+    """A mark where its first sample is played, marks for each window that is answered,
+    and one at the end.
     """
 
     step = Stream
@@ -43,7 +43,10 @@ class StreamKind(StepKind[Stream]):
 
     def describe(self, step: Stream) -> str:
         """Return its scenes, and how many windows it has."""
-        return f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows} windows"
+        return (
+            f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows}"
+            " windows"
+        )
 
     def group(self, step: Stream) -> str:
         """Return its length."""
@@ -55,7 +58,9 @@ class StreamKind(StepKind[Stream]):
         loads_s = before * (pace.load_s + pace.byte_s * payload_b)
         length_s = _length_s(step)
         return Duration(
-            length_s, length_s + loads_s + pace.overhead_s, length_s + 2 * loads_s + step.limit_s
+            length_s,
+            length_s + loads_s + pace.overhead_s,
+            length_s + 2 * loads_s + step.limit_s,
         )
 
     def sample_b(self, task: Task, step: Stream) -> int | None:
@@ -67,13 +72,20 @@ class StreamKind(StepKind[Stream]):
         return step.windows
 
     def text_b(self, step: Stream) -> float:
-        """Return the bytes of its windows' lines; its own is made of their marks and outputs."""
+        """Return the bytes of its windows' lines; its own is made of their marks and
+        outputs."""
         return step.windows * (_WINDOW_B + COMPLETION_B / 2)
 
     def total(self, steps: Sequence[Stream]) -> str:
         """Return how many there are, and their length; nothing where there are none."""
-        played_s = sum(scene.samples / step.sample_hz for step in steps for scene in step.scenes)
-        return f"{len(steps)} stream{'s' * (len(steps) > 1)} ({played_s:g} s)" if steps else ""
+        played_s = sum(
+            scene.samples / step.sample_hz for step in steps for scene in step.scenes
+        )
+        return (
+            f"{len(steps)} stream{'s' * (len(steps) > 1)} ({played_s:g} s)"
+            if steps
+            else ""
+        )
 
     def lacks(self, info: SutInfo) -> str:
         """Return what is missing on a device that does not listen."""
@@ -84,21 +96,30 @@ class StreamKind(StepKind[Stream]):
         assert isinstance(task, Played)
         width_b = task.sample_b
         scenes = (
-            b"".join(task.payload(index) for index in scene.indices)[: scene.samples * width_b]
+            b"".join(task.payload(index) for index in scene.indices)[
+                : scene.samples * width_b
+            ]
             for scene in step.scenes
         )
         return WindowPayloads(b"".join(scenes), step, width_b)
 
-    def scored(self, task: Task, number: int, step: Stream, completion: Completion) -> StepRecord:
-        """Score the answer to each window by the scene in which most of its newest hop lies."""
+    def scored(
+        self, task: Task, number: int, step: Stream, completion: Completion
+    ) -> StepRecord:
+        """Score the answer to each window by the scene in which most of its newest hop
+        lies."""
         return StepRecord(number, step, completion, each=scores(task, step, completion))
 
-    def due(self, item: StepRecord, step: Stream, phases: Sequence[str]) -> list[int] | None:
+    def due(
+        self, item: StepRecord, step: Stream, phases: Sequence[str]
+    ) -> list[int] | None:
         """Return the phases of as many windows as were decided."""
         marks = item.completion.marks
         return [STREAM, *[*range(1, len(phases) + 1), DECIDED] * answered(marks), END]
 
-    def spans(self, item: StepRecord, step: Stream, phases: Sequence[str]) -> Iterator[Span]:
+    def spans(
+        self, item: StepRecord, step: Stream, phases: Sequence[str]
+    ) -> Iterator[Span]:
         """Yield the whole stream, and each window's phases."""
         marks = item.completion.marks
         each = len(phases) + 1
@@ -109,47 +130,60 @@ class StreamKind(StepKind[Stream]):
                 yield Span(item, phases[phase], (begin.tick, end.tick), 1, hop)
 
     def link_is_silent(self, step: Stream) -> bool:
-        """Return whether it is preloaded: while a stream comes from the host, the link is meant to
-        be busy.
+        """Return whether it is preloaded: while a stream comes from the host, the link
+        is meant to be busy.
         """
         return step.preloaded
 
     def problems(self, item: StepRecord, step: Stream) -> list[Problem]:
-        """Return what the device's backend says of it, and windows that have no answer."""
+        """Return what the device's backend says of it, and windows that have no
+        answer."""
         completion = item.completion
-        found = [Problem("stream", f"step {item.number}: {fault}") for fault in completion.faults]
+        found = [
+            Problem("stream", f"step {item.number}: {fault}")
+            for fault in completion.faults
+        ]
         count = answered(completion.marks)
         if count != step.windows:
-            detail = f"step {item.number}: {count} of {step.windows} windows were answered"
+            detail = (
+                f"step {item.number}: {count} of {step.windows} windows were answered"
+            )
             found.append(Problem("stream", detail))
         if completion.iterations not in (None, count):
             detail = (
-                f"in step {item.number} the device counts {completion.iterations} windows where "
-                f"{count} were marked"
+                f"in step {item.number} the device counts {completion.iterations}"
+                f" windows where {count} were marked"
             )
             found.append(Problem("clock", detail))
         return found
 
-    def measure(self, item: StepRecord, step: Stream, windows: Windows, timed: Timed) -> Measured:
-        """Return the stream as a whole, and a sample for each window that was decided."""
+    def measure(
+        self, item: StepRecord, step: Stream, windows: Windows, timed: Timed
+    ) -> Measured:
+        """Return the stream as a whole, and a sample for each window that was
+        decided."""
         (span, whole), *_ = windows
         phases = [window for span, window in windows if span.hop is not None]
         found = hops(item.number, step, item.completion.marks, item.each, phases, timed)
         return Measured(
-            tuple(found), (), (streamed(item.number, step, span.ticks[0], whole, timed),)
+            tuple(found),
+            (),
+            (streamed(item.number, step, span.ticks[0], whole, timed),),
         )
 
     def imagine(self, number: int, step: Stream, trial: ImaginedTrial) -> Measured:
         """Return the stream, and a sample for each of its windows."""
         return Measured(
-            tuple(_imagined_samples(number, step, trial)), (), (_imagined_stream(number, step),)
+            tuple(_imagined_samples(number, step, trial)),
+            (),
+            (_imagined_stream(number, step),),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPayloads(Sequence[bytes]):
-    """The payload of each window of a stream, cut from what is `played` when it is asked for: all
-    of them may fill a memory.
+    """The payload of each window of a stream, cut from what is `played` when it is
+    asked for: all of them may fill a memory.
 
     `width_b` is how many bytes a sample of the signal has.
     """
@@ -171,17 +205,21 @@ class WindowPayloads(Sequence[bytes]):
     def __getitem__(self, window: int | slice) -> bytes | Sequence[bytes]:
         """Return the payload of one window, or of several."""
         which = range(len(self))[window]
-        return self._cut(which) if isinstance(which, int) else list(map(self._cut, which))
+        return (
+            self._cut(which) if isinstance(which, int) else list(map(self._cut, which))
+        )
 
     def _cut(self, window: int) -> bytes:
         start = window * self.step.hop
-        return self.played[start * self.width_b : (start + self.step.window) * self.width_b]
+        return self.played[
+            start * self.width_b : (start + self.step.window) * self.width_b
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One window in ticks: from ready, and from its scene's onset, to the mark behind it; `scene`
-    is the scene's number.
+    """One window in ticks: from ready, and from its scene's onset, to the mark behind
+    it; `scene` is the scene's number.
     """
 
     window: int
@@ -196,12 +234,15 @@ def answered(marks: Sequence[Mark]) -> int:
 
 
 def captured(began: int, sample: int, sample_hz: int, tick_hz: float) -> int:
-    """Return the tick at which a sample of the signal was captured: docs/PROTOCOL.md, STREAM."""
+    """Return the tick at which a sample of the signal was captured: docs/PROTOCOL.md,
+    STREAM."""
     # Whole numbers: in floating point a long stream would end a tick early or late.
     return began + (sample + 1) * round(tick_hz) // sample_hz
 
 
-def windows(step: Stream, marks: Sequence[Mark], phases: int, tick_hz: float) -> Iterator[Answered]:
+def windows(
+    step: Stream, marks: Sequence[Mark], phases: int, tick_hz: float
+) -> Iterator[Answered]:
     """Yield each window that was decided; the marks are those that are due."""
     began = marks[0].tick
     each = phases + 1
@@ -225,20 +266,27 @@ def hops(
     phases: Sequence[Window],
     timed: Timed,
 ) -> Iterator[Sample]:
-    """Yield a sample for each window that was decided; `phases` are the phases of all of them, one
-    behind the other.
+    """Yield a sample for each window that was decided; `phases` are the phases of all
+    of them, one behind the other.
     """
     each = len(phases) // len(answers) if answers else 0
-    for found, score in zip(windows(step, marks, each, timed.tick_hz), answers, strict=True):
+    for found, score in zip(
+        windows(step, marks, each, timed.tick_hz), answers, strict=True
+    ):
         response = timed.window("response", found.response)
         since_onset = timed.window("since_onset", found.since_onset)
         own = tuple(phases[found.window * each : (found.window + 1) * each])
         hop = Hop(found.window, found.scene, response, since_onset)
-        yield Sample(number, (), 1, own, score.label, score.answer, score.correct, hop=hop)
+        yield Sample(
+            number, (), 1, own, score.label, score.answer, score.correct, hop=hop
+        )
 
 
-def streamed(number: int, step: Stream, began: int, whole: Window, timed: Timed) -> Streamed:
-    """Return what was played, and when each scene began in the time of the first monitor."""
+def streamed(
+    number: int, step: Stream, began: int, whole: Window, timed: Timed
+) -> Streamed:
+    """Return what was played, and when each scene began in the time of the first
+    monitor."""
     onsets = [
         captured(began, step.onset(scene), step.sample_hz, timed.tick_hz)
         for scene in range(len(step.scenes))
@@ -257,8 +305,8 @@ def streamed(number: int, step: Stream, began: int, whole: Window, timed: Timed)
 
 
 def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...]:
-    """Score the answer to each window by the scene in which most of its newest hop lies; the
-    outputs are all of one length.
+    """Score the answer to each window by the scene in which most of its newest hop
+    lies; the outputs are all of one length.
     """
     count = answered(completion.marks)
     length_b, rest_b = (
@@ -266,14 +314,15 @@ def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...
     )
     if rest_b or count > step.windows:
         raise RemoteProtocolError(
-            f"{len(completion.output)} bytes and {count} decisions are no answers of one length to "
-            f"{step.windows} windows"
+            f"{len(completion.output)} bytes and {count} decisions are no answers of"
+            f" one length to {step.windows} windows"
         )
     found = []
     for window in range(count):
         scene = step.scenes[step.scene_of(window)]
         answer = task.score(
-            scene.indices[0], completion.output[window * length_b : (window + 1) * length_b]
+            scene.indices[0],
+            completion.output[window * length_b : (window + 1) * length_b],
         ).answer
         found.append(Score(answer == scene.label, scene.label, answer))
     return tuple(found)
@@ -283,7 +332,9 @@ def _length_s(step: Stream) -> float:
     return sum(scene.samples for scene in step.scenes) / step.sample_hz
 
 
-def _imagined_samples(number: int, step: Stream, trial: ImaginedTrial) -> Iterator[Sample]:
+def _imagined_samples(
+    number: int, step: Stream, trial: ImaginedTrial
+) -> Iterator[Sample]:
     for which in range(step.windows):
         scene = step.scene_of(which)
         right = trial.outcome.right(which)

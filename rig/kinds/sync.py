@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SYNC burst: pulses that tie the device's clock to the monitors', and no window."""
+"""The SYNC burst: pulses that tie the device's clock to the monitors', and no
+window."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ class SyncKind(StepKind[Sync]):
     step = Sync
     planned = False
 
-    def due(self, item: StepRecord, step: Sync, phases: Sequence[str]) -> list[int] | None:
+    def due(
+        self, item: StepRecord, step: Sync, phases: Sequence[str]
+    ) -> list[int] | None:
         """Return None."""
         return None
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search -> when it ended and when it knew each threshold, in ticks. Pure."""
+"""The marks of a search -> when it ended and when it knew each threshold, in ticks.
+Pure."""
 
 from __future__ import annotations
 
@@ -14,25 +15,32 @@ BEGIN = 0x01
 
 
 def mark_fault(marks: Sequence[Mark], step: Solve) -> str:
-    """Return in which way the marks are not those of a search (begin, thresholds one after the
-    other, end); empty when they are.
+    """Return in which way the marks are not those of a search (begin, thresholds one
+    after the other, end); empty when they are.
     """
     phases = [mark.phase for mark in marks]
     if len(phases) < 2 or phases[0] != BEGIN or phases[-1] != END:
-        return f"marks the phases {phases} where a search begins with {BEGIN} and ends with {END}"
+        return (
+            f"marks the phases {phases} where a search begins with {BEGIN} and ends"
+            f" with {END}"
+        )
     reached = [phase - REACHED for phase in phases[1:-1]]
     if reached != sorted(set(reached)) or any(
         not 0 <= number < len(step.thresholds) for number in reached
     ):
-        return f"marks the thresholds {reached}, of {len(step.thresholds)}, not one after the other"
+        return (
+            f"marks the thresholds {reached}, of {len(step.thresholds)}, not one after"
+            " the other"
+        )
     return ""
 
 
 def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
-    """Return for each threshold the tick of the mark at which it was reached, None where it
-    never was.
+    """Return for each threshold the tick of the mark at which it was reached, None
+    where it never was.
 
-    A mark of one threshold stands for those before it too, as several may be reached at once.
+    A mark of one threshold stands for those before it too, as several may be reached at
+    once.
     """
     found = []
     told = list(marks[1:-1])
@@ -44,33 +52,38 @@ def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
 
 
 def known_fault(completion: Completion, step: Solve) -> str:
-    """Return in which way the ticks at which the device knew its thresholds contradict its marks;
-    empty where they do not.
+    """Return in which way the ticks at which the device knew its thresholds contradict
+    its marks; empty where they do not.
 
-    A mark follows what it tells, as it may wait for the pulse before it; the marks must be right
-    (`mark_fault`).
+    A mark follows what it tells, as it may wait for the pulse before it; the marks must
+    be right (`mark_fault`).
     """
     if completion.known is None:
         return ""
     at = [tick for tick in marked(completion.marks, step) if tick is not None]
     if len(completion.known) != len(at):
-        return f"tells when it knew {len(completion.known)} thresholds and marks {len(at)}"
+        return (
+            f"tells when it knew {len(completion.known)} thresholds and marks {len(at)}"
+        )
     before = completion.marks[0].tick
     for number, (known, mark) in enumerate(zip(completion.known, at, strict=True)):
         if not before <= known <= mark:
             return (
-                f"says that it knew threshold {number} at tick {known}, and marks it at "
-                f"{mark}, what came before at {before}"
+                f"says that it knew threshold {number} at tick {known}, and marks it at"
+                f" {mark}, what came before at {before}"
             )
         before = known
     return ""
 
 
-def late_mark(completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float) -> str:
-    """Return which mark came later than the pulse before it explains, by what the device says of
-    when it knew; empty where none did.
+def late_mark(
+    completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float
+) -> str:
+    """Return which mark came later than the pulse before it explains, by what the
+    device says of when it knew; empty where none did.
 
-    A mark may wait until that pulse of `hold_ticks` is over and the line was high as long.
+    A mark may wait until that pulse of `hold_ticks` is over and the line was high as
+    long.
     """
     if (
         completion.known is None
@@ -90,13 +103,16 @@ def late_mark(completion: Completion, step: Solve, hold_ticks: float, slack_tick
         late = mark.tick - max(known, before.tick + 2 * hold_ticks)
         if late > slack_ticks:
             by = f"{late:.0f} ticks later than it says that it knew it"
-            return f"marks threshold {mark.phase - REACHED} {by}, and no pulse was in the way"
+            return (
+                f"marks threshold {mark.phase - REACHED} {by}, and no pulse was in"
+                " the way"
+            )
     return ""
 
 
 def crossings(completion: Completion, step: Solve) -> list[tuple[int, int] | None]:
-    """Return for each threshold the ticks of the begin and of when the device knew it: by its own
-    word, else by the mark.
+    """Return for each threshold the ticks of the begin and of when the device knew it:
+    by its own word, else by the mark.
     """
     begin = completion.marks[0].tick
     at = marked(completion.marks, step)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energy and charge of samples as they come, with the uncertainty of the instrument's limits."""
+"""Energy and charge of samples as they come, with the uncertainty of the instrument's
+limits."""
 
 from __future__ import annotations
 
@@ -24,10 +25,11 @@ _EXACT = (0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Energy and charge of so many samples, of which `lost` are lost; None where too many are.
+    """Energy and charge of so many samples, of which `lost` are lost; None where too
+    many are.
 
-    `energy_u_j` and `charge_u_c` are standard uncertainties, None where the limits do not reach;
-    `remark` then says why.
+    `energy_u_j` and `charge_u_c` are standard uncertainties, None where the limits do
+    not reach; `remark` then says why.
     """
 
     samples: int = 0
@@ -41,8 +43,9 @@ class Amounts:
 
 
 class Accumulated:
-    """The sum of all samples so far: what the integral over their trace will be. Not thread-safe;
-    where samples are lost the mean of the others stands in, as in the integral of a trace.
+    """The sum of all samples so far: what the integral over their trace will be. Not
+    thread-safe; where samples are lost the mean of the others stands in, as in the
+    integral of a trace.
     """
 
     def __init__(self, sample_hz: float, accuracy: Accuracy) -> None:
@@ -57,7 +60,10 @@ class Accumulated:
     def add(self, current_a: _Floats, voltage_v: _Floats) -> None:
         """Add samples; those that are no numbers are lost."""
         for at in range(0, len(current_a), _AT_ONCE):
-            current, voltage = current_a[at : at + _AT_ONCE], voltage_v[at : at + _AT_ONCE]
+            current, voltage = (
+                current_a[at : at + _AT_ONCE],
+                voltage_v[at : at + _AT_ONCE],
+            )
             self.samples += len(current)
             if not np.isfinite(np.einsum("i,i", current, voltage)):
                 good = np.isfinite(current) & np.isfinite(voltage)
@@ -88,7 +94,9 @@ class Accumulated:
             return replace(found, remark=f"{over}: no limits of error are known there")
         said = ""
         if self._doubtful:
-            said = f"{self._doubtful} samples that are not to be trusted are in the sums"
+            said = (
+                f"{self._doubtful} samples that are not to be trusted are in the sums"
+            )
         how = self._accuracy, self._sample_hz, _EXACT
         return replace(
             found,

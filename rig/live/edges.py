@@ -8,15 +8,16 @@ from numpy.typing import NDArray
 
 from rig.trace.edges import SWING_V
 
-#: A line has changed when it passes the middle of high and low by so much of their distance: noise
-#: about the middle makes no edges.
+#: A line has changed when it passes the middle of high and low by so much of their
+#: distance: noise about the middle makes no edges.
 _HYSTERESIS = 0.1
 #: What is taken for a signal as a whole may be noise where only its beginning is known.
 _SWINGS = 2.0
 
 
 class VoltageEdges:
-    """Edges of a sampled voltage, at the middle between the least and the most that was seen."""
+    """Edges of a sampled voltage, at the middle between the least and the most that was
+    seen."""
 
     def __init__(self, rate_hz: float) -> None:
         self._rate_hz = rate_hz
@@ -28,7 +29,8 @@ class VoltageEdges:
     def feed(
         self, at: int, voltage_v: NDArray[np.float32]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return falls and rises in the next samples, which begin at number `at`, in seconds."""
+        """Return falls and rises in the next samples, which begin at number `at`, in
+        seconds."""
         finite = voltage_v[np.isfinite(voltage_v)]
         none = np.zeros(0)
         if not len(finite):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A meter: what a monitor measures now, what it comes to in all, and recordings that a trigger
-begins.
+"""A meter: what a monitor measures now, what it comes to in all, and recordings that a
+trigger begins.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class TriggerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What begins a recording, at which current, and how much before that is recorded too."""
+    """What begins a recording, at which current, and how much before that is recorded
+    too."""
 
     kind: TriggerKind = TriggerKind.NOW
     level_a: float = 0.0
@@ -78,7 +79,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class MeterReading:
-    """What a meter shows: the newest second, all since the start, and the recording at hand.
+    """What a meter shows: the newest second, all since the start, and the recording at
+    hand.
 
     `current`, `voltage` and `power` are None until there are samples.
     """
@@ -92,10 +94,11 @@ class MeterReading:
 
 
 class Meter:
-    """A tap that keeps sums in place of samples; safe to ask and to command from any thread.
+    """A tap that keeps sums in place of samples; safe to ask and to command from any
+    thread.
 
-    A recording gets all samples from its trigger on, also those up to the trigger's `before_s`
-    before it, as far as they came after the recording was asked for.
+    A recording gets all samples from its trigger on, also those up to the trigger's
+    `before_s` before it, as far as they came after the recording was asked for.
     """
 
     def __init__(self, accuracy: Accuracy) -> None:
@@ -134,13 +137,15 @@ class Meter:
             return MeterReading(current, voltage, power, total, self._state, recorded)
 
     def reset(self) -> None:
-        """Let energy, charge and time begin again from 0; a recording goes on as it is."""
+        """Let energy, charge and time begin again from 0; a recording goes on as it
+        is."""
         with self._lock:
             if self._form is not None:
                 self._total = Accumulated(self._form.sample_hz, self._accuracy)
 
     def record(self, folder: Path, trigger: Trigger) -> None:
-        """Record into a new folder as soon as the trigger says so; not beside another recording."""
+        """Record into a new folder as soon as the trigger says so; not beside another
+        recording."""
         with self._lock:
             if self._state is RecordState.OFF:
                 self._folder, self._trigger = folder, trigger
@@ -159,15 +164,17 @@ class Meter:
                 self._ended_s = time.monotonic()
 
     def collect(self, at_once: bool = False) -> MeterRecorder | None:
-        """Return a recording that has ended, for the caller to close: between two blocks, when all
-        signals have come equally far; `at_once` whatever there is.
+        """Return a recording that has ended, for the caller to close: between two
+        blocks, when all signals have come equally far; `at_once` whatever there is.
         """
         with self._lock:
             recorder = self._recorder
             if recorder is None:
                 return None
             waited = time.monotonic() - self._ended_s > _LATE_S
-            due = recorder.error is not None or (self._state is RecordState.ENDING and waited)
+            due = recorder.error is not None or (
+                self._state is RecordState.ENDING and waited
+            )
             if not (due or at_once or self._state is RecordState.OFF):
                 return None
             self._recorder = None
@@ -237,7 +244,9 @@ class Meter:
     def _pass(self, what: str, *words: Any) -> None:
         """Hand something on to the recording, or hold it until the trigger comes."""
         if self._state is RecordState.ARMED:
-            copied = tuple(one.copy() if isinstance(one, np.ndarray) else one for one in words)
+            copied = tuple(
+                one.copy() if isinstance(one, np.ndarray) else one for one in words
+            )
             self._held.append((what, copied))
             if what == "analog":
                 self._forget()
@@ -268,7 +277,9 @@ class Meter:
         if trigger.kind is TriggerKind.NOW:
             self._start(at)
         elif trigger.by_level:
-            joined = np.concatenate([np.array([self._last_a], dtype=np.float32), current_a])
+            joined = np.concatenate(
+                [np.array([self._last_a], dtype=np.float32), current_a]
+            )
             above = joined >= trigger.level_a
             known = np.isfinite(joined[:-1]) & np.isfinite(joined[1:])
             rises = trigger.kind is TriggerKind.RISES
@@ -278,7 +289,9 @@ class Meter:
             if len(places):
                 self._start(at + int(places[0]))
 
-    def _edges(self, falls_s: NDArray[np.float64], rises_s: NDArray[np.float64]) -> None:
+    def _edges(
+        self, falls_s: NDArray[np.float64], rises_s: NDArray[np.float64]
+    ) -> None:
         wanted_s = {TriggerKind.SYNC_FALLS: falls_s, TriggerKind.SYNC_RISES: rises_s}
         edges_s = wanted_s.get(self._trigger.kind)
         if self._state is RecordState.ARMED and edges_s is not None and len(edges_s):
@@ -295,7 +308,9 @@ class Meter:
         self._state = RecordState.RECORDING
         try:
             began_s = time.time() - (self._at - first) / form.sample_hz
-            self._recorder = MeterRecorder(self._folder, form, self._accuracy, first, began_s)
+            self._recorder = MeterRecorder(
+                self._folder, form, self._accuracy, first, began_s
+            )
         except RigError as error:
             self._state = RecordState.OFF
             self._refused = error
@@ -349,13 +364,19 @@ class _Piece:
         self.most = np.maximum(self.most, [row.max() for row in rows])
 
 
-def _spreads(pieces: list[_Piece]) -> tuple[Spread | None, Spread | None, Spread | None]:
+def _spreads(
+    pieces: list[_Piece],
+) -> tuple[Spread | None, Spread | None, Spread | None]:
     """Return current, voltage and power in whole pieces; the newest is not whole."""
-    whole = [piece for piece in pieces if piece.good and piece.count >= piece.size][-_PIECES:]
+    whole = [piece for piece in pieces if piece.good and piece.count >= piece.size][
+        -_PIECES:
+    ]
     if not whole:
         return None, None, None
     now = whole[-1].sums / whole[-1].good
-    mean = sum((piece.sums for piece in whole), np.zeros(3)) / sum(piece.good for piece in whole)
+    mean = sum((piece.sums for piece in whole), np.zeros(3)) / sum(
+        piece.good for piece in whole
+    )
     least = np.min([piece.least for piece in whole], axis=0)
     most = np.max([piece.most for piece in whole], axis=0)
     current, voltage, power = (

@@ -24,15 +24,20 @@ _START = "start_monotonic_ns"
 
 
 class MeterRecorder:
-    """Write what a meter sees into `folder` from its sample number `first` on, which came at
-    `began_s` (time.time()).
+    """Write what a meter sees into `folder` from its sample number `first` on, which
+    came at `began_s` (time.time()).
 
-    Samples, levels and edges come with their numbers and times in the meter's own count.
-    Raises StorageFull and BenchError.
+    Samples, levels and edges come with their numbers and times in the meter's own
+    count. Raises StorageFull and BenchError.
     """
 
     def __init__(
-        self, folder: Path, form: TraceForm, accuracy: Accuracy, first: int, began_s: float
+        self,
+        folder: Path,
+        form: TraceForm,
+        accuracy: Accuracy,
+        first: int,
+        began_s: float,
     ) -> None:
         self.folder = folder
         self.error: RigError | None = None
@@ -45,7 +50,9 @@ class MeterRecorder:
         self._is_digital = form.sync_kind == "digital"
         try:
             folder.mkdir(parents=True)
-            (folder / LIMITS).write_text(tomli_w.dumps(asdict(accuracy)), encoding="utf-8")
+            (folder / LIMITS).write_text(
+                tomli_w.dumps(asdict(accuracy)), encoding="utf-8"
+            )
         except OSError as error:
             raise storage_error(error, folder) from error
         self._writer = TraceWriter(
@@ -88,7 +95,9 @@ class MeterRecorder:
     def sync_voltage(self, at: int, voltage_v: _Floats) -> None:
         """Take samples of the voltage of SYNC."""
         if at > self._volt:
-            self._writer.sync_voltage(np.full(at - self._volt, np.nan, dtype=np.float32))
+            self._writer.sync_voltage(
+                np.full(at - self._volt, np.nan, dtype=np.float32)
+            )
         self._writer.sync_voltage(voltage_v[max(self._volt - at, 0) :])
         self._volt = max(self._volt, at + len(voltage_v))
 
@@ -112,7 +121,9 @@ class MeterRecorder:
         """Take note that samples that came are not to be trusted."""
         start = max(gap.start, self._first)
         if gap.stop > start:
-            self._writer.gap(Gap(start - self._first, gap.stop - self._first, gap.cause))
+            self._writer.gap(
+                Gap(start - self._first, gap.stop - self._first, gap.cause)
+            )
             self.total.distrust(gap.stop - start)
 
     def close(self) -> None:

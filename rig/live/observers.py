@@ -13,18 +13,20 @@ from rig.live.block import LiveBlock, Observer
 from rig.live.reducer import Reducer
 from rig.trace.tap import Tap, TraceForm
 
-#: Blocks that wait for an observer that is slow, before the oldest are left out: half a minute.
+#: Blocks that wait for an observer that is slow, before the oldest are left out: half a
+#: minute.
 _WAITING_MAX = 1024
-#: An observer that does not return is not waited for longer than this when a bench is closed.
+#: An observer that does not return is not waited for longer than this when a bench is
+#: closed.
 _END_S = 1.0
 
 
 class Observers:
     """Callables that get every LiveBlock, one after another, in a thread of this class.
 
-    A driver's thread reduces what it wrote and goes on: it waits for no observer. Where an
-    observer is slow, the oldest blocks are left out, and counted. One that raises is dropped, and
-    named in `dropped`.
+    A driver's thread reduces what it wrote and goes on: it waits for no observer. Where
+    an observer is slow, the oldest blocks are left out, and counted. One that raises is
+    dropped, and named in `dropped`.
     """
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
@@ -38,8 +40,8 @@ class Observers:
         self.left_out = 0
 
     def add(self, observer: Observer) -> Callable[[], None]:
-        """Give every block from now on to `observer`; return what ends that, also when called
-        twice.
+        """Give every block from now on to `observer`; return what ends that, also when
+        called twice.
         """
         with self._changed:
             self._observers = (*self._observers, observer)
@@ -70,7 +72,9 @@ class Observers:
 
     def _remove(self, observer: Observer) -> None:
         with self._changed:
-            self._observers = tuple(one for one in self._observers if one is not observer)
+            self._observers = tuple(
+                one for one in self._observers if one is not observer
+            )
 
     def _note(self, who: str, error: Exception) -> None:
         with self._changed:
@@ -84,7 +88,9 @@ class Observers:
                 self.left_out += 1
             self._waiting.append(block)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="live", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._work, name="live", daemon=True
+                )
                 self._thread.start()
             self._changed.notify_all()
 

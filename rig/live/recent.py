@@ -24,8 +24,8 @@ _COLUMNS_MAX = 8_000_000
 class LivePicture:
     """Columns of the newest seconds of a rail, and the edges of SYNC in them.
 
-    Column i begins at `start_s` + i * `column_s`, in seconds of the trace; one of which nothing is
-    known is NaN. `lost` is how many samples of the trace were lost so far.
+    Column i begins at `start_s` + i * `column_s`, in seconds of the trace; one of which
+    nothing is known is NaN. `lost` is how many samples of the trace were lost so far.
     """
 
     rail: str
@@ -47,12 +47,15 @@ class LivePicture:
     @property
     def times_s(self) -> NDArray[np.float64]:
         """Return the middles of the columns."""
-        middles: NDArray[np.float64] = np.arange(len(self.mean_w), dtype=np.float64) + 0.5
+        middles: NDArray[np.float64] = (
+            np.arange(len(self.mean_w), dtype=np.float64) + 0.5
+        )
         return self.start_s + middles * self.column_s
 
 
 class Recent:
-    """An observer that keeps the newest `seconds` of each rail; safe to use from any thread.
+    """An observer that keeps the newest `seconds` of each rail; safe to use from any
+    thread.
 
     Where a new trace begins, its rail begins again.
     """
@@ -84,13 +87,15 @@ class Recent:
 
     @property
     def rails(self) -> tuple[str, ...]:
-        """Return the rails of which there are blocks, in the order in which they came."""
+        """Return the rails of which there are blocks, in the order in which they
+        came."""
         with self._lock:
             return tuple(self._rings)
 
     @property
     def newest_age_s(self) -> float:
-        """Return how long ago the newest sample was handed over; infinite where there is none."""
+        """Return how long ago the newest sample was handed over; infinite where there
+        is none."""
         return time.monotonic() - self._newest_s
 
     @property
@@ -99,9 +104,11 @@ class Recent:
         with self._lock:
             return sum(ring.columns.nbytes for ring in self._rings.values())
 
-    def picture(self, seconds: float, columns: int, rail: str | None = None) -> LivePicture | None:
-        """Return the newest `seconds` of a rail in at most so many columns; None where there is
-        nothing. Without a name, of the first rail.
+    def picture(
+        self, seconds: float, columns: int, rail: str | None = None
+    ) -> LivePicture | None:
+        """Return the newest `seconds` of a rail in at most so many columns; None where
+        there is nothing. Without a name, of the first rail.
 
         Columns are put together in groups that lie still while the picture moves.
         """
@@ -135,7 +142,8 @@ class _Ring:
         return block.trace == self._trace and block.column_s == self._column_s
 
     def add(self, block: LiveBlock) -> None:
-        """Put a block behind the others; what is missing between them is not a number."""
+        """Put a block behind the others; what is missing between them is not a
+        number."""
         size = self.columns.shape[1]
         rows = np.stack([block.least_w, block.mean_w, block.most_w])
         start = max(self._number(block.start_s), self._stop)
@@ -157,7 +165,8 @@ class _Ring:
         count = min(math.ceil(seconds / self._column_s), self._stop - self._first)
         group = max(math.ceil(count / max(columns, 1)), 1)
         first = self._stop - count
-        # Whole groups, counted from the beginning of the trace; the newest may be incomplete.
+        # Whole groups, counted from the beginning of the trace; the newest may be
+        # incomplete.
         first = max(-(-first // group) * group, self._first) if group > 1 else first
         numbers = np.arange(first, self._stop)
         held = self.columns[:, numbers % self.columns.shape[1]]
@@ -192,7 +201,8 @@ class _Ring:
         return round(at_s / self._column_s)
 
     def _put(self, first: int, rows: NDArray[np.float32]) -> None:
-        """Write columns from number `first` on, over the end of the ring where they reach it."""
+        """Write columns from number `first` on, over the end of the ring where they
+        reach it."""
         size = self.columns.shape[1]
         at = first % size
         fits = min(rows.shape[1], size - at)
@@ -200,7 +210,9 @@ class _Ring:
         self.columns[:, : rows.shape[1] - fits] = rows[:, fits:]
 
 
-def _means(values: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
+def _means(
+    values: NDArray[np.float32], starts: NDArray[np.int64]
+) -> NDArray[np.float32]:
     """Return the mean of each group, of what is known in it."""
     known = np.isfinite(values)
     sums = np.add.reduceat(np.where(known, values, 0), starts)

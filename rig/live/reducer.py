@@ -17,14 +17,16 @@ from rig.trace.tap import TraceForm
 
 #: Columns wait for so much of the trace, so that drivers with small blocks make few.
 _GATHER_S = 0.02
-#: So many samples are reduced at once: the product of a block of any length takes no more memory.
+#: So many samples are reduced at once: the product of a block of any length takes no
+#: more memory.
 _AT_ONCE = 1 << 18
 
 _Floats = NDArray[np.float32]
 
 
 class Reducer:
-    """Reduce what is written of one rail to blocks of columns; nothing while nobody `wanted` it."""
+    """Reduce what is written of one rail to blocks of columns; nothing while nobody
+    `wanted` it."""
 
     def __init__(
         self,
@@ -46,7 +48,8 @@ class Reducer:
         self._gather = max(round(_GATHER_S / self._column_s), 1)
         self._at = 0  # samples that have come, lost ones too
         self._start = 0  # the first sample of the columns that wait
-        self._power_w: _Floats = np.zeros(0, dtype=np.float32)  # of a column that is not complete
+        # of a column that is not complete
+        self._power_w: _Floats = np.zeros(0, dtype=np.float32)
         self._columns: list[_Floats] = []  # least, mean and most as rows
         self._waiting = 0
         self._short = 0  # samples that the last column lacks
@@ -139,7 +142,9 @@ class Reducer:
         for column in spoilt:
             good = rows[column][np.isfinite(rows[column])]
             self._lost += rows.shape[1] - len(good)
-            columns[:, column] = (good.min(), good.mean(), good.max()) if len(good) else np.nan
+            columns[:, column] = (
+                (good.min(), good.mean(), good.max()) if len(good) else np.nan
+            )
         self._columns.append(columns)
         self._waiting += columns.shape[1]
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a running session, kept by a subscriber: metrics so far, how far, how long still.
+"""The state of a running session, kept by a subscriber: metrics so far, how far, how
+long still.
 
-Its memory grows with the trials and not with the steps. Metrics are stated by the functions that
-state them in results.json, of the trials that are finished; only what a scenario states of all
-trials together by a method of its own may differ a little until then.
+Its memory grows with the trials and not with the steps. Metrics are stated by the
+functions that state them in results.json, of the trials that are finished; only what a
+scenario states of all trials together by a method of its own may differ a little until
+then.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ from rig.uncertainty import budget, same_samples
 
 @dataclass(frozen=True, slots=True)
 class RunningMetric:
-    """A metric of the trials so far: the value of each, what is stated of all, and its interval for
-    the same samples measured again.
+    """A metric of the trials so far: the value of each, what is stated of all, and its
+    interval for the same samples measured again.
     """
 
     name: str
@@ -52,9 +54,10 @@ class RunningMetric:
 class RunState:
     """How things are in a session that runs.
 
-    `queries` are those done of the trial at hand, of `queries_due`. `step` is the one that is being
-    done. `share` is which part of the session is done; `left_s` how long the rest should take,
-    None where that is not known. `status` is empty until the session has ended.
+    `queries` are those done of the trial at hand, of `queries_due`. `step` is the one
+    that is being done. `share` is which part of the session is done; `left_s` how long
+    the rest should take, None where that is not known. `status` is empty until the
+    session has ended.
     """
 
     trials_due: int = 0
@@ -72,7 +75,8 @@ class RunState:
 
 
 class RunningSession:
-    """A subscriber that keeps the state of a session; `state` may be asked for in any thread."""
+    """A subscriber that keeps the state of a session; `state` may be asked for in any
+    thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -90,7 +94,8 @@ class RunningSession:
 
     @property
     def state(self) -> RunState:
-        """Return how things are now; the time that is left runs on while a step does."""
+        """Return how things are now; the time that is left runs on while a step
+        does."""
         with self._lock:
             left_s = self._state.left_s
             if left_s is None or self._state.status:
@@ -103,7 +108,9 @@ class RunningSession:
             case SessionStarted():
                 self._trials = []
                 self._indices = set()
-                self._state = RunState(trials_due=event.trials, queries_due=event.queries)
+                self._state = RunState(
+                    trials_due=event.trials, queries_due=event.queries
+                )
             case SessionResumed():
                 self._trials = []
                 self._indices = set()
@@ -123,7 +130,8 @@ class RunningSession:
                 self._set(
                     number=event.number,
                     step=event.step,
-                    # An estimate by steps that becomes one by time may be less: nobody likes that.
+                    # An estimate by steps that becomes one by time may be less: nobody
+                    # likes that.
                     share=max(event.share, self._state.share),
                     left_s=event.left_s,
                 )
@@ -141,7 +149,9 @@ class RunningSession:
                 return
 
     def _state_metrics(self, trial: Trial) -> None:
-        self._indices.add(tuple(at for each in trial.measured.samples for at in each.indices))
+        self._indices.add(
+            tuple(at for each in trial.measured.samples for at in each.indices)
+        )
         self._trials.append(dataclasses.replace(trial, measured=Measured((), ())))
         found = tuple((trial.number, each.code, each.detail) for each in trial.problems)
         self._set(
@@ -153,13 +163,19 @@ class RunningSession:
         self._state = dataclasses.replace(self._state, **changes)  # type: ignore[arg-type]
 
 
-def running_metrics(trials: Sequence[Trial], *, shared: bool) -> tuple[RunningMetric, ...]:
-    """Return the metrics that all of some finished trials have, as results.json would state them;
-    `shared`: all trials had the same samples.
+def running_metrics(
+    trials: Sequence[Trial], *, shared: bool
+) -> tuple[RunningMetric, ...]:
+    """Return the metrics that all of some finished trials have, as results.json would
+    state them; `shared`: all trials had the same samples.
     """
     if not trials:
         return ()
-    names = [name for name in trials[0].metrics if all(name in each.metrics for each in trials)]
+    names = [
+        name
+        for name in trials[0].metrics
+        if all(name in each.metrics for each in trials)
+    ]
     return tuple(_running(name, trials, shared) for name in names)
 
 

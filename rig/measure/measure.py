@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completions x trace -> windows with latency and energy per phase, idle windows, problems. Pure
-but for reading the trace.
+"""Completions x trace -> windows with latency and energy per phase, idle windows,
+problems. Pure but for reading the trace.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from rig.uncertainty.window_effects import beyond, of_energy, ranges_a
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """The recording of one supply by one monitor, with its limits of error; its name is empty when
-    it is the only one.
+    """The recording of one supply by one monitor, with its limits of error; its name is
+    empty when it is the only one.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Rail:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A trial as its raw data give it; `rails` are the time bases of all monitors that saw the
-    marks, `counts` those of the first.
+    """A trial as its raw data give it; `rails` are the time bases of all monitors that
+    saw the marks, `counts` those of the first.
     """
 
     measured: Measured
@@ -65,22 +65,27 @@ def measure(
     device_clock_ppm: float = 0.0,
     trial: int = 0,
 ) -> Outcome:
-    """Attach the device's marks to the edges of each monitor, integrate each window, and sum over
-    the rails.
+    """Attach the device's marks to the edges of each monitor, integrate each window,
+    and sum over the rails.
 
-    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks count, or empty;
-    `open_end`: more happened behind the steps that are given, and does not count. Latency is by the
-    first rail's clock. Where no edges confirm the ticks, latencies come from the device's word
-    alone, there is no energy, and the problem stays. Without any rail the device's clock is the
-    time base, and `device_clock_ppm` the stated limit of its error. `trial`: of interleaved trials
-    the one whose windows are wanted; all marks tie the clocks.
+    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks
+    count, or empty; `open_end`: more happened behind the steps that are given, and does
+    not count. Latency is by the first rail's clock. Where no edges confirm the ticks,
+    latencies come from the device's word alone, there is no energy, and the problem
+    stays. Without any rail the device's clock is the time base, and `device_clock_ppm`
+    the stated limit of its error. `trial`: of interleaved trials the one whose windows
+    are wanted; all marks tie the clocks.
     """
     if clock == EDGE_CLOCK:
         return _by_edges(done, phases, tick_hz, hold_s, rails, open_end, trial)
     own = [item for item in done if item.trial in (0, trial)]
     ticks = [mark.tick for item in done for mark in item.completion.marks]
-    alignments = [attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails]
-    first = alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
+    alignments = [
+        attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails
+    ]
+    first = (
+        alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
+    )
     of_clocks = _of_rails(rails, alignments) if rails else list(first.problems)
     problems = [*of_clocks, *faults.of_steps(own, phases)]
     if not clock:
@@ -88,13 +93,18 @@ def measure(
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
     spans = [span for item in own for span in _spans(item, phases)]
     accuracy = rails[0].accuracy if rails and first.timebase else None
-    energies = _energies(spans, rails, [each.timebase for each in alignments], tick_hz, problems)
+    energies = _energies(
+        spans, rails, [each.timebase for each in alignments], tick_hz, problems
+    )
     slowest_hz = min(
-        (min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails), default=tick_hz
+        (min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails),
+        default=tick_hz,
     )
     limit_s = faults.shortest_s(slowest_hz, hold_s)
     rail_name = rails[0].name if rails else ""
-    timed = Timed(timebase, tick_hz, accuracy, rail_name, limit_s, faults.wait_s(hold_s))
+    timed = Timed(
+        timebase, tick_hz, accuracy, rail_name, limit_s, faults.wait_s(hold_s)
+    )
     windows = [
         (span, _window(span, timebase, timed.effects(span.ticks), energy))
         for span, energy in zip(spans, energies, strict=True)
@@ -103,7 +113,9 @@ def measure(
         [pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails)
     )
     each = zip(rails, alignments, strict=True)
-    timebases = {rail.name: one.timebase for rail, one in each if one.timebase is not None}
+    timebases = {
+        rail.name: one.timebase for rail, one in each if one.timebase is not None
+    }
     counts = Counts(first.marks, first.edges, first.pairs)
     return Outcome(
         _measured(windows, timed),
@@ -122,8 +134,8 @@ def _energies(
     tick_hz: float,
     problems: list[Problem],
 ) -> list[Energy | None]:
-    """Return the energy of each span, summed over the rails, and add what is wrong to `problems`;
-    none where a rail has no time base.
+    """Return the energy of each span, summed over the rails, and add what is wrong to
+    `problems`; none where a rail has no time base.
     """
     known = [timebase for timebase in timebases if timebase is not None]
     if not rails or len(known) < len(rails):
@@ -134,7 +146,11 @@ def _energies(
     ]
     for rail, timebase, part in zip(rails, known, parts, strict=True):
         # A crossing lies in the window of its search, which is looked at as a whole.
-        whole = [(span, energy) for span, energy in zip(spans, part, strict=True) if span.whole]
+        whole = [
+            (span, energy)
+            for span, energy in zip(spans, part, strict=True)
+            if span.whole
+        ]
         problems += faults.gaps(*_apart(whole), rail.trace, timebase, rail.name)
         problems += faults.beyond(*_apart(whole), rail.name)
         problems += shifted(timebase, [span.ticks for span, _ in whole])
@@ -178,12 +194,12 @@ def covered(
     rails: Sequence[Rail],
     clock: str = "",
 ) -> int:
-    """Return the number of the last step up to which the traces of a cut-off segment hold
-    everything; 0 where they hold nothing.
+    """Return the number of the last step up to which the traces of a cut-off segment
+    hold everything; 0 where they hold nothing.
     """
     if clock == EDGE_CLOCK:
-        # without the device's own time, it is unknown which edge belongs to which mark when the
-        # last ones are missing
+        # without the device's own time, it is unknown which edge belongs to which mark
+        # when the last ones are missing
         return 0
 
     def ties(items: Sequence[StepRecord]) -> list[Timebase | None]:
@@ -194,24 +210,30 @@ def covered(
         ]
 
     whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
-    # A burst alone fits the edges behind it in more than one way, and has nothing to measure.
+    # A burst alone fits the edges behind it in more than one way, and has nothing to
+    # measure.
     if not any(kinds.planned(item.step) for item in whole) or None in ties(whole):
         return 0
     return whole[-1].number
 
 
-def _held(item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase | None]) -> bool:
+def _held(
+    item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase | None]
+) -> bool:
     """Return whether all marks of a step lie within all traces."""
     return all(
         timebase is not None
-        and all(timebase.seconds(mark.tick) <= rail.trace.reach_s for mark in item.completion.marks)
+        and all(
+            timebase.seconds(mark.tick) <= rail.trace.reach_s
+            for mark in item.completion.marks
+        )
         for rail, timebase in zip(rails, timebases, strict=True)
     )
 
 
 def together(segments: Sequence[Outcome], word: str = "segment") -> Outcome:
-    """Return the outcome of a trial that was recorded in several segments; its time base is that of
-    the first. `word` is what its problems call them.
+    """Return the outcome of a trial that was recorded in several segments; its time
+    base is that of the first. `word` is what its problems call them.
     """
     first = segments[0]
     if len(segments) == 1:
@@ -238,7 +260,8 @@ def _by_edges(
     open_end: bool,
     trial: int,
 ) -> Outcome:
-    """Measure a device that reports no time: give its marks the times of the first rail's edges."""
+    """Measure a device that reports no time: give its marks the times of the first
+    rail's edges."""
     trace = rails[0].trace
     host_ticks = [mark.tick for item in done for mark in item.completion.marks]
     ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
@@ -257,19 +280,27 @@ def _by_edges(
     for item in done:
         marks = tuple(replace(mark, tick=next(at)) for mark in item.completion.marks)
         told.append(replace(item, completion=replace(item.completion, marks=marks)))
-    return measure(told, phases, trace.edge_hz, hold_s, rails, open_end=open_end, trial=trial)
+    return measure(
+        told, phases, trace.edge_hz, hold_s, rails, open_end=open_end, trial=trial
+    )
 
 
 def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:
-    """Collect what is wrong with each alignment; of several rails, each problem names its own."""
+    """Collect what is wrong with each alignment; of several rails, each problem names
+    its own."""
     return [
-        Problem(problem.code, f"{rail.name}: {problem.detail}" if rail.name else problem.detail)
+        Problem(
+            problem.code,
+            f"{rail.name}: {problem.detail}" if rail.name else problem.detail,
+        )
         for rail, alignment in zip(rails, alignments, strict=True)
         for problem in alignment.problems
     ]
 
 
-def _window(span: Span, timebase: Timebase, latency: Effects, energy: Energy | None) -> Window:
+def _window(
+    span: Span, timebase: Timebase, latency: Effects, energy: Energy | None
+) -> Window:
     start_s, stop_s = span.seconds(timebase)
     latency_s = timebase.interval_s(*span.ticks) / span.repeat
     effects = (latency if energy is None else merged([latency, energy.effects])).scaled(
@@ -288,14 +319,18 @@ def _window(span: Span, timebase: Timebase, latency: Effects, energy: Energy | N
 def _integrate(
     spans: list[Span], rail: Rail, timebase: Timebase, tick_hz: float
 ) -> list[Energy | None]:
-    """Return energy and its uncertainties for each span on one rail; None where samples were lost
-    at its ends, or many of them.
+    """Return energy and its uncertainties for each span on one rail; None where samples
+    were lost at its ends, or many of them.
     """
     trace = rail.trace
     times_s = [span.seconds(timebase) for span in spans]
     whole = [trace.lost_between(*pair) is not None for pair in times_s]
     inside = [pair for pair, ok in zip(times_s, whole, strict=True) if ok]
-    found = iter(trace.integrals(inside, ranges_a(rail.accuracy), steps_at_ends=True, bridged=True))
+    found = iter(
+        trace.integrals(
+            inside, ranges_a(rail.accuracy), steps_at_ends=True, bridged=True
+        )
+    )
     energies: list[Energy | None] = []
     for span, ok in zip(spans, whole, strict=True):
         if not ok:
@@ -316,17 +351,24 @@ def _integrate(
         )
         over = beyond(integral, rail.accuracy)
         energies.append(
-            Energy(integral.energy_j, named(effects, rail.name), over, _unwired_j(integral, rail))
+            Energy(
+                integral.energy_j,
+                named(effects, rail.name),
+                over,
+                _unwired_j(integral, rail),
+            )
         )
     return energies
 
 
 def _unwired_j(integral: Integral, rail: Rail) -> float:
-    """Return how much of a window's energy may be shown with nothing wired: all of it where it is
-    half of a noise.
+    """Return how much of a window's energy may be shown with nothing wired: all of it
+    where it is half of a noise.
     """
     limit_j = unwired.unwired_j(integral, rail.accuracy, rail.trace.sample_hz)
-    if integral.energy_j > limit_j and unwired.may_be_one_sided(integral, rail.accuracy):
+    if integral.energy_j > limit_j and unwired.may_be_one_sided(
+        integral, rail.accuracy
+    ):
         _, power_w = rail.trace.power_w(integral.start_s, integral.stop_s)
         if unwired.one_sided(power_w, integral, rail.accuracy):
             return integral.energy_j
@@ -337,11 +379,15 @@ def _summed(parts: Sequence[Energy | None]) -> Energy | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    return Energy(sum(part.energy_j for part in known), merged(part.effects for part in known))
+    return Energy(
+        sum(part.energy_j for part in known), merged(part.effects for part in known)
+    )
 
 
 def _powerless(
-    spans: Sequence[Span], rails: Sequence[Rail], parts: Sequence[Sequence[Energy | None]]
+    spans: Sequence[Span],
+    rails: Sequence[Rail],
+    parts: Sequence[Sequence[Energy | None]],
 ) -> list[Problem]:
     places = [place for place, span in enumerate(spans) if span.whole]
     of_rails = {
@@ -351,5 +397,7 @@ def _powerless(
     return faults.powerless([spans[place] for place in places], of_rails)
 
 
-def _apart(whole: list[tuple[Span, Energy | None]]) -> tuple[list[Span], list[Energy | None]]:
+def _apart(
+    whole: list[tuple[Span, Energy | None]],
+) -> tuple[list[Span], list[Energy | None]]:
     return [span for span, _ in whole], [energy for _, energy in whole]

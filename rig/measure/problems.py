@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems of the steps of a trial and of its windows: a Problem each, with how often and where
-first.
+"""Problems of the steps of a trial and of its windows: a Problem each, with how often
+and where first.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from rig.problems import Problem
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: A window of fewer SYNC samples has its length known no better than 2 % (two edges of a uniform
-#: error over one period each).
+#: A window of fewer SYNC samples has its length known no better than 2 % (two edges of
+#: a uniform error over one period each).
 SHORT_PERIODS = 20
 #: No mark takes longer, but for the pulse before it.
 MARK_S = 1e-4
-#: Clocks differ and ticks are whole: how close to twice the pulse a window may come before it is
-#: taken for one stretched to it.
+#: Clocks differ and ticks are whole: how close to twice the pulse a window may come
+#: before it is taken for one stretched to it.
 SHORT_MARGIN = 0.02
 
 
 class Energy(NamedTuple):
-    """The energy of a window, in joules; what makes it uncertain; what of it lies beyond the ranges
-    of the instrument, in words; how much the instrument may show with nothing wired to it.
+    """The energy of a window, in joules; what makes it uncertain; what of it lies
+    beyond the ranges of the instrument, in words; how much the instrument may show with
+    nothing wired to it.
     """
 
     energy_j: float
@@ -46,22 +47,33 @@ Energies = Sequence[Energy | None]
 
 def of_steps(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]:
     """Return what is wrong with what the device said."""
-    problems = [*_bad_marks(done, phases), *_miscounted(done), *_disturbed(done), *_restarted(done)]
+    problems = [
+        *_bad_marks(done, phases),
+        *_miscounted(done),
+        *_disturbed(done),
+        *_restarted(done),
+    ]
     for item in done:
         problems += kinds.of(item.step).problems(item, item.step)
     return problems
 
 
-def late_marks(done: Sequence[StepRecord], tick_hz: float, hold_s: float) -> list[Problem]:
-    """Return the problem of marks that came later than the device says that it knew what they tell:
-    one of the two is wrong.
+def late_marks(
+    done: Sequence[StepRecord], tick_hz: float, hold_s: float
+) -> list[Problem]:
+    """Return the problem of marks that came later than the device says that it knew
+    what they tell: one of the two is wrong.
     """
     hold_ticks = hold_s * tick_hz
     slack_ticks = MARK_S * tick_hz
     late = [
         (item.number, fault)
         for item in done
-        if (fault := kinds.of(item.step).late_mark(item, item.step, hold_ticks, slack_ticks))
+        if (
+            fault := kinds.of(item.step).late_mark(
+                item, item.step, hold_ticks, slack_ticks
+            )
+        )
     ]
     if not late:
         return []
@@ -88,11 +100,15 @@ def _bad_marks(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Proble
 
 
 def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
-    """Compare the runs of each query that the device counted with those that were asked for: a
-    latency is divided by them.
+    """Compare the runs of each query that the device counted with those that were asked
+    for: a latency is divided by them.
     """
     counted = [
-        (item.number, item.completion.iterations, kinds.of(item.step).iterations_due(item.step))
+        (
+            item.number,
+            item.completion.iterations,
+            kinds.of(item.step).iterations_due(item.step),
+        )
         for item in done
     ]
     wrong = [row for row in counted if None not in row and row[1] != row[2]]
@@ -102,8 +118,8 @@ def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
     return [
         Problem(
             "clock",
-            f"in step {number} the device ran {got} times where {due} were asked for ({len(wrong)} "
-            "such steps)",
+            f"in step {number} the device ran {got} times where {due} were asked for"
+            f" ({len(wrong)} such steps)",
         )
     ]
 
@@ -112,7 +128,8 @@ def _disturbed(done: Sequence[StepRecord]) -> list[Problem]:
     hit = [
         item
         for item in done
-        if item.completion.rx_in_window_b and kinds.of(item.step).link_is_silent(item.step)
+        if item.completion.rx_in_window_b
+        and kinds.of(item.step).link_is_silent(item.step)
     ]
     if not hit:
         return []
@@ -131,8 +148,8 @@ def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
     count = sum(item.completion.restarts for item in hit)
     where = f"first in or right before step {hit[0].number}"
     detail = (
-        f"{count} restarts, {where}: the device's ticks begin anew there, and what it was "
-        "doing was done again"
+        f"{count} restarts, {where}: the device's ticks begin anew there, and what it"
+        " was doing was done again"
     )
     return [Problem("restart", detail)]
 
@@ -140,22 +157,30 @@ def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
 def gaps(
     spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
 ) -> list[Problem]:
-    """Return the problems of samples inside windows that were lost, and of those that are no
-    numbers where no gap covers them.
+    """Return the problems of samples inside windows that were lost, and of those that
+    are no numbers where no gap covers them.
     """
     where = f"{rail}: " if rail else ""
-    return [*_lost(spans, energies, trace, timebase, where), *_unreadable(spans, energies, where)]
+    return [
+        *_lost(spans, energies, trace, timebase, where),
+        *_unreadable(spans, energies, where),
+    ]
 
 
 def _lost(
     spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, where: str
 ) -> list[Problem]:
     gaps = [trace.gap_between(*span.seconds(timebase)) for span in spans]
-    hit = [(span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None]
+    hit = [
+        (span, gap) for span, gap in zip(spans, gaps, strict=True) if gap is not None
+    ]
     if not hit:
         return []
     (span, gap), without = hit[0], sum(energy is None for energy in energies)
-    detail = f"{len(hit)} of {len(spans)} windows, first {span.phase} of step {span.item.number}"
+    detail = (
+        f"{len(hit)} of {len(spans)} windows, first {span.phase} of step"
+        f" {span.item.number}"
+    )
     detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (
         f"; {without} have no energy" if without else ""
     )
@@ -175,13 +200,16 @@ def _unreadable(spans: list[Span], energies: Energies, where: str) -> list[Probl
         f"{hit[0].item.number}, have no energy"
     )
     return [
-        Problem("gap", f"{where}{detail}: samples in them are no numbers, and no gap tells of it")
+        Problem(
+            "gap",
+            f"{where}{detail}: samples in them are no numbers, and no gap tells of it",
+        )
     ]
 
 
 def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
-    """Return the problem of windows that were measured beyond the ranges whose limits of error are
-    known.
+    """Return the problem of windows that were measured beyond the ranges whose limits
+    of error are known.
     """
     hit = [
         (span, energy.beyond)
@@ -199,40 +227,50 @@ def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
     return [
         Problem(
             "range",
-            f"{where}{detail}: no limits of error are known there; choose a higher range, or "
-            "another instrument",
+            f"{where}{detail}: no limits of error are known there; choose a higher"
+            " range, or another instrument",
         )
     ]
 
 
 def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Problem]:
-    """Return the problems of windows whose power cannot be distinguished from that of nothing
-    wired.
+    """Return the problems of windows whose power cannot be distinguished from that of
+    nothing wired.
 
-    Of several rails one may draw nothing for a while: their sum counts. One that never draws
-    anything is named, and so is one whose current flows backwards.
+    Of several rails one may draw nothing for a while: their sum counts. One that never
+    draws anything is named, and so is one whose current flows backwards.
     """
     found = []
     totals = [
-        (span, sum(energy.energy_j for energy in known), sum(energy.unwired_j for energy in known))
+        (
+            span,
+            sum(energy.energy_j for energy in known),
+            sum(energy.unwired_j for energy in known),
+        )
         for span, *parts in zip(spans, *rails.values(), strict=True)
         if len(
             known := [
-                energy for energy in parts if energy is not None and math.isfinite(energy.energy_j)
+                energy
+                for energy in parts
+                if energy is not None and math.isfinite(energy.energy_j)
             ]
         )
         == len(rails)
     ]
     hit = [row for row in totals if row[1] <= row[2]]
     if hit:
-        found.append(Problem("power", f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"))
+        found.append(
+            Problem("power", f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}")
+        )
     for rail, energies in rails.items() if len(rails) > 1 else ():
         known = [
             (span, one)
             for span, one in zip(spans, energies, strict=True)
             if one is not None and math.isfinite(one.energy_j)
         ]
-        backwards = [(span, one) for span, one in known if one.energy_j < -one.unwired_j]
+        backwards = [
+            (span, one) for span, one in known if one.energy_j < -one.unwired_j
+        ]
         if backwards:
             span, one = backwards[0]
             first = (
@@ -242,8 +280,8 @@ def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Prob
             found.append(
                 Problem(
                     "power",
-                    f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows "
-                    "backwards",
+                    f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it"
+                    " flows backwards",
                 )
             )
         elif known and all(one.energy_j <= one.unwired_j for _, one in known):
@@ -255,43 +293,50 @@ def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Prob
                 f"{rail}: nothing is drawn from it in any of {len(known)} windows; the "
                 f"most is {most}"
             )
-            found.append(Problem("power", f"{detail}, and the bench can leave the rail out"))
+            found.append(
+                Problem("power", f"{detail}, and the bench can leave the rail out")
+            )
     return found
 
 
 def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
     return (
-        f"first {span.phase} of step {span.item.number} with {energy_j / span.repeat:.3g} J, where "
-        "nothing wired may show "
-        f"{unwired_j / span.repeat:.3g} J by the instrument's limits of error: is the current "
-        "wired, and the supply on, or is the "
-        "device fed by another cable? rig probe compares; where it draws so little, this "
-        "instrument cannot measure it"
+        f"first {span.phase} of step {span.item.number} with"
+        f" {energy_j / span.repeat:.3g} J, where nothing wired may show"
+        f" {unwired_j / span.repeat:.3g} J by the instrument's limits of error: is the"
+        " current wired, and the supply on, or is the device fed by another cable? rig"
+        " probe compares; where it draws so little, this instrument cannot measure it"
     )
 
 
 def short(
     windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = True
 ) -> list[Problem]:
-    """Return the problem of windows that are shorter than `limit_s`; without a monitor their length
-    is known to ticks.
+    """Return the problem of windows that are shorter than `limit_s`; without a monitor
+    their length is known to ticks.
     """
-    short = [(span, window) for span, window in windows if window.stop_s - window.start_s < limit_s]
+    short = [
+        (span, window)
+        for span, window in windows
+        if window.stop_s - window.start_s < limit_s
+    ]
     if not short:
         return []
     span, window = min(short, key=lambda pair: pair[1].stop_s - pair[1].start_s)
     have_s = window.stop_s - window.start_s
     unit = "samples" if monitored else "ticks"
     detail = (
-        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step {span.item.number} "
-        f"with {have_s * 1e6:.1f} us; "
-        f"more than {limit_s * 1e6:.1f} us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC "
-        "pulse): "
+        f"{len(short)} of {len(windows)} windows, shortest {span.phase} of step"
+        f" {span.item.number} with {have_s * 1e6:.1f} us; more than {limit_s * 1e6:.1f}"
+        f" us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): "
     )
     setting = kinds.of(span.item.step).lengthened_by(span, span.item.step)
     if not setting:
         return [
-            Problem("short", f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse")
+            Problem(
+                "short",
+                f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse",
+            )
         ]
     faster = " or the monitor's sample rate" if monitored else ""
     return [Problem("short", f"{detail}raise the scenario's {setting}{faster}")]
@@ -308,9 +353,9 @@ def shortest_s(slowest_hz: float, hold_s: float) -> float:
 
 
 def wait_s(hold_s: float) -> float:
-    """Return the longest distance of two marks of which the second may have waited for the
-    first.
+    """Return the longest distance of two marks of which the second may have waited for
+    the first.
     """
-    # A device delays a mark until the pulse before it is over and the line was high as long: a
-    # phase of that length may be shorter.
+    # A device delays a mark until the pulse before it is over and the line was high as
+    # long: a phase of that length may be shorter.
     return 2 * hold_s * (1 + SHORT_MARGIN)

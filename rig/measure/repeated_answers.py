@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of interleaved trials to the same load of a sample: where they differ, nothing shows that
-the device kept it.
+"""Answers of interleaved trials to the same load of a sample: where they differ,
+nothing shows that the device kept it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rig.problems import Problem
 
 
 def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
-    """Return the problem of a trial whose answers are not those of the first one to the same
-    loads.
+    """Return the problem of a trial whose answers are not those of the first one to the
+    same loads.
     """
     if trial < 2:
         return []
@@ -32,8 +32,8 @@ def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
     return [
         Problem(
             "answers",
-            f"{len(differing)} of {len(own)} answers are not those of trial 1 to the same load of "
-            f"the sample, first step {differing[0]}: the device may change its input; with "
-            "interleaved = false each trial loads it",
+            f"{len(differing)} of {len(own)} answers are not those of trial 1 to the"
+            f" same load of the sample, first step {differing[0]}: the device may"
+            " change its input; with interleaved = false each trial loads it",
         )
     ]

@@ -14,8 +14,8 @@ from rig.units import scale, share
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Energies of windows, each divided by `per`: how many they are, their mean, median, standard
-    deviation, least and most.
+    """Energies of windows, each divided by `per`: how many they are, their mean,
+    median, standard deviation, least and most.
     """
 
     windows: int
@@ -28,11 +28,19 @@ class Spread:
 
     def text(self) -> str:
         """Return the line."""
-        what = "energy" if self.per == 1 else f"energy of each of {self.per} in a window"
+        what = (
+            "energy" if self.per == 1 else f"energy of each of {self.per} in a window"
+        )
         factor, unit = scale(max(abs(self.least_j), abs(self.most_j)), "J")
         mean, median, deviation, least, most = (
             f"{value * factor:.5g} {unit}"
-            for value in (self.mean_j, self.median_j, self.deviation_j, self.least_j, self.most_j)
+            for value in (
+                self.mean_j,
+                self.median_j,
+                self.deviation_j,
+                self.least_j,
+                self.most_j,
+            )
         )
         part = f" ({share(self.deviation_j / abs(self.mean_j))})" if self.mean_j else ""
         return (
@@ -42,8 +50,8 @@ class Spread:
 
 
 def spread_of(rows: Sequence[WindowRow], per: int = 1) -> Spread | None:
-    """Return the spread of the windows' energies; None where one has none, or there are fewer than
-    two.
+    """Return the spread of the windows' energies; None where one has none, or there are
+    fewer than two.
     """
     energies = [row.energy_j for row in rows if row.energy_j is not None]
     if len(energies) < 2 or len(energies) < len(rows):

@@ -15,8 +15,9 @@ _UNIFORM = 1 / math.sqrt(12.0)
 
 
 def by_stamps(path: Path) -> list[TraceSpan]:
-    """Return the windows of a file: pairs as they stand; of single stamps from each to the next,
-    numbered as EEMBC numbers its windows, from 1 at the first stamp. DataError for anything else.
+    """Return the windows of a file: pairs as they stand; of single stamps from each to
+    the next, numbered as EEMBC numbers its windows, from 1 at the first stamp.
+    DataError for anything else.
     """
     rows = stamps_file.rows_in(path)
     widths = {len(row) for row in rows}
@@ -27,17 +28,23 @@ def by_stamps(path: Path) -> list[TraceSpan]:
     else:
         raise DataError(
             f"{path.name} has no time stamps to make windows of",
-            evidence=f"{len(rows)} rows, of {', '.join(map(str, sorted(widths))) or 'no'} numbers",
+            evidence=(
+                f"{len(rows)} rows, of {', '.join(map(str, sorted(widths))) or 'no'}"
+                " numbers"
+            ),
             try_next=stamps_file.HINT,
         )
     if not pairs:
-        raise DataError(f"{path.name} has one time stamp: no window", try_next=stamps_file.HINT)
+        raise DataError(
+            f"{path.name} has one time stamp: no window", try_next=stamps_file.HINT
+        )
     spans = []
     for number, (start, stop) in enumerate(pairs, start=1):
         start_s, stop_s = float(start), float(stop)
         if not 0 <= start_s < stop_s < math.inf:
             raise DataError(
-                f"{path.name}: window {number} ends before it begins, or begins before 0",
+                f"{path.name}: window {number} ends before it begins, or begins"
+                " before 0",
                 evidence=f"{start} s to {stop} s",
                 try_next="stamps in seconds from the first sample, in their order",
             )

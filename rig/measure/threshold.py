@@ -18,21 +18,25 @@ _MOST = 1 << 20
 
 
 def by_threshold(trace: Trace, threshold_a: float) -> list[TraceSpan]:
-    """Return a window for each stretch of samples above a current, whole within the trace;
-    DataError where there is none. Samples that were lost beside one above belong to its stretch,
-    which then has no energy: where it began or ended, or whether it was two, is not known.
+    """Return a window for each stretch of samples above a current, whole within the
+    trace; DataError where there is none. Samples that were lost beside one above belong
+    to its stretch, which then has no energy: where it began or ended, or whether it was
+    two, is not known.
 
-    A stretch that the trace begins or ends with is left out: where it began, or ended, is not
-    known.
+    A stretch that the trace begins or ends with is left out: where it began, or ended,
+    is not known.
     """
     edges = _crossings(trace, threshold_a)
     hz = trace.sample_hz
     pairs = [
-        (start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start > 0
+        (start, stop)
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+        if start > 0
     ]
     if not pairs:
         raise DataError(
-            f"the current does not rise above {threshold_a:g} A and fall below it again",
+            f"the current does not rise above {threshold_a:g} A and fall below it"
+            " again",
             try_next="another --threshold; --whole shows mean, least and most",
         )
     return [
@@ -42,8 +46,8 @@ def by_threshold(trace: Trace, threshold_a: float) -> list[TraceSpan]:
 
 
 def _crossings(trace: Trace, threshold_a: float) -> list[int]:
-    """Return the first sample above, the first that is not, and so on; a last stretch without an
-    end is left out.
+    """Return the first sample above, the first that is not, and so on; a last stretch
+    without an end is left out.
     """
     edges: list[int] = []
     above = False
@@ -57,7 +61,8 @@ def _crossings(trace: Trace, threshold_a: float) -> list[int]:
                 continue
             over = np.greater(current[known], threshold_a)
             behind = np.concatenate([[last_known], known[:-1] + first]) + 1
-            # A stretch begins behind the last sample that was not above it, and ends at the next.
+            # A stretch begins behind the last sample that was not above it, and ends at
+            # the next.
             borders = np.where(over, behind, known + first)
             edges += borders[np.flatnonzero(np.diff(over, prepend=above))].tolist()
             above = bool(over[-1])

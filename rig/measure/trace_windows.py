@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose windows on a trace by its edges, by markers or by times, and tabulate what they hold. Pure
-but for reading the trace.
+"""Choose windows on a trace by its edges, by markers or by times, and tabulate what
+they hold. Pure but for reading the trace.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from rig.trace.trace import STEPPED, EndPower, Integral, Trace
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
 
-#: What begins a window and what ends it; an end that is also a beginning begins the next one.
+#: What begins a window and what ends it; an end that is also a beginning begins the
+#: next one.
 PATTERNS = ("fall-fall", "fall-rise", "rise-fall", "rise-rise")
 _UNIFORM = 1 / math.sqrt(12.0)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceSpan:
-    """A window, in seconds from the first sample; `end_u_s` is the standard uncertainty of each of
-    its ends.
+    """A window, in seconds from the first sample; `end_u_s` is the standard uncertainty
+    of each of its ends.
     """
 
     name: str
@@ -39,10 +40,12 @@ class TraceSpan:
 
 @dataclass(frozen=True, slots=True)
 class WindowRow:
-    """The content of one window; None for what is not known, with the reason in `problem`.
+    """The content of one window; None for what is not known, with the reason in
+    `problem`.
 
-    Names with `_u_` are standard uncertainties, those with `_u95_` halves of 95 % intervals: 1.96
-    times as much. Charge and current are None where the trace holds power alone.
+    Names with `_u_` are standard uncertainties, those with `_u95_` halves of 95 %
+    intervals: 1.96 times as much. Charge and current are None where the trace holds
+    power alone.
     """
 
     name: str
@@ -66,7 +69,8 @@ class WindowRow:
 
 
 def with_intervals(row: WindowRow) -> WindowRow:
-    """Return a row with the halves of its 95 % intervals, of its standard uncertainties."""
+    """Return a row with the halves of its 95 % intervals, of its standard
+    uncertainties."""
     return replace(
         row,
         energy_u95_j=half_width(row.energy_u_j),
@@ -77,8 +81,8 @@ def with_intervals(row: WindowRow) -> WindowRow:
 
 
 def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:
-    """Return a window from each edge of one kind to the next of the other; raises DataError when
-    there is none.
+    """Return a window from each edge of one kind to the next of the other; raises
+    DataError when there is none.
     """
     begin, _, end = pattern.partition("-")
     times_s = {"fall": trace.falls_s, "rise": trace.rises_s}
@@ -93,8 +97,10 @@ def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:
     if not pairs:
         raise DataError(
             f"there is no window from {begin} to {end}",
-            evidence=f"the trace has {len(trace.falls_s)} falling and {len(trace.rises_s)} rising "
-            "edges of SYNC",
+            evidence=(
+                f"the trace has {len(trace.falls_s)} falling and {len(trace.rises_s)}"
+                " rising edges of SYNC"
+            ),
             try_next="--edges with another pattern, --times, --markers or --whole",
         )
     return [
@@ -104,8 +110,9 @@ def by_edges(trace: Trace, pattern: str) -> list[TraceSpan]:
 
 
 def by_markers(markers: Sequence[Marker]) -> list[TraceSpan]:
-    """Return the window between each pair of markers (1a and 1b); without pairs, from each marker
-    to the next, or from each text to the next. Raises DataError when there is none.
+    """Return the window between each pair of markers (1a and 1b); without pairs, from
+    each marker to the next, or from each text to the next. Raises DataError when there
+    is none.
     """
     vertical = [marker for marker in markers if marker.kind == "vertical"]
     found: dict[str, list[float]] = {}
@@ -121,7 +128,9 @@ def by_markers(markers: Sequence[Marker]) -> list[TraceSpan]:
     if found:
         return [TraceSpan(name, min(at_s), max(at_s)) for name, at_s in found.items()]
     single = (
-        vertical if len(vertical) > 1 else [marker for marker in markers if marker.kind == "text"]
+        vertical
+        if len(vertical) > 1
+        else [marker for marker in markers if marker.kind == "text"]
     )
     if len(single) < 2:
         have = ", ".join(marker.name for marker in markers) or "none"
@@ -137,8 +146,8 @@ def by_markers(markers: Sequence[Marker]) -> list[TraceSpan]:
 
 
 def by_times(texts: Sequence[str]) -> list[TraceSpan]:
-    """Return the windows that were given as "0.1-0.35", in seconds from the first sample; raises
-    ConfigError.
+    """Return the windows that were given as "0.1-0.35", in seconds from the first
+    sample; raises ConfigError.
     """
     spans = []
     for number, text in enumerate(texts, start=1):
@@ -148,7 +157,8 @@ def by_times(texts: Sequence[str]) -> list[TraceSpan]:
             start_s, stop_s = (float(bound.replace("~", "-")) for bound in bounds)
         except ValueError as error:
             raise ConfigError(
-                f"--times {text}", try_next="--times START-STOP in seconds, as --times 0.1-0.35"
+                f"--times {text}",
+                try_next="--times START-STOP in seconds, as --times 0.1-0.35",
             ) from error
         if not 0 <= start_s < stop_s < math.inf:
             raise ConfigError(
@@ -171,18 +181,23 @@ def whole(trace: Trace) -> list[TraceSpan]:
 
 
 def tabulate(
-    trace: Trace, spans: Sequence[TraceSpan], accuracy: Accuracy | None, has_current: bool = True
+    trace: Trace,
+    spans: Sequence[TraceSpan],
+    accuracy: Accuracy | None,
+    has_current: bool = True,
 ) -> list[WindowRow]:
-    """Return a row for each window and one for all together; a window that touches a gap has no
-    energy, and one that was measured beyond the ranges of the instrument no uncertainty.
+    """Return a row for each window and one for all together; a window that touches a
+    gap has no energy, and one that was measured beyond the ranges of the instrument no
+    uncertainty.
 
-    Without an accuracy, no uncertainty is known. With it, that of the total takes errors of gains
-    and offsets as correlated between all windows, those of edges and noise as independent.
+    Without an accuracy, no uncertainty is known. With it, that of the total takes
+    errors of gains and offsets as correlated between all windows, those of edges and
+    noise as independent.
     """
     gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
     good = [span for span, gap in zip(spans, gaps, strict=True) if gap is None]
-    # At an edge the power steps, as the line and the device change together; of a time nobody
-    # knows.
+    # At an edge the power steps, as the line and the device change together; of a time
+    # nobody knows.
     at_edges = any(span.end_u_s for span in spans)
     bounds_s = [(span.start_s, span.stop_s) for span in good]
     integrals = trace.integrals(
@@ -192,29 +207,43 @@ def tabulate(
         _Part(integral, span.end_u_s, trace.sample_hz)
         for integral, span in zip(integrals, good, strict=True)
     ]
-    doubts = [_doubt(part.integral, accuracy, at_edges) if accuracy else "" for part in parts]
+    doubts = [
+        _doubt(part.integral, accuracy, at_edges) if accuracy else "" for part in parts
+    ]
     rows = []
     told = iter(zip(parts, doubts, strict=True))
     for span, gap in zip(spans, gaps, strict=True):
         if gap is not None:
             problem = f"samples {gap.start} to {gap.stop}: {gap.cause}"
             rows.append(
-                WindowRow(span.name, span.start_s, span.stop_s - span.start_s, problem=problem)
+                WindowRow(
+                    span.name, span.start_s, span.stop_s - span.start_s, problem=problem
+                )
             )
             continue
         part, doubt = next(told)
         rows.append(
-            _row(span.name, span.start_s, [part], None if doubt else accuracy, has_current, doubt)
+            _row(
+                span.name,
+                span.start_s,
+                [part],
+                None if doubt else accuracy,
+                has_current,
+                doubt,
+            )
         )
-    return [*rows, _total(rows, spans, parts, None if any(doubts) else accuracy, has_current)]
+    return [
+        *rows,
+        _total(rows, spans, parts, None if any(doubts) else accuracy, has_current),
+    ]
 
 
 def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
     """Return why the uncertainty of a window is unknown; empty where that is known."""
     if at_edges and not integral.stepped:
         return (
-            f"it touches fewer than {STEPPED} samples: what the first and the last have of "
-            "it cannot be told"
+            f"it touches fewer than {STEPPED} samples: what the first and the last have"
+            " of it cannot be told"
         )
     over = beyond(integral, accuracy)
     return f"{over}: no limits of error are known there" if over else ""
@@ -222,26 +251,31 @@ def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A window that is measured; `end_u_s` is the standard uncertainty of each of its ends."""
+    """A window that is measured; `end_u_s` is the standard uncertainty of each of its
+    ends."""
 
     integral: Integral
     end_u_s: float
     sample_hz: float
 
     def effects(self, accuracy: Accuracy, mean_w: float | None) -> Mapping[str, Effect]:
-        """Return the effects on the energy; with a mean power those on what differs from it.
+        """Return the effects on the energy; with a mean power those on what differs
+        from it.
 
-        In a mean the clock errs in energy and duration alike and cancels, and an end that moves
-        changes it by what power differs there.
+        In a mean the clock errs in energy and duration alike and cancels, and an end
+        that moves changes it by what power differs there.
         """
         integral = self.integral
         if mean_w is not None:
             start, stop = (
-                EndPower(end.outside_w - mean_w, end.inside_w - mean_w) for end in integral.ends
+                EndPower(end.outside_w - mean_w, end.inside_w - mean_w)
+                for end in integral.ends
             )
             integral = replace(integral, ends=(start, stop))
             accuracy = replace(accuracy, clock_ppm=0.0)
-        return of_energy(integral, accuracy, self.sample_hz, (self.end_u_s, self.end_u_s)).of
+        return of_energy(
+            integral, accuracy, self.sample_hz, (self.end_u_s, self.end_u_s)
+        ).of
 
 
 def _row(
@@ -256,7 +290,8 @@ def _row(
     integrals = [part.integral for part in parts]
     duration_s = math.fsum(integral.duration_s for integral in integrals)
     energy_j, charge_c = (
-        math.fsum(getattr(one, name) for one in integrals) for name in ("energy_j", "charge_c")
+        math.fsum(getattr(one, name) for one in integrals)
+        for name in ("energy_j", "charge_c")
     )
     row = WindowRow(
         name,
@@ -271,7 +306,9 @@ def _row(
     if duration_s:
         mean_w = energy_j / duration_s
         row = replace(
-            row, mean_w=mean_w, mean_u_w=_divided(_summed_u_j(parts, accuracy, mean_w), duration_s)
+            row,
+            mean_w=mean_w,
+            mean_u_w=_divided(_summed_u_j(parts, accuracy, mean_w), duration_s),
         )
     if not has_current:
         return row
@@ -292,8 +329,8 @@ def _total(
     accuracy: Accuracy | None,
     has_current: bool,
 ) -> WindowRow:
-    """Return the sum over all windows; nothing where a part is missing or two windows share some
-    time.
+    """Return the sum over all windows; nothing where a part is missing or two windows
+    share some time.
     """
     ordered = sorted(spans, key=lambda span: span.start_s)
     problem = ""
@@ -302,7 +339,9 @@ def _total(
     elif any(later.start_s < earlier.stop_s for earlier, later in pairwise(ordered)):
         problem = "windows overlap: their sum would count some energy twice"
     if problem:
-        return WindowRow("total", None, math.fsum(row.duration_s for row in rows), problem=problem)
+        return WindowRow(
+            "total", None, math.fsum(row.duration_s for row in rows), problem=problem
+        )
     return _row("total", None, parts, accuracy, has_current)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What uneven rows leave open of each window, added to what the instrument leaves open."""
+"""What uneven rows leave open of each window, added to what the instrument leaves
+open."""
 
 from __future__ import annotations
 
@@ -14,16 +15,20 @@ from rig.measure.trace_windows import TraceSpan, WindowRow
 def with_stamps(
     rows: Sequence[WindowRow], spans: Sequence[TraceSpan], stamped: Stamped
 ) -> list[WindowRow]:
-    """Return rows whose uncertainties, where they are known, hold what the times leave open.
+    """Return rows whose uncertainties, where they are known, hold what the times leave
+    open.
 
-    Windows share no interval but at their ends, so that of the total is theirs in quadrature.
+    Windows share no interval but at their ends, so that of the total is theirs in
+    quadrature.
     """
     bounds = [(span.start_s, span.stop_s) for span in spans]
     energies_j = [stamped.energy_u_j(*bound) for bound in bounds]
     charges_c = [stamped.charge_u_c(*bound) for bound in bounds]
     added = [
         _added(row, energy_j, charge_c)
-        for row, energy_j, charge_c in zip(rows[:-1], energies_j, charges_c, strict=True)
+        for row, energy_j, charge_c in zip(
+            rows[:-1], energies_j, charges_c, strict=True
+        )
     ]
     return [*added, _added(rows[-1], math.hypot(*energies_j), math.hypot(*charges_c))]
 
@@ -32,9 +37,13 @@ def _added(row: WindowRow, energy_u_j: float, charge_u_c: float) -> WindowRow:
     return replace(
         row,
         energy_u_j=_both(row.energy_u_j, energy_u_j),
-        mean_u_w=_both(row.mean_u_w, energy_u_j / row.duration_s if row.duration_s else 0.0),
+        mean_u_w=_both(
+            row.mean_u_w, energy_u_j / row.duration_s if row.duration_s else 0.0
+        ),
         charge_u_c=_both(row.charge_u_c, charge_u_c),
-        mean_u_a=_both(row.mean_u_a, charge_u_c / row.duration_s if row.duration_s else 0.0),
+        mean_u_a=_both(
+            row.mean_u_a, charge_u_c / row.duration_s if row.duration_s else 0.0
+        ),
     )
 
 

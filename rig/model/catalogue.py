@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of a task's samples: label, recording and place of each, so that a session states
-them without the data.
+"""The catalogue of a task's samples: label, recording and place of each, so that a
+session states them without the data.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from rig.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One sample: its label, as the task names it, and what it has in common with others.
+    """One sample: its label, as the task names it, and what it has in common with
+    others.
 
-    Samples of one `recording` are stretches of it, and recordings of one `city` were made there;
-    empty where that is not known.
+    Samples of one `recording` are stretches of it, and recordings of one `city` were
+    made there; empty where that is not known.
     """
 
     label: str
@@ -44,11 +45,13 @@ def parse(content: str) -> tuple[Entry, ...]:
         raise DataError("catalogue.csv is no table", evidence=str(error)) from error
     if not rows or tuple(rows[0]) != _COLUMNS:
         raise DataError(
-            "catalogue.csv has other columns", evidence=",".join(rows[0] if rows else [])[:80]
+            "catalogue.csv has other columns",
+            evidence=",".join(rows[0] if rows else [])[:80],
         )
     for index, row in enumerate(rows[1:]):
         if len(row) != len(_COLUMNS) or row[0] != str(index):
             raise DataError(
-                f"catalogue.csv, line {index + 2} has another form", evidence=",".join(row)[:80]
+                f"catalogue.csv, line {index + 2} has another form",
+                evidence=",".join(row)[:80],
             )
     return tuple(Entry(*map(table_file.original, row[1:])) for row in rows[1:])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Costs that searches found, beside the official and the best known ones: rows of a table."""
+"""Costs that searches found, beside the official and the best known ones: rows of a
+table."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The costs found in all trials' searches of one workload, with one set of parameters.
+    """The costs found in all trials' searches of one workload, with one set of
+    parameters.
 
-    Without a `workload` they are those of its whole cell. `search` is a time-out ("10ms") or
-    "target". Costs and gaps are means over the searches; `lowest` is the least cost of all, None
-    for a cell, whose workloads have targets of their own. A target that is not known for every
-    workload is None, and so is the gap to it. A gap below 0 means that the target is beaten.
+    Without a `workload` they are those of its whole cell. `search` is a time-out
+    ("10ms") or "target". Costs and gaps are means over the searches; `lowest` is the
+    least cost of all, None for a cell, whose workloads have targets of their own. A
+    target that is not known for every workload is None, and so is the gap to it. A gap
+    below 0 means that the target is beaten.
     """
 
     cell: str
@@ -29,7 +32,8 @@ class Compared:
     gap_best_known: float | None
 
 
-#: Where there are more rows, those of the last way to search (longest, or to a target) are shown.
+#: Where there are more rows, those of the last way to search (longest, or to a target)
+#: are shown.
 ROWS_MAX = 14
 HEAD = (
     "searched", "by", "searches", "official", "best known", "measured", "lowest", "gap",
@@ -46,13 +50,20 @@ def shown(row: Compared) -> tuple[str, ...]:
 
 
 def of_cells(rows: Sequence[Compared]) -> list[Compared]:
-    """Return the rows of whole cells; where they are many, those of the last way to search."""
+    """Return the rows of whole cells; where they are many, those of the last way to
+    search."""
     cells = [row for row in rows if not row.workload]
-    return cells if len(cells) <= ROWS_MAX else list({row.cell: row for row in cells}.values())
+    return (
+        cells
+        if len(cells) <= ROWS_MAX
+        else list({row.cell: row for row in cells}.values())
+    )
 
 
 def _cost(cost: float | None) -> str:
-    return "–" if cost is None else f"{cost:.0f}" if cost == round(cost) else f"{cost:.2f}"
+    return (
+        "–" if cost is None else f"{cost:.0f}" if cost == round(cost) else f"{cost:.2f}"
+    )
 
 
 def _percent(gap: float | None) -> str:

@@ -28,8 +28,8 @@ REACHED = 0x60
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One SYNC pulse in the device's own time: the phase that begins, as docs/PROTOCOL.md section 4
-    numbers it, and the tick.
+    """One SYNC pulse in the device's own time: the phase that begins, as
+    docs/PROTOCOL.md section 4 numbers it, and the tick.
     """
 
     phase: int
@@ -40,15 +40,16 @@ class Mark:
 class Completion:
     """The device's report after a query, an idle time or a SYNC burst.
 
-    `marks` are in device ticks; `output` is the task's; `retransmissions` counts frames repeated
-    since the previous completion; `rx_in_window_b` are bytes the device received while it should
-    have heard nothing; `iterations` is how many times it completed the last phase, over all samples
-    of the query (0 after an idle time or a burst), as it counted them itself; None: it does not
-    say. `restarts` counts how often the device restarted, and was brought back, since the previous
-    completion. `faults` are what went wrong in a stream, in words. `known` are the ticks at which
-    the device itself knew each of the first thresholds of a search reached, before their marks
-    waited for SYNC; None: it does not tell. `refusal` says why the device did not take an optional
-    load; then there is nothing else.
+    `marks` are in device ticks; `output` is the task's; `retransmissions` counts frames
+    repeated since the previous completion; `rx_in_window_b` are bytes the device
+    received while it should have heard nothing; `iterations` is how many times it
+    completed the last phase, over all samples of the query (0 after an idle time or a
+    burst), as it counted them itself; None: it does not say. `restarts` counts how
+    often the device restarted, and was brought back, since the previous completion.
+    `faults` are what went wrong in a stream, in words. `known` are the ticks at which
+    the device itself knew each of the first thresholds of a search reached, before
+    their marks waited for SYNC; None: it does not tell. `refusal` says why the device
+    did not take an optional load; then there is nothing else.
     """
 
     marks: tuple[Mark, ...]

@@ -14,8 +14,9 @@ OWN = "own"
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of one component on a window: seconds of latency and joules of energy for one
-    standard uncertainty; the shape of its distribution is one of rig/stats/coverage_factor.py.
+    """The effect of one component on a window: seconds of latency and joules of energy
+    for one standard uncertainty; the shape of its distribution is one of
+    rig/stats/coverage_factor.py.
     """
 
     kind: str
@@ -52,8 +53,8 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """The effect of one component on one metric of one trial, in the metric's unit; `kind` and
-    `shape` as of its effects.
+    """The effect of one component on one metric of one trial, in the metric's unit;
+    `kind` and `shape` as of its effects.
     """
 
     kind: str
@@ -62,8 +63,8 @@ class Influence:
 
 
 def merged(parts: Iterable[Effects]) -> Effects:
-    """Return the effects on a sum of readings: of the same component they add up, as it is one and
-    the same error.
+    """Return the effects on a sum of readings: of the same component they add up, as it
+    is one and the same error.
     """
     total: dict[str, Effect] = {}
     for part in parts:
@@ -75,8 +76,8 @@ def merged(parts: Iterable[Effects]) -> Effects:
 
 
 def named(effects: Effects, prefix: str) -> Effects:
-    """Return the effects under names that state whose they are: instruments that differ err
-    apart.
+    """Return the effects under names that state whose they are: instruments that differ
+    err apart.
     """
     return (
         Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()})

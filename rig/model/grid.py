@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage of a plan: which cells are done, failed or missing, in a session that finished or in one
-that was cut off. Pure.
+"""Coverage of a plan: which cells are done, failed or missing, in a session that
+finished or in one that was cut off. Pure.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ MISSING = "missing"
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """One cell of a plan, `what` of a `workload`: how often it was asked for, how often it was
-    done, and why it failed.
+    """One cell of a plan, `what` of a `workload`: how often it was asked for, how often
+    it was done, and why it failed.
     """
 
     workload: str
@@ -27,8 +27,8 @@ class Covered:
 
     @property
     def state(self) -> str:
-        """Return done, failed or missing: failed is what was tried as often as asked, and not
-        always done.
+        """Return done, failed or missing: failed is what was tried as often as asked,
+        and not always done.
         """
         if self.done >= self.asked:
             return DONE
@@ -36,10 +36,13 @@ class Covered:
 
 
 def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
-    """Return the cells of several trials, each as often asked for and done as in all of them."""
+    """Return the cells of several trials, each as often asked for and done as in all of
+    them."""
     found: dict[tuple[str, str], Covered] = {}
     for cell in (cell for part in parts for cell in part):
-        have = found.get((cell.workload, cell.what), replace(cell, asked=0, done=0, failures=()))
+        have = found.get(
+            (cell.workload, cell.what), replace(cell, asked=0, done=0, failures=())
+        )
         found[cell.workload, cell.what] = replace(
             have,
             asked=have.asked + cell.asked,
@@ -50,7 +53,8 @@ def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
 
 
 def united(sessions: Iterable[Sequence[Covered]]) -> list[Covered]:
-    """Return the cells of several sessions, each as it is in the one where most of it is done."""
+    """Return the cells of several sessions, each as it is in the one where most of it
+    is done."""
     found: dict[tuple[str, str], Covered] = {}
     for cell in (cell for session in sessions for cell in session):
         have = found.get((cell.workload, cell.what))
@@ -65,7 +69,8 @@ def _rank(cell: Covered) -> tuple[bool, int]:
 
 @dataclass(frozen=True, slots=True)
 class CellState:
-    """One cell as results.json has it: with its state, and each reason of a failure once."""
+    """One cell as results.json has it: with its state, and each reason of a failure
+    once."""
 
     workload: str
     what: str
@@ -99,6 +104,7 @@ class Coverage:
             for cell in cells
         )
         done, failed, missing = (
-            sum(cell.state == state for cell in cells) for state in (DONE, FAILED, MISSING)
+            sum(cell.state == state for cell in cells)
+            for state in (DONE, FAILED, MISSING)
         )
         return cls(done, failed, missing, rows)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric: a number with its unit, and what it says of itself to tables, rules and the report."""
+"""A metric: a number with its unit, and what it says of itself to tables, rules and the
+report."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class Statistic(Enum):
     DIFFERENCE = "difference"
     #: Of one thing as a whole: without a part of it, it is another thing.
     TOTAL = "total"
-    #: Of a few values, which without one of them does not tell what it is with other ones.
+    #: Of a few values, which without one of them does not tell what it is with other
+    #: ones.
     MEDIAN = "median"
     #: One or two of the values in order decide it.
     PERCENTILE = "percentile"
@@ -34,7 +36,8 @@ class Statistic(Enum):
 
     @property
     def smooth(self) -> bool:
-        """Return whether the metric without some samples tells what it is with other ones."""
+        """Return whether the metric without some samples tells what it is with other
+        ones."""
         return self not in (Statistic.TOTAL, Statistic.MEDIAN)
 
 
@@ -50,14 +53,16 @@ class Prominence(Enum):
 
 
 class Repeatability(Enum):
-    """Kinds of repeatability: whether trials are to repeat a metric: without a claim, the verdict
-    compares them.
+    """Kinds of repeatability: whether trials are to repeat a metric: without a claim,
+    the verdict compares them.
     """
 
     REPEATED = "repeated"
-    #: One or a few of many values decide it, or few attempts: trials agree by chance only.
+    #: One or a few of many values decide it, or few attempts: trials agree by chance
+    #: only.
     COARSE = "coarse"
-    #: It differs from trial to trial as what each draws for itself does, such as solver seeds.
+    #: It differs from trial to trial as what each draws for itself does, such as solver
+    #: seeds.
     DRAWN = "drawn"
 
 
@@ -72,12 +77,13 @@ class Deviation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number with its unit; `standard_error` is over `n` single values, None where it has no
-    meaning.
+    """A number with its unit; `standard_error` is over `n` single values, None where it
+    has no meaning.
 
-    `higher_is_better` is None where neither direction is the better one. `percent` says which
-    percentile it is, of `values`, where these are known. `bounded`: no value below 0 or above 1 can
-    be. `budget_shown`: its uncertainty budget stands beside those of other metrics.
+    `higher_is_better` is None where neither direction is the better one. `percent` says
+    which percentile it is, of `values`, where these are known. `bounded`: no value
+    below 0 or above 1 can be. `budget_shown`: its uncertainty budget stands beside
+    those of other metrics.
     """
 
     value: float
@@ -102,7 +108,8 @@ class Metric:
         unit: str,
         higher_is_better: bool | None = None,
     ) -> Metric:
-        """Return a percentile with its standard error: a detail, which trials need not repeat."""
+        """Return a percentile with its standard error: a detail, which trials need not
+        repeat."""
         return cls(
             percentile(values, percent),
             unit,
@@ -140,5 +147,10 @@ class Metric:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the binomial 95 % interval of a share, as if its samples were independent."""
-        return Share(round(self.value * self.n), self.n).interval() if self.n else (0.0, 1.0)
+        """Return the binomial 95 % interval of a share, as if its samples were
+        independent."""
+        return (
+            Share(round(self.value * self.n), self.n).interval()
+            if self.n
+            else (0.0, 1.0)
+        )

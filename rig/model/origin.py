@@ -19,8 +19,8 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The origin of a device's times, and the best that an energy of it can be: of a simulator it
-    is simulated, whatever the instrument beside it measures.
+    """The origin of a device's times, and the best that an energy of it can be: of a
+    simulator it is simulated, whatever the instrument beside it measures.
     """
 
     time: Origin = Origin.MEASURED
@@ -28,7 +28,8 @@ class Origins:
 
 
 def of_part(simulated: bool) -> Origin:
-    """Return the origin of what a part says that states no more than whether it is simulated."""
+    """Return the origin of what a part says that states no more than whether it is
+    simulated."""
     return Origin.SIMULATED if simulated else Origin.MEASURED
 
 

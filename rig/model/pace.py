@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Times of a device in seconds; `phases_s` are those of one run of each phase on one sample,
-    none where only the device knows them.
+    """Times of a device in seconds; `phases_s` are those of one run of each phase on
+    one sample, none where only the device knows them.
 
-    A load takes `load_s` and `byte_s` for each byte of its payload. `overhead_s` comes on top of
-    every other step. `virtual`: the times pass by a clock of their own, faster than real ones.
-    `wired`: what passes a line to the device is logged. `slots` is how many samples it holds, 0
-    where only the device knows.
+    A load takes `load_s` and `byte_s` for each byte of its payload. `overhead_s` comes
+    on top of every other step. `virtual`: the times pass by a clock of their own,
+    faster than real ones. `wired`: what passes a line to the device is logged. `slots`
+    is how many samples it holds, 0 where only the device knows.
     """
 
     load_s: float = 0.0
@@ -55,7 +55,8 @@ class Duration:
 
 
 def exactly(seconds: float, overhead_s: float) -> Duration:
-    """Return a duration that the device keeps by its timer, with what comes on top of it."""
+    """Return a duration that the device keeps by its timer, with what comes on top of
+    it."""
     return Duration(seconds, seconds + overhead_s, 1.1 * seconds + 10 * overhead_s)
 
 
@@ -65,8 +66,8 @@ def roughly(seconds: float) -> Duration:
 
 
 def limited(expected_s: float | None, limit_s: float, least_s: float = 0.0) -> Duration:
-    """Return a duration that has a limit, and perhaps an expectation from the device's settings,
-    else what it takes at least.
+    """Return a duration that has a limit, and perhaps an expectation from the device's
+    settings, else what it takes at least.
     """
     if expected_s is None:
         return Duration(least_s, None, limit_s)

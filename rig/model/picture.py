@@ -15,10 +15,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure with its heading and a sentence about it; without a figure the sentence says why.
+    """A figure with its heading and a sentence about it; without a figure the sentence
+    says why.
 
-    The report draws it in its own colours, and puts the labels of the session on it. `name` is that
-    of its section, in small letters, digits and underscores.
+    The report draws it in its own colours, and puts the labels of the session on it.
+    `name` is that of its section, in small letters, digits and underscores.
     """
 
     name: str

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of a vector, as the host evaluates it, beside its workload's two targets and what
-    the device claimed.
+    """The cost of a vector, as the host evaluates it, beside its workload's two targets
+    and what the device claimed.
 
-    `official` is the target that the benchmark publishes, `best_known` the cost of the best vector
-    known; None where there is none.
+    `official` is the target that the benchmark publishes, `best_known` the cost of the
+    best vector known; None where there is none.
     """
 
     cost: int
@@ -26,8 +26,8 @@ class Costs:
 
     @property
     def met(self) -> bool:
-        """Return whether the target of the result is reached: the official one, the best known one
-        where there is none.
+        """Return whether the target of the result is reached: the official one, the
+        best known one where there is none.
         """
         target = self.best_known if self.official is None else self.official
         return target is not None and self.cost <= target
@@ -35,19 +35,23 @@ class Costs:
     @property
     def beaten(self) -> bool:
         """Return whether the vector is better than any known."""
-        known = [target for target in (self.official, self.best_known) if target is not None]
+        known = [
+            target for target in (self.official, self.best_known) if target is not None
+        ]
         return bool(known) and self.cost < min(known)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A task's score of one output: `correct`, and the label and answer as the task names them.
+    """A task's score of one output: `correct`, and the label and answer as the task
+    names them.
 
-    The answer is empty where one output alone gives none; then `scores` are what it said, and all
-    samples of one `case` are judged together. Of a search, `case` is the workload's cell, `label`
-    its name and `answer` the vector's cost, as text; `costs` has it and the target's as numbers,
-    and it is correct when it is at or below the target's. `fault` says, in words, what makes its
-    output unusable, such as a vector of another length: then there are no costs.
+    The answer is empty where one output alone gives none; then `scores` are what it
+    said, and all samples of one `case` are judged together. Of a search, `case` is the
+    workload's cell, `label` its name and `answer` the vector's cost, as text; `costs`
+    has it and the target's as numbers, and it is correct when it is at or below the
+    target's. `fault` says, in words, what makes its output unusable, such as a vector
+    of another length: then there are no costs.
     """
 
     correct: bool

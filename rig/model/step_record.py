@@ -12,10 +12,11 @@ from rig.model.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step that is done: its number in the trial, what was asked, what the device said.
+    """One step that is done: its number in the trial, what was asked, what the device
+    said.
 
-    Of a batch, `each` of its samples has a score. `trial` is whose step it is where trials were
-    interleaved; 0: of the trial that its folder is of, or of all.
+    Of a batch, `each` of its samples has a score. `trial` is whose step it is where
+    trials were interleaved; 0: of the trial that its folder is of, or of all.
     """
 
     number: int

@@ -26,8 +26,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Sync(Step):
-    """Give a burst of SYNC pulses, which ties the device's clock to the monitors'. No plan has it:
-    a trial begins and ends with one.
+    """Give a burst of SYNC pulses, which ties the device's clock to the monitors'. No
+    plan has it: a trial begins and ends with one.
     """
 
     kind: ClassVar[str] = "sync"
@@ -37,8 +37,8 @@ class Sync(Step):
 class Load(Step):
     """Bring sample `index` into the device's memory; untimed.
 
-    Where it is `optional`, a device may refuse it: the plan is sent a Completion that says why,
-    else None.
+    Where it is `optional`, a device may refuse it: the plan is sent a Completion that
+    says why, else None.
     """
 
     kind: ClassVar[str] = "load"
@@ -54,8 +54,8 @@ class Load(Step):
 
 @dataclass(frozen=True, slots=True)
 class Idle(Step):
-    """Let the device stay configured and ready, not asleep, for `duration_s`; measured as idle
-    power.
+    """Let the device stay configured and ready, not asleep, for `duration_s`; measured
+    as idle power.
     """
 
     kind: ClassVar[str] = "idle"
@@ -65,12 +65,12 @@ class Idle(Step):
 
 @dataclass(frozen=True, slots=True)
 class Query(Step):
-    """Process the loaded samples `indices`, each phase `repeat` times in a row, within `limit_s`;
-    not counted if `warmup`.
+    """Process the loaded samples `indices`, each phase `repeat` times in a row, within
+    `limit_s`; not counted if `warmup`.
 
-    Where it is not `timed` only the answer is wanted: its windows may be shorter than a monitor can
-    resolve. A `batch` has its samples processed back to back in one window, with all phases in it,
-    `repeat` rounds over them; its output is theirs, joined.
+    Where it is not `timed` only the answer is wanted: its windows may be shorter than a
+    monitor can resolve. A `batch` has its samples processed back to back in one window,
+    with all phases in it, `repeat` rounds over them; its output is theirs, joined.
     """
 
     kind: ClassVar[str] = "query"
@@ -91,12 +91,12 @@ class Query(Step):
 
 @dataclass(frozen=True, slots=True)
 class Solve(Step):
-    """Search the loaded workload `index` for a vector of low cost, from `seed` on, for `timeout_s`
-    or until `target` is reached.
+    """Search the loaded workload `index` for a vector of low cost, from `seed` on, for
+    `timeout_s` or until `target` is reached.
 
-    `thresholds` are costs, falling: the device marks the moment at which it knows a cost at or
-    below each. Without a `target` it goes on until the time-out. `limit_s` is what it may take
-    beyond the time-out; a `warmup` is not counted.
+    `thresholds` are costs, falling: the device marks the moment at which it knows a
+    cost at or below each. Without a `target` it goes on until the time-out. `limit_s`
+    is what it may take beyond the time-out; a `warmup` is not counted.
     """
 
     kind: ClassVar[str] = "solve"
@@ -117,8 +117,8 @@ class Solve(Step):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A stretch of a stream: the task's samples `indices` one behind the other, cut after `samples`
-    samples of the signal.
+    """A stretch of a stream: the task's samples `indices` one behind the other, cut
+    after `samples` samples of the signal.
     """
 
     label: str
@@ -128,13 +128,13 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Stream(Step):
-    """Play `scenes` to the device at `sample_hz`; it answers for a `window` of samples every `hop`
-    samples, while it listens.
+    """Play `scenes` to the device at `sample_hz`; it answers for a `window` of samples
+    every `hop` samples, while it listens.
 
-    Window k is samples k hop to k hop + window - 1, and is there for the device when the last of
-    them has been played by the device's own timer. `preloaded`: all of them are in the device's
-    memory before, and the link is silent meanwhile. `limit_s` is what it may take beyond the length
-    of the stream.
+    Window k is samples k hop to k hop + window - 1, and is there for the device when
+    the last of them has been played by the device's own timer. `preloaded`: all of them
+    are in the device's memory before, and the link is silent meanwhile. `limit_s` is
+    what it may take beyond the length of the stream.
     """
 
     kind: ClassVar[str] = "stream"
@@ -154,19 +154,27 @@ class Stream(Step):
     @property
     def windows(self) -> int:
         """Return how many whole windows the stream has."""
-        return max((sum(scene.samples for scene in self.scenes) - self.window) // self.hop + 1, 0)
+        return max(
+            (sum(scene.samples for scene in self.scenes) - self.window) // self.hop + 1,
+            0,
+        )
 
     def onset(self, scene: int) -> int:
-        """Return the number of the first sample of the signal that belongs to a scene."""
+        """Return the number of the first sample of the signal that belongs to a
+        scene."""
         return sum(before.samples for before in self.scenes[:scene])
 
     def scene_of(self, window: int) -> int:
-        """Return the number of the scene in which most of a window's newest hop lies; of two
-        halves, the later scene.
+        """Return the number of the scene in which most of a window's newest hop lies;
+        of two halves, the later scene.
         """
         end = window * self.hop + self.window
         ends = accumulate(scene.samples for scene in self.scenes)
-        return next(number for number, stop in enumerate(ends) if end - (self.hop + 1) // 2 < stop)
+        return next(
+            number
+            for number, stop in enumerate(ends)
+            if end - (self.hop + 1) // 2 < stop
+        )
 
 
 Plan = Generator[Step, Completion | None, None]

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One phase of one query, or one idle time: when (seconds of the first monitor), how long, how
-    much energy.
+    """One phase of one query, or one idle time: when (seconds of the first monitor),
+    how long, how much energy.
 
-    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact integration between
-    the fitted edges, summed over all rails; both are divided by the number of repetitions, and so
-    are the `effects` of what makes them uncertain. `energy_j` is None where samples were lost or no
-    monitor recorded.
+    `latency_s` comes from device ticks scaled by the fit, `energy_j` from exact
+    integration between the fitted edges, summed over all rails; both are divided by the
+    number of repetitions, and so are the `effects` of what makes them uncertain.
+    `energy_j` is None where samples were lost or no monitor recorded.
     """
 
     phase: str
@@ -49,11 +49,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A window of a stream, as part of its sample: its number, the number of its scene, and two
-    times that end at its decision.
+    """A window of a stream, as part of its sample: its number, the number of its scene,
+    and two times that end at its decision.
 
-    `response` begins when the window's last sample was captured, `since_onset` when the first
-    sample of its scene was. Neither has an energy.
+    `response` begins when the window's last sample was captured, `since_onset` when the
+    first sample of its scene was. Neither has an energy.
     """
 
     window: int
@@ -64,11 +64,12 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """One stream: from the moment at which it began to its end (`whole`), and what was played.
+    """One stream: from the moment at which it began to its end (`whole`), and what was
+    played.
 
-    `labels`, `onsets_s` (when their first samples were captured, seconds of the first monitor) and
-    `indices` (of the task's samples) are of its scenes. `due` windows were asked for, one every
-    `hop_s`.
+    `labels`, `onsets_s` (when their first samples were captured, seconds of the first
+    monitor) and `indices` (of the task's samples) are of its scenes. `due` windows were
+    asked for, one every `hop_s`.
     """
 
     step: int
@@ -84,14 +85,15 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One threshold of a search: the window from its start until the device knew it reached; None:
-    it is not.
+    """One threshold of a search: the window from its start until the device knew it
+    reached; None: it is not.
 
-    That moment is the device's own word (`by_device`), by its timer, or else that of the mark.
-    `resolved` is False where the window is too short for the monitor or for the SYNC pulse to tell
-    it. Then it is bounded: it is not longer than said, nor shorter than `least_s` (SYNC pulses may
-    have held up a mark, or the search itself); its energy, made of the average power of the next
-    window that is resolved, lies within `bounds_j`. None: as the window has it.
+    That moment is the device's own word (`by_device`), by its timer, or else that of
+    the mark. `resolved` is False where the window is too short for the monitor or for
+    the SYNC pulse to tell it. Then it is bounded: it is not longer than said, nor
+    shorter than `least_s` (SYNC pulses may have held up a mark, or the search itself);
+    its energy, made of the average power of the next window that is resolved, lies
+    within `bounds_j`. None: as the window has it.
     """
 
     threshold: int
@@ -104,13 +106,14 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed query, or one window of a stream: its windows in the task's order of phases, and
-    how the answer scored.
+    """One timed query, or one window of a stream: its windows in the task's order of
+    phases, and how the answer scored.
 
-    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer counts. A
-    batch has one window, and `each` of its samples a score, in the order of `indices`; it has no
-    label and answer itself, and is correct when all are. A search is `solve`, with its thresholds
-    as `crossings`, and `costs` unless its answer was of no use.
+    `scores` and `case` as of a task's Score; where it is not `timed`, only the answer
+    counts. A batch has one window, and `each` of its samples a score, in the order of
+    `indices`; it has no label and answer itself, and is correct when all are. A search
+    is `solve`, with its thresholds as `crossings`, and `costs` unless its answer was of
+    no use.
     """
 
     step: int
@@ -132,8 +135,8 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All that was measured in one trial: timed samples, idle windows and streams, in the order
-    they happened.
+    """All that was measured in one trial: timed samples, idle windows and streams, in
+    the order they happened.
     """
 
     samples: tuple[Sample, ...]
@@ -143,7 +146,8 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Marks of a trial, edges that its first monitor saw, and pairs that were made of them."""
+    """Marks of a trial, edges that its first monitor saw, and pairs that were made of
+    them."""
 
     marks: int = 0
     edges: int = 0
@@ -158,9 +162,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial, reduced: its metrics, the fit of its time base (of the first rail; `rails` has
-    all), and its problems; valid when it has none. `lines` state its results in the words of its
-    benchmark, where that has any; it was recorded in so many `segments`.
+    """One trial, reduced: its metrics, the fit of its time base (of the first rail;
+    `rails` has all), and its problems; valid when it has none. `lines` state its
+    results in the words of its benchmark, where that has any; it was recorded in so
+    many `segments`.
     """
 
     number: int

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wires of a bench: what goes from which pin to which input, and what was found of each."""
+"""The wires of a bench: what goes from which pin to which input, and what was found of
+each."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class WireName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """An end of a wire: the part ("dut", "host", "monitor", "feed", "shifter", "io manager") and
-    what the pin is called there.
+    """An end of a wire: the part ("dut", "host", "monitor", "feed", "shifter", "io
+    manager") and what the pin is called there.
     """
 
     part: str
@@ -33,7 +34,8 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One wire to be made; `name` is that of the row of the proof which shows it to be there."""
+    """One wire to be made; `name` is that of the row of the proof which shows it to be
+    there."""
 
     name: WireName
     start: Pin
@@ -43,11 +45,12 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What was heard of a device on its line: bytes, how many of them no text has, what it said
-    when its supply came on, and its name where it answered.
+    """What was heard of a device on its line: bytes, how many of them no text has, what
+    it said when its supply came on, and its name where it answered.
 
-    `pulses`: how many SYNC pulses a monitor saw when the device was asked for two, None where
-    nobody looked; `other_baud`: the line rate at which it answered, 0 where it did not.
+    `pulses`: how many SYNC pulses a monitor saw when the device was asked for two, None
+    where nobody looked; `other_baud`: the line rate at which it answered, 0 where it
+    did not.
     """
 
     heard_b: int = 0

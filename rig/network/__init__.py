@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spiking networks from NIR files: read, checked, and run by a reference interpreter."""
+"""Spiking networks from NIR files: read, checked, and run by a reference
+interpreter."""

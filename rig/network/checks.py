@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks that `nir` does not make: what in a file cannot be right, and what is doubtful."""
+"""The checks that `nir` does not make: what in a file cannot be right, and what is
+doubtful."""
 
 from __future__ import annotations
 
@@ -37,13 +38,15 @@ _PARAMETERS = (
     "v_reset",
     "w_in",
 )
-#: A neuron with a longer time constant hardly leaks in a second: the file may be in milliseconds.
+#: A neuron with a longer time constant hardly leaks in a second: the file may be in
+#: milliseconds.
 _LONG_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFinding:
-    """A remark about a node; `wrong`: the network cannot be run so, else it is doubtful."""
+    """A remark about a node; `wrong`: the network cannot be run so, else it is
+    doubtful."""
 
     wrong: bool
     node: str
@@ -52,18 +55,24 @@ class ModelFinding:
 
     def __str__(self) -> str:
         try_next = f"; try: {self.try_next}" if self.try_next else ""
-        return f"{'wrong' if self.wrong else 'doubtful'}: {self.node}: {self.what}{try_next}"
+        return (
+            f"{'wrong' if self.wrong else 'doubtful'}: {self.node}:"
+            f" {self.what}{try_next}"
+        )
 
 
 def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
-    """Return what is wrong or doubtful in a NIR graph, for a time step where one is known."""
+    """Return what is wrong or doubtful in a NIR graph, for a time step where one is
+    known."""
     found: list[ModelFinding] = []
     try:
         nodes, edges = taken_apart(graph)
     except DataError as error:
         return [ModelFinding(True, "graph", _said(error), error.try_next)]
     if len(graph.edges) != len(set(map(tuple, graph.edges))):
-        found.append(ModelFinding(False, "graph", "an edge is there twice; it counts once"))
+        found.append(
+            ModelFinding(False, "graph", "an edge is there twice; it counts once")
+        )
     numbers_known = True
     for name, node in nodes.items():
         mine = list(_of_numbers(name, node))
@@ -121,12 +130,16 @@ def _of_numbers(name: str, node: Any) -> Iterator[ModelFinding]:
         elif not bool(np.all(np.isfinite(numbers))):
             lost = int(np.sum(~np.isfinite(numbers)))
             yield ModelFinding(
-                True, name, f"{parameter} holds NaN or infinity, {lost} of {numbers.size} values"
+                True,
+                name,
+                f"{parameter} holds NaN or infinity, {lost} of {numbers.size} values",
             )
     for parameter in TIMES.get(type(node), ()):
         times_s = np.asarray(getattr(node, parameter), np.float64)
         if bool(np.any(times_s <= 0)):
-            yield ModelFinding(True, name, f"{parameter} is {np.min(times_s):.6g} s, not positive")
+            yield ModelFinding(
+                True, name, f"{parameter} is {np.min(times_s):.6g} s, not positive"
+            )
     if isinstance(node, nir.Delay) and bool(np.any(np.asarray(node.delay) < 0)):
         yield ModelFinding(True, name, f"a delay of {np.min(node.delay):.6g} s")
 
@@ -139,7 +152,10 @@ def _of_bias(name: str, node: Any) -> Iterator[ModelFinding]:
     wanted = weight[-2] if isinstance(node, nir.Affine) else weight[0]
     if np.shape(bias) != (wanted,):
         yield ModelFinding(
-            True, name, f"the bias has the shape {np.shape(bias)}, the weight gives {wanted} values"
+            True,
+            name,
+            f"the bias has the shape {np.shape(bias)}, the weight gives {wanted}"
+            " values",
         )
 
 
@@ -148,14 +164,18 @@ def _of_neuron(name: str, node: Any) -> Iterator[ModelFinding]:
         return
     gain = np.asarray(node.r, np.float64)
     if bool(np.any(gain <= 0)):
-        yield ModelFinding(False, name, f"r is {np.min(gain):.6g}: an input lowers the membrane")
+        yield ModelFinding(
+            False, name, f"r is {np.min(gain):.6g}: an input lowers the membrane"
+        )
     threshold = getattr(node, "v_threshold", None)
     if threshold is None:
         return
     reset = node.v_reset if node.v_reset is not None else np.zeros_like(threshold)
     if bool(np.any(np.asarray(reset) > np.asarray(threshold))):
         yield ModelFinding(
-            True, name, "v_reset lies above v_threshold: a neuron would fire in every step"
+            True,
+            name,
+            "v_reset lies above v_threshold: a neuron would fire in every step",
         )
     leak = getattr(node, "v_leak", None)
     if leak is not None and bool(np.any(np.asarray(leak) > np.asarray(threshold))):
@@ -164,7 +184,9 @@ def _of_neuron(name: str, node: Any) -> Iterator[ModelFinding]:
         )
 
 
-def _of_reach(nodes: dict[str, Any], edges: list[tuple[str, str]]) -> Iterator[ModelFinding]:
+def _of_reach(
+    nodes: dict[str, Any], edges: list[tuple[str, str]]
+) -> Iterator[ModelFinding]:
     inputs = {name for name, node in nodes.items() if isinstance(node, nir.Input)}
     outputs = {name for name, node in nodes.items() if isinstance(node, nir.Output)}
     forward = _reached(inputs, edges)
@@ -199,15 +221,17 @@ def _of_times(known: Network, dt_s: float) -> Iterator[ModelFinding]:
                 yield ModelFinding(
                     True,
                     place.name,
-                    f"{parameter} is {least_s:.6g} s, less than the time step of {dt_s:.6g} s",
-                    "a smaller time step (--dt, in a bench file dt_s); a file in milliseconds "
-                    "must be turned into seconds",
+                    f"{parameter} is {least_s:.6g} s, less than the time step of"
+                    f" {dt_s:.6g} s",
+                    "a smaller time step (--dt, in a bench file dt_s); a file in"
+                    " milliseconds must be turned into seconds",
                 )
             elif float(np.max(times_s)) > _LONG_S:
                 yield ModelFinding(
                     False,
                     place.name,
-                    f"{parameter} is {np.max(times_s):.6g} s: the file may be in milliseconds",
+                    f"{parameter} is {np.max(times_s):.6g} s: the file may be in"
+                    " milliseconds",
                 )
         if isinstance(place.node, nir.Delay):
             steps = np.asarray(place.node.delay, np.float64) / dt_s
@@ -215,6 +239,6 @@ def _of_times(known: Network, dt_s: float) -> Iterator[ModelFinding]:
                 yield ModelFinding(
                     False,
                     place.name,
-                    f"a delay of {np.min(place.node.delay):.6g} s is no whole number of steps of "
-                    f"{dt_s:.6g} s; it is rounded",
+                    f"a delay of {np.min(place.node.delay):.6g} s is no whole number of"
+                    f" steps of {dt_s:.6g} s; it is rounded",
                 )

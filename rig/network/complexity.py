@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The complexity of a network, counted from its run: footprint, sparsities, synaptic operations and
-execution rate, as NeuroBench's algorithm track defines them (docs/MODELS.md has its odd ends).
+"""The complexity of a network, counted from its run: footprint, sparsities, synaptic
+operations and execution rate, as NeuroBench's algorithm track defines them
+(docs/MODELS.md has its odd ends).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from rig.network.shapes import NEURONS
 from rig.network.stages import Stage, has_state, stage
 
 Floats = NDArray[np.float64]
-#: Nodes whose weights are synapses. A Scale and a pool multiply and add, too, and do not count.
+#: Nodes whose weights are synapses. A Scale and a pool multiply and add, too, and do
+#: not count.
 CONNECTIONS = (nir.Linear, nir.Affine, nir.Conv1d, nir.Conv2d)
 #: Nodes whose values are activations.
 ACTIVATIONS = (*NEURONS, nir.Threshold)
@@ -33,13 +35,15 @@ _VALUES_MAX = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Complexity:
-    """What a network takes to run, without a device: a mean over `samples` of `steps` time steps.
+    """What a network takes to run, without a device: a mean over `samples` of `steps`
+    time steps.
 
-    `parameters_b` and `states_b` are its footprint in bytes. The sparsities are shares of zeros:
-    of weights, and of activations. `dense`, `effective_macs` and `effective_acs` are synaptic
-    operations of a sample: all, and those of a weight and an input that are both not zero, by
-    whether the layer's inputs in that step are all -1, 0 or 1 (accumulate) or not (multiply and
-    accumulate). `execution_rate_hz` is how many steps the network takes in a second of its input.
+    `parameters_b` and `states_b` are its footprint in bytes. The sparsities are shares
+    of zeros: of weights, and of activations. `dense`, `effective_macs` and
+    `effective_acs` are synaptic operations of a sample: all, and those of a weight and
+    an input that are both not zero, by whether the layer's inputs in that step are all
+    -1, 0 or 1 (accumulate) or not (multiply and accumulate). `execution_rate_hz` is how
+    many steps the network takes in a second of its input.
     """
 
     samples: int
@@ -80,12 +84,14 @@ def count(
     dt_s: float | None = None,
     how: Conventions | None = None,
 ) -> Complexity:
-    """Run a network of one input over its samples (batch, steps, *shape) and count; raises
-    DataError where there are none, and what the interpreter raises.
+    """Run a network of one input over its samples (batch, steps, *shape) and count;
+    raises DataError where there are none, and what the interpreter raises.
     """
     step_s = network.dt_s if dt_s is None else dt_s
     if inputs.ndim < 2 or not inputs.size:
-        raise DataError(f"inputs of the shape {inputs.shape}: there is nothing to count")
+        raise DataError(
+            f"inputs of the shape {inputs.shape}: there is nothing to count"
+        )
     samples, steps = inputs.shape[:2]
     how = how or Conventions()
     layers = [place for place in network.places if isinstance(place.node, CONNECTIONS)]
@@ -97,10 +103,14 @@ def count(
     return Complexity(
         samples=samples,
         steps=steps,
-        parameters_b=sum(footprint.parameters_b(place.node) for place in network.places),
+        parameters_b=sum(
+            footprint.parameters_b(place.node) for place in network.places
+        ),
         states_b=footprint.states_b(network, step_s),
         connection_sparsity=_zeros([place.node.weight for place in layers]),
-        activation_sparsity=found.silent / found.activations if found.activations else 0.0,
+        activation_sparsity=found.silent / found.activations
+        if found.activations
+        else 0.0,
         dense=dense * steps,
         effective_macs=found.macs / samples,
         effective_acs=found.acs / samples,
@@ -108,7 +118,9 @@ def count(
     )
 
 
-def _parts(network: Network, inputs: NDArray[np.generic]) -> Iterator[NDArray[np.generic]]:
+def _parts(
+    network: Network, inputs: NDArray[np.generic]
+) -> Iterator[NDArray[np.generic]]:
     """Yield the samples in parts whose values fit into memory."""
     each = inputs.shape[1] * sum(math.prod(place.shape_out) for place in network.places)
     together = max(1, _VALUES_MAX // max(each, 1))
@@ -125,17 +137,25 @@ def _count_part(
     found: _Counts,
 ) -> None:
     """Run some samples and add what they take."""
-    active = [place.name for place in network.places if isinstance(place.node, ACTIVATIONS)]
-    sources = [name for place in layers for name in (*place.sources, *place.late_sources)]
+    active = [
+        place.name for place in network.places if isinstance(place.node, ACTIVATIONS)
+    ]
+    sources = [
+        name for place in layers for name in (*place.sources, *place.late_sources)
+    ]
     run = interpreter.run(network, inputs, dt_s, how, record={*active, *sources})
     for name in active:
         found.activations += run.values[name].size
         found.silent += run.values[name].size - int(np.count_nonzero(run.values[name]))
     for place in layers:
         entered = _entered(place, run.values, network)
-        # As the harness does for one sample in a batch: one value that is neither -1, 0 nor 1
-        # makes all operations of this layer in this step multiplications.
-        whole = np.isin(entered, (-1.0, 0.0, 1.0)).reshape(*entered.shape[:2], -1).all(axis=-1)
+        # As the harness does for one sample in a batch: one value that is neither -1, 0
+        # nor 1 makes all operations of this layer in this step multiplications.
+        whole = (
+            np.isin(entered, (-1.0, 0.0, 1.0))
+            .reshape(*entered.shape[:2], -1)
+            .all(axis=-1)
+        )
         flat = (entered != 0).astype(np.float64).reshape(-1, *place.shape_in)
         done = _operations(place, flat).reshape(whole.shape)
         found.acs += int(done[whole].sum())
@@ -143,9 +163,11 @@ def _count_part(
 
 
 def _entered(place: Place, values: dict[str, Floats], network: Network) -> Floats:
-    """Return what entered a node in each step: its sources' values, of late ones the step before's.
+    """Return what entered a node in each step: its sources' values, of late ones the
+    step before's.
 
-    What a node gives only for the next step counts in that one, as it would be computed there.
+    What a node gives only for the next step counts in that one, as it would be computed
+    there.
     """
     now = [values[name] for name in place.sources]
     before = [values[name] for name in place.late_sources]
@@ -162,7 +184,8 @@ def _step_later(values: Floats) -> Floats:
 
 
 def _only_late(network: Network) -> set[str]:
-    """Return the nodes without a state whose values nothing takes before the next step."""
+    """Return the nodes without a state whose values nothing takes before the next
+    step."""
     found: set[str] = set()
     late = network.late_edges
     for place in reversed(network.places):
@@ -174,9 +197,12 @@ def _only_late(network: Network) -> set[str]:
 
 
 def _operations(place: Place, values: Floats) -> NDArray[np.int64]:
-    """Return the operations that each row of ones and zeros causes at the weights not zero."""
+    """Return the operations that each row of ones and zeros causes at the weights not
+    zero."""
     done = _binary(place, every=False)(values)
-    sums: NDArray[np.int64] = np.rint(done.reshape(len(values), -1).sum(axis=1)).astype(np.int64)
+    sums: NDArray[np.int64] = np.rint(done.reshape(len(values), -1).sum(axis=1)).astype(
+        np.int64
+    )
     return sums
 
 
@@ -189,14 +215,20 @@ def _ones(place: Place) -> Floats:
 
 
 def _binary(place: Place, *, every: bool) -> Stage:
-    """Return a layer with 1 for each weight that is not zero, or for `every` one, and no bias."""
+    """Return a layer with 1 for each weight that is not zero, or for `every` one, and
+    no bias."""
     node: Any = copy.copy(place.node)
     weight = np.asarray(node.weight)
     node.weight = np.ones(weight.shape) if every else (weight != 0).astype(np.float64)
     if hasattr(node, "bias"):
         node.bias = np.zeros_like(np.asarray(node.bias, np.float64))
     counted = Place(
-        place.name, node, place.sources, place.late_sources, place.shape_in, place.shape_out
+        place.name,
+        node,
+        place.sources,
+        place.late_sources,
+        place.shape_in,
+        place.shape_out,
     )
     return stage(counted, 1.0, 1)
 

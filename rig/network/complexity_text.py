@@ -18,8 +18,11 @@ def rows(found: Complexity) -> tuple[tuple[str, str], ...]:
     return (
         (
             "footprint",
-            f"{bytes_text(found.footprint_b)} (parameters {bytes_text(found.parameters_b)}, "
-            f"states {bytes_text(found.states_b)})",
+            (
+                f"{bytes_text(found.footprint_b)} (parameters"
+                f" {bytes_text(found.parameters_b)}, states"
+                f" {bytes_text(found.states_b)})"
+            ),
         ),
         ("connection sparsity", f"{found.connection_sparsity:.4f}"),
         ("activation sparsity", f"{found.activation_sparsity:.4f}"),
@@ -39,11 +42,12 @@ def basis(found: Complexity) -> str:
 def line(found: Complexity) -> str:
     """Return all of it in one line."""
     return (
-        f"footprint {bytes_text(found.footprint_b)}; connection sparsity "
-        f"{found.connection_sparsity:.4f}, "
-        f"activation sparsity {found.activation_sparsity:.4f}; synaptic operations a sample: dense "
-        f"{found.dense:,.0f}, effective MACs {found.effective_macs:,.0f}, ACs "
-        f"{found.effective_acs:,.0f}; execution rate {quantity(found.execution_rate_hz, 'Hz')}"
+        f"footprint {bytes_text(found.footprint_b)}; connection sparsity"
+        f" {found.connection_sparsity:.4f}, activation sparsity"
+        f" {found.activation_sparsity:.4f}; synaptic operations a sample: dense"
+        f" {found.dense:,.0f}, effective MACs {found.effective_macs:,.0f}, ACs"
+        f" {found.effective_acs:,.0f}; execution rate"
+        f" {quantity(found.execution_rate_hz, 'Hz')}"
     )
 
 

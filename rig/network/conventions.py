@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conventions that a NIR file leaves open: time step, scheme, current, reset, spike rule.
+"""The conventions that a NIR file leaves open: time step, scheme, current, reset, spike
+rule.
 
-NIR states differential equations. How a simulator steps them decides when neurons fire, so that a
-result is one of a network and of conventions.
+NIR states differential equations. How a simulator steps them decides when neurons fire,
+so that a result is one of a network and of conventions.
 """
 
 from __future__ import annotations
@@ -23,19 +24,21 @@ class Scheme(Enum):
     """What share of its distance to the end a state goes in one step."""
 
     EULER = "euler"  # dt / tau
-    EXACT = "exact"  # 1 - exp(-dt / tau): exact for an input that is constant within the step
+    # 1 - exp(-dt / tau): exact for an input that is constant within the step
+    EXACT = "exact"
 
 
 class Current(Enum):
-    """The synaptic current that drives a membrane in a step: with this step's input, or without."""
+    """The synaptic current that drives a membrane in a step: with this step's input, or
+    without."""
 
     NEW = "new"
     LAST = "last"
 
 
 class Reset(Enum):
-    """What a spike does to the membrane: to v_reset; v_threshold less at once; v_threshold less in
-    the next step, where the leak does not lessen it; nothing.
+    """What a spike does to the membrane: to v_reset; v_threshold less at once;
+    v_threshold less in the next step, where the leak does not lessen it; nothing.
     """
 
     VALUE = "value"
@@ -45,8 +48,9 @@ class Reset(Enum):
 
 
 class Gains(Enum):
-    """Whose gains count: r and w_in of the file; or 1, as chips have it: an input is added to the
-    current whole, and decays with it in the same step (unit), or from the next step on (whole).
+    """Whose gains count: r and w_in of the file; or 1, as chips have it: an input is
+    added to the current whole, and decays with it in the same step (unit), or from the
+    next step on (whole).
     """
 
     FILE = "file"
@@ -63,11 +67,11 @@ class Start(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """How a network is stepped; the defaults are those of the equations: forward Euler, the new
-    current, reset to v_reset, a spike above the threshold and not at it.
+    """How a network is stepped; the defaults are those of the equations: forward Euler,
+    the new current, reset to v_reset, a spike above the threshold and not at it.
 
-    `spikes_max`: so many spikes a neuron may fire in one step, more than 1 only where a reset
-    subtracts at once. `late`: a spike leaves its neuron in the next step.
+    `spikes_max`: so many spikes a neuron may fire in one step, more than 1 only where a
+    reset subtracts at once. `late`: a spike leaves its neuron in the next step.
     """
 
     scheme: Scheme = Scheme.EULER
@@ -83,17 +87,18 @@ class Conventions:
         several = self.spikes_max > 1 and self.reset is not Reset.SUBTRACT
         if not 1 <= self.spikes_max <= SPIKES_MAX or several:
             raise ValueError(
-                f"up to {self.spikes_max} spikes a step with the reset {self.reset.value}: 1 to "
-                f"{SPIKES_MAX}, and more than one needs a reset that subtracts at once"
+                f"up to {self.spikes_max} spikes a step with the reset"
+                f" {self.reset.value}: 1 to {SPIKES_MAX}, and more than one needs a"
+                " reset that subtracts at once"
             )
 
 
 #: The most spikes of a neuron in one step that can be asked for.
 SPIKES_MAX = 255
 
-#: What other programs do with a file that they wrote, by their defaults (docs/MODELS.md says which
-#: were compared, and which were read in their source). "snntorch-zero" is a Leaky whose
-#: reset_mechanism is "zero".
+#: What other programs do with a file that they wrote, by their defaults (docs/MODELS.md
+#: says which were compared, and which were read in their source). "snntorch-zero" is a
+#: Leaky whose reset_mechanism is "zero".
 PRESETS = {
     "nir": Conventions(),
     "norse": Conventions(),
@@ -114,7 +119,9 @@ PRESETS = {
         start=Start.ZERO,
         spikes_max=SPIKES_MAX,
     ),
-    "spyx": Conventions(reset=Reset.SUBTRACT_NEXT, gains=Gains.WHOLE, start=Start.ZERO, late=True),
+    "spyx": Conventions(
+        reset=Reset.SUBTRACT_NEXT, gains=Gains.WHOLE, start=Start.ZERO, late=True
+    ),
     "spyx-cubalif": Conventions(
         reset=Reset.SUBTRACT, gains=Gains.WHOLE, start=Start.ZERO, late=True
     ),
@@ -122,11 +129,16 @@ PRESETS = {
     "exact": Conventions(scheme=Scheme.EXACT),
     "paper": Conventions(current=Current.LAST, reset=Reset.SUBTRACT, start=Start.ZERO),
     "xylo": Conventions(
-        reset=Reset.SUBTRACT, above=False, gains=Gains.UNIT, start=Start.ZERO, spikes_max=31
+        reset=Reset.SUBTRACT,
+        above=False,
+        gains=Gains.UNIT,
+        start=Start.ZERO,
+        spikes_max=31,
     ),
 }
-#: The time step, in the file's unit of time, of what these programs write by their defaults: a
-#: sinabs layer counts time in steps, and norse's to_nir multiplies each time constant by its dt.
+#: The time step, in the file's unit of time, of what these programs write by their
+#: defaults: a sinabs layer counts time in steps, and norse's to_nir multiplies each
+#: time constant by its dt.
 STEPS_S = {
     "snntorch": 1e-4,
     "snntorch-zero": 1e-4,
@@ -146,7 +158,8 @@ RESETS = {
 _STARTS = {one.value: one for one in Start}
 NOT_STATED = "the file does not state the reset"
 STATE_IT = (
-    f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}; in a bench file rule or reset"
+    f"--as PROGRAM, which wrote it, or --reset {'|'.join(RESETS)}; in a bench file rule"
+    " or reset"
 )
 
 #: In the metadata of a neuron's node: the rule by which it was trained to fire.
@@ -156,8 +169,8 @@ _RULES = {SUBTRACTS_EACH: "xylo"}
 
 
 def stated(nodes: dict[str, Any]) -> Conventions:
-    """Return the conventions that the nodes of a file state, else those of the equations; raises
-    DataError for a rule that is not known.
+    """Return the conventions that the nodes of a file state, else those of the
+    equations; raises DataError for a rule that is not known.
     """
     rules = {
         node.metadata[RULE_KEY]: name
@@ -178,15 +191,15 @@ def stated(nodes: dict[str, Any]) -> Conventions:
 
 
 def of_rule(rule: str, nodes: dict[str, Any]) -> Conventions:
-    """Return the conventions of a rule's text, those that the nodes of a file state where it is
-    empty; raises DataError for other texts.
+    """Return the conventions of a rule's text, those that the nodes of a file state
+    where it is empty; raises DataError for other texts.
     """
     return of_text(rule) if rule else stated(nodes)
 
 
 def states_reset(nodes: Mapping[str, Any]) -> bool:
-    """Return whether a file says what a spike does: by a rule, or a v_reset that is not 0; True
-    where none of its nodes spikes.
+    """Return whether a file says what a spike does: by a rule, or a v_reset that is not
+    0; True where none of its nodes spikes.
     """
     spiking = [node for node in nodes.values() if hasattr(node, "v_threshold")]
     return all(
@@ -198,8 +211,8 @@ def states_reset(nodes: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Conventions as a user chooses them: a preset, empty for what the file states, and what is to
-    be other than there; None: as there.
+    """Conventions as a user chooses them: a preset, empty for what the file states, and
+    what is to be other than there; None: as there.
     """
 
     preset: str = ""
@@ -213,12 +226,14 @@ class Choice:
         return bool(self.preset or self.reset)
 
     def of(self, nodes: dict[str, Any]) -> Conventions:
-        """Return the conventions for the nodes of a file; raises ConfigError for a name that is
-        not known, and for choices that contradict each other.
+        """Return the conventions for the nodes of a file; raises ConfigError for a name
+        that is not known, and for choices that contradict each other.
         """
         how = _known("rule", self.preset, PRESETS) if self.preset else stated(nodes)
         reset = how.reset if self.reset is None else _known("reset", self.reset, RESETS)
-        start = how.start if self.start is None else _known("start", self.start, _STARTS)
+        start = (
+            how.start if self.start is None else _known("start", self.start, _STARTS)
+        )
         most = how.spikes_max if self.spikes_max is None else self.spikes_max
         if self.spikes_max is None and reset is not Reset.SUBTRACT:
             most = 1
@@ -230,8 +245,9 @@ class Choice:
             ) from error
 
     def dt_s(self, stated_s: float | None) -> float | None:
-        """Return the time step of a file that states none: that of the preset's program, in the
-        unit of time of its files; None where the file states one, or it is not known.
+        """Return the time step of a file that states none: that of the preset's
+        program, in the unit of time of its files; None where the file states one, or it
+        is not known.
         """
         return None if stated_s is not None else STEPS_S.get(self.preset)
 
@@ -248,8 +264,8 @@ def _known(what: str, name: str, known: Mapping[str, _Choice]) -> _Choice:
 
 
 def by_name(how: Conventions) -> dict[str, Any]:
-    """Return conventions as JSON has them, each choice by its name; what came later than the first
-    files is there only where it is another than in them.
+    """Return conventions as JSON has them, each choice by its name; what came later
+    than the first files is there only where it is another than in them.
     """
     left_out = () if how.late else ("late",)
     return {
@@ -260,19 +276,30 @@ def by_name(how: Conventions) -> dict[str, Any]:
 
 
 def from_names(names: Mapping[str, Any]) -> Conventions:
-    """Return conventions from their form in JSON; raises DataError where they are none."""
-    kinds = {"scheme": Scheme, "current": Current, "reset": Reset, "gains": Gains, "start": Start}
+    """Return conventions from their form in JSON; raises DataError where they are
+    none."""
+    kinds = {
+        "scheme": Scheme,
+        "current": Current,
+        "reset": Reset,
+        "gains": Gains,
+        "start": Start,
+    }
     try:
         read: dict[str, Any] = {
-            name: kinds[name](value) if name in kinds else value for name, value in names.items()
+            name: kinds[name](value) if name in kinds else value
+            for name, value in names.items()
         }
         return Conventions(**read)
     except (TypeError, ValueError) as error:
-        raise DataError("conventions that are not known", evidence=f"{names}"[:200]) from error
+        raise DataError(
+            "conventions that are not known", evidence=f"{names}"[:200]
+        ) from error
 
 
 def text_of(how: Conventions) -> str:
-    """Return conventions as one line, which `of_text` reads: a preset's name, else every choice."""
+    """Return conventions as one line, which `of_text` reads: a preset's name, else
+    every choice."""
     for name, one in PRESETS.items():
         if one == how:
             return name
@@ -286,6 +313,7 @@ def of_text(text: str) -> Conventions:
     pairs = [part.partition("=")[::2] for part in text.split(", ")]
     plain = {"True": True, "False": False}
     names: dict[str, Any] = {
-        name: int(value) if value.isdigit() else plain.get(value, value) for name, value in pairs
+        name: int(value) if value.isdigit() else plain.get(value, value)
+        for name, value in pairs
     }
     return from_names(names)

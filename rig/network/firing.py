@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the neurons of a network can fire at all: what their sources can give at most, against
-their thresholds.
+"""Whether the neurons of a network can fire at all: what their sources can give at
+most, against their thresholds.
 """
 
 from __future__ import annotations
@@ -19,15 +19,20 @@ from rig.network.shapes import SPIKING
 from rig.network.stages import stage
 
 Floats = NDArray[np.float64]
-#: An integrator that needs more steps of its largest input than this hardly fires in a sample.
+#: An integrator that needs more steps of its largest input than this hardly fires in a
+#: sample.
 _STEPS = 100
 
 
-def of_firing(network: Network, how: Conventions, dt_s: float | None) -> list[ModelFinding]:
-    """Return the nodes of neurons none of which can reach its threshold while each input channel
-    brings up to 1 in every step, and integrators that need more than a hundred such steps.
+def of_firing(
+    network: Network, how: Conventions, dt_s: float | None
+) -> list[ModelFinding]:
+    """Return the nodes of neurons none of which can reach its threshold while each
+    input channel brings up to 1 in every step, and integrators that need more than a
+    hundred such steps.
 
-    Only sums of positive weights are looked at: what is found cannot fire, what is not may not.
+    Only sums of positive weights are looked at: what is found cannot fire, what is not
+    may not.
     """
     step_s = network.dt_s if dt_s is None else dt_s
     if step_s is None or network.late_edges:
@@ -91,11 +96,11 @@ def _of_neurons(
             yield ModelFinding(
                 False,
                 place.name,
-                f"no neuron fires within {_STEPS} steps: a step of {dt_s:.6g} s moves a membrane "
-                f"by {float(np.max(a_step)):.3g} at most, thresholds begin at "
-                f"{float(np.min(threshold)):.3g}",
-                "--dt 1 (in a bench file dt_s), if the file counts time in steps, as sinabs does; "
-                "--as PROGRAM (in a bench file rule)",
+                f"no neuron fires within {_STEPS} steps: a step of {dt_s:.6g} s moves a"
+                f" membrane by {float(np.max(a_step)):.3g} at most, thresholds begin at"
+                f" {float(np.min(threshold)):.3g}",
+                "--dt 1 (in a bench file dt_s), if the file counts time in steps, as"
+                " sinabs does; --as PROGRAM (in a bench file rule)",
             )
         return
     reached = _reached(place, entering, gain, how, dt_s)
@@ -103,21 +108,26 @@ def _of_neurons(
         yield ModelFinding(
             False,
             place.name,
-            f"its input cannot reach its threshold: membranes rise to "
-            f"{float(np.max(reached)):.3g} at most while every channel brings 1 in each step, "
-            f"thresholds begin at {float(np.min(threshold)):.3g}",
-            "--dt and --as of the program that wrote the file, in a bench file dt_s and rule",
+            "its input cannot reach its threshold: membranes rise to"
+            f" {float(np.max(reached)):.3g} at most while every channel brings 1 in"
+            f" each step, thresholds begin at {float(np.min(threshold)):.3g}",
+            "--dt and --as of the program that wrote the file, in a bench file dt_s and"
+            " rule",
         )
 
 
-def _reached(place: Place, entering: Floats, gain: Floats, how: Conventions, dt_s: float) -> Floats:
+def _reached(
+    place: Place, entering: Floats, gain: Floats, how: Conventions, dt_s: float
+) -> Floats:
     """Return where membranes come to rest under a constant input."""
     node = place.node
     leak = np.asarray(0.0 if node.v_leak is None else node.v_leak, np.float64)
     tau = node.tau_mem if isinstance(node, nir.CubaLIF) else node.tau
     share = _share(tau, dt_s, how)
     if how.gains is Gains.FILE:
-        weight = np.asarray(node.w_in, np.float64) if isinstance(node, nir.CubaLIF) else 1.0
+        weight = (
+            np.asarray(node.w_in, np.float64) if isinstance(node, nir.CubaLIF) else 1.0
+        )
         return np.asarray(np.maximum(leak, 0.0) + gain * weight * entering)
     drive = entering
     if isinstance(node, nir.CubaLIF):

@@ -14,14 +14,24 @@ from numpy.typing import NDArray
 from rig.network.graph import Network, Place, neurons
 from rig.network.shapes import NEURONS
 
-_PARAMETERS = ("weight", "bias", "scale", "r", "v_leak", "v_threshold", "v_reset", "w_in")
+_PARAMETERS = (
+    "weight",
+    "bias",
+    "scale",
+    "r",
+    "v_leak",
+    "v_threshold",
+    "v_reset",
+    "w_in",
+)
 _TIMES = ("tau", "tau_syn", "tau_mem", "delay", "threshold")
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The size of a network: a synapse is a connection from one value to another, so that a weight
-    of a convolution counts at every place of its kernel; `nonzero` are those with a weight.
+    """The size of a network: a synapse is a connection from one value to another, so
+    that a weight of a convolution counts at every place of its kernel; `nonzero` are
+    those with a weight.
     """
 
     neurons: int
@@ -31,7 +41,8 @@ class Footprint:
 
     @property
     def sparsity(self) -> float:
-        """Return the share of synapses without a weight; 0 where there is none at all."""
+        """Return the share of synapses without a weight; 0 where there is none at
+        all."""
         return 1.0 - self.nonzero / self.synapses if self.synapses else 0.0
 
 
@@ -47,7 +58,10 @@ def of(network: Network) -> Footprint:
             nonzero += int(np.count_nonzero(weight)) * times
     count = sum(math.prod(place.shape_out) for place in neurons(network))
     return Footprint(
-        count, synapses, nonzero, sum(parameters(place.node) for place in network.places)
+        count,
+        synapses,
+        nonzero,
+        sum(parameters(place.node) for place in network.places),
     )
 
 
@@ -62,9 +76,9 @@ def parameters_b(node: Any) -> int:
 
 
 def states_b(network: Network, dt_s: float) -> int:
-    """Return how many bytes are kept from step to step: membranes and synaptic currents, what is
-    on its way through delays, and the values that arrive a step late; each as wide as the numbers
-    of its node.
+    """Return how many bytes are kept from step to step: membranes and synaptic
+    currents, what is on its way through delays, and the values that arrive a step late;
+    each as wide as the numbers of its node.
     """
     late = {source for source, _ in network.late_edges}
     total = 0
@@ -72,7 +86,9 @@ def states_b(network: Network, dt_s: float) -> int:
         count = math.prod(place.shape_out)
         values = count if place.name in late else 0
         if isinstance(place.node, NEURONS):
-            values += count * (2 if isinstance(place.node, nir.CubaLI | nir.CubaLIF) else 1)
+            values += count * (
+                2 if isinstance(place.node, nir.CubaLI | nir.CubaLIF) else 1
+            )
         elif isinstance(place.node, nir.Delay):
             delay_s = np.broadcast_to(np.asarray(place.node.delay), place.shape_out)
             values += int(np.rint(delay_s / dt_s).sum())
@@ -86,8 +102,8 @@ def _arrays(node: Any) -> list[NDArray[np.generic]]:
 
 
 def _width_b(node: Any) -> int:
-    """Return how many bytes the widest number of a node has; of one without numbers, as many as a
-    single-precision number.
+    """Return how many bytes the widest number of a node has; of one without numbers, as
+    many as a single-precision number.
     """
     return max((value.itemsize for value in _arrays(node)), default=4)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network: the nodes of a NIR file in the order in which a step goes through them.
 
-Subgraphs are taken apart, their inner names behind theirs and a dot. An edge that closes a cycle
-brings what its node gave in the step before.
+Subgraphs are taken apart, their inner names behind theirs and a dot. An edge that
+closes a cycle brings what its node gave in the step before.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DT_KEY = "dt_s"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A node in its network: the nodes that feed it within a step, those that feed it one step
-    later, and the shapes that enter and leave it.
+    """A node in its network: the nodes that feed it within a step, those that feed it
+    one step later, and the shapes that enter and leave it.
     """
 
     name: str
@@ -40,7 +40,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """A network that can be run: its places in order; `dt_s` as the file states it, else None."""
+    """A network that can be run: its places in order; `dt_s` as the file states it,
+    else None."""
 
     places: tuple[Place, ...]
     inputs: tuple[str, ...]
@@ -50,7 +51,11 @@ class Network:
     @property
     def late_edges(self) -> tuple[Edge, ...]:
         """Return the edges that close cycles, and bring the step before."""
-        return tuple((source, place.name) for place in self.places for source in place.late_sources)
+        return tuple(
+            (source, place.name)
+            for place in self.places
+            for source in place.late_sources
+        )
 
     def place(self, name: str) -> Place:
         """Return the place of a node."""
@@ -58,8 +63,8 @@ class Network:
 
 
 def read(path: Path) -> Any:
-    """Return the NIR graph of a file, with no check of its types; raises DataError where it is
-    none.
+    """Return the NIR graph of a file, with no check of its types; raises DataError
+    where it is none.
     """
     if not path.exists():
         raise DataError(f"{path} does not exist")
@@ -70,13 +75,20 @@ def read(path: Path) -> Any:
 
 
 def network(graph: Any) -> Network:
-    """Return the network of a NIR graph; raises DataError where it has no order or no shapes."""
+    """Return the network of a NIR graph; raises DataError where it has no order or no
+    shapes."""
     nodes, edges = taken_apart(graph)
     for edge in edges:
         if missing := [name for name in edge if name not in nodes]:
-            raise DataError(f"an edge names {missing[0]}, which is no node", evidence=f"{edge}")
-    inputs = tuple(name for name, node in graph.nodes.items() if isinstance(node, nir.Input))
-    outputs = tuple(name for name, node in graph.nodes.items() if isinstance(node, nir.Output))
+            raise DataError(
+                f"an edge names {missing[0]}, which is no node", evidence=f"{edge}"
+            )
+    inputs = tuple(
+        name for name, node in graph.nodes.items() if isinstance(node, nir.Input)
+    )
+    outputs = tuple(
+        name for name, node in graph.nodes.items() if isinstance(node, nir.Output)
+    )
     if not inputs or not outputs:
         raise DataError(
             f"the graph has {len(inputs)} inputs and {len(outputs)} outputs",
@@ -87,16 +99,20 @@ def network(graph: Any) -> Network:
     shapes = _shapes(nodes, edges, late, order)
     places = []
     for name in order:
-        sources = tuple(one for one, other in edges if other == name and (one, other) not in late)
-        behind = tuple(one for one, other in edges if other == name and (one, other) in late)
+        sources = tuple(
+            one for one, other in edges if other == name and (one, other) not in late
+        )
+        behind = tuple(
+            one for one, other in edges if other == name and (one, other) in late
+        )
         entered, left = shapes[name]
         places.append(Place(name, nodes[name], sources, behind, entered, left))
     return Network(tuple(places), inputs, outputs, stated_dt_s(graph))
 
 
 def taken_apart(graph: Any, prefix: str = "") -> tuple[dict[str, Any], list[Edge]]:
-    """Return nodes and edges without subgraphs; raises DataError for one that has several ways in
-    or out.
+    """Return nodes and edges without subgraphs; raises DataError for one that has
+    several ways in or out.
     """
     nodes: dict[str, Any] = {}
     edges: list[Edge] = []
@@ -122,7 +138,8 @@ def _only(full: str, graph: Any, kind: type) -> str:
     found = [name for name, node in graph.nodes.items() if isinstance(node, kind)]
     if len(found) != 1:
         raise DataError(
-            f"the subgraph {full} has {len(found)} {kind.__name__} nodes", evidence="one is meant"
+            f"the subgraph {full} has {len(found)} {kind.__name__} nodes",
+            evidence="one is meant",
         )
     return f"{full}.{found[0]}"
 
@@ -130,10 +147,11 @@ def _only(full: str, graph: Any, kind: type) -> str:
 def _ordered(
     nodes: dict[str, Any], edges: list[Edge], inputs: tuple[str, ...]
 ) -> tuple[list[str], set[Edge]]:
-    """Return the nodes that an input reaches, sources first, and the edges that close cycles.
+    """Return the nodes that an input reaches, sources first, and the edges that close
+    cycles.
 
-    Depth first from the inputs, along the edges in the file's order: so the first neuron that an
-    input reaches begins a cycle, and what comes back to it is late.
+    Depth first from the inputs, along the edges in the file's order: so the first
+    neuron that an input reaches begins a cycle, and what comes back to it is late.
     """
     following: dict[str, list[str]] = {name: [] for name in nodes}
     for source, target in edges:
@@ -167,10 +185,13 @@ def _ordered(
 def _shapes(
     nodes: dict[str, Any], edges: list[Edge], late: set[Edge], order: list[str]
 ) -> dict[str, tuple[Shape, Shape]]:
-    """Return the shapes that enter and leave each node; what is late must fit what is not."""
+    """Return the shapes that enter and leave each node; what is late must fit what is
+    not."""
     shapes: dict[str, tuple[Shape, Shape]] = {}
     for name in order:
-        before = [one for one, other in edges if other == name and (one, other) not in late]
+        before = [
+            one for one, other in edges if other == name and (one, other) not in late
+        ]
         given = {shapes[one][1] for one in before if one in shapes}
         wanted = entering(nodes[name])
         if len(given) > 1:
@@ -195,7 +216,8 @@ def _shapes(
 
 
 def stated_dt_s(graph: Any) -> float | None:
-    """Return the time step that a file states, in seconds; None where it states none."""
+    """Return the time step that a file states, in seconds; None where it states
+    none."""
     stated = graph.metadata.get(DT_KEY) if isinstance(graph.metadata, dict) else None
     if isinstance(stated, int | float | np.number) and float(stated) > 0:
         return float(stated)
@@ -203,13 +225,14 @@ def stated_dt_s(graph: Any) -> float | None:
 
 
 def neurons(found: Network) -> list[Place]:
-    """Return the places of neurons: nodes with a state that decays, integrates or spikes."""
+    """Return the places of neurons: nodes with a state that decays, integrates or
+    spikes."""
     return [place for place in found.places if isinstance(place.node, NEURONS)]
 
 
 def membrane_of(found: Network, name: str) -> str:
-    """Return the population that alone feeds an output, through nodes that change nothing; ""
-    where there is none.
+    """Return the population that alone feeds an output, through nodes that change
+    nothing; "" where there is none.
     """
     place = found.place(name)
     while not isinstance(place.node, NEURONS):

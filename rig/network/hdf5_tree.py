@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program: write the tree of a NIR file to standard output, in a form that is safe to read.
+"""A program: write the tree of a NIR file to standard output, in a form that is safe to
+read.
 
-rig/network/nir_file.py runs it as a process of its own, by its path: of a damaged file HDF5's
-library may loop for ever in C, deaf to Ctrl-C, or crash. The form is an .npz without pickle: entry
-`tree` is JSON text, whose leaves are texts ("text"), lists of byte strings ("bytes") and the names
-of arrays in the same file ("array"). What goes wrong is the last line of standard error.
+rig/network/nir_file.py runs it as a process of its own, by its path: of a damaged file
+HDF5's library may loop for ever in C, deaf to Ctrl-C, or crash. The form is an .npz
+without pickle: entry `tree` is JSON text, whose leaves are texts ("text"), lists of
+byte strings ("bytes") and the names of arrays in the same file ("array"). What goes
+wrong is the last line of standard error.
 
-Arguments: the file, the most processor time in s, the longest time by the clock, the most bytes
-that its arrays may have, the process that asks. Past either time it ends whatever it is doing, also
-where nobody is left who would end it.
+Arguments: the file, the most processor time in s, the longest time by the clock, the
+most bytes that its arrays may have, the process that asks. Past either time it ends
+whatever it is doing, also where nobody is left who would end it.
 """
 
 import faulthandler
@@ -27,7 +29,8 @@ import numpy as np
 INFLATION = 1_032
 #: What a dataset may claim beyond that: its chunks are filled up.
 _SMALL_B = 1 << 20
-#: Address space beyond what the arrays take, twice: the libraries, and the room they reserve.
+#: Address space beyond what the arrays take, twice: the libraries, and the room they
+#: reserve.
 _PROGRAM_B = 4 << 30
 _SIGKILL = 9
 _PR_SET_PDEATHSIG = 1
@@ -42,7 +45,8 @@ class Elsewhere(Exception):
 
 
 class Tree:
-    """The tree of a file as it is read: arrays by number, and the bytes that are still allowed."""
+    """The tree of a file as it is read: arrays by number, and the bytes that are still
+    allowed."""
 
     def __init__(self, left_b: int) -> None:
         self.arrays: dict[str, Any] = {}
@@ -58,7 +62,9 @@ class Tree:
 
     def _leaf(self, dataset: h5py.Dataset) -> list[Any]:
         if dataset.is_virtual:
-            raise Elsewhere(f"{dataset.name} is a virtual dataset, whose values lie elsewhere")
+            raise Elsewhere(
+                f"{dataset.name} is a virtual dataset, whose values lie elsewhere"
+            )
         if dataset.external:
             raise Elsewhere(f"{dataset.name} has its values in another file")
         self._require_room(dataset)
@@ -68,8 +74,14 @@ class Tree:
         array = np.asarray(value)
         if array.dtype.hasobject:
             if not all(isinstance(one, bytes) for one in array.flat):
-                raise TypeError(f"{dataset.name} holds {array.dtype}, neither numbers nor text")
-            return ["bytes", list(array.shape), [one.decode("latin-1") for one in array.flat]]
+                raise TypeError(
+                    f"{dataset.name} holds {array.dtype}, neither numbers nor text"
+                )
+            return [
+                "bytes",
+                list(array.shape),
+                [one.decode("latin-1") for one in array.flat],
+            ]
         name = str(len(self.arrays))
         self.arrays[name] = array
         return ["array", name]
@@ -80,8 +92,8 @@ class Tree:
         held_b = INFLATION * dataset.id.get_storage_size() + _SMALL_B
         if claimed_b > held_b:
             raise Claimed(
-                f"{dataset.name} claims {claimed_b} bytes; what is stored of it cannot hold more "
-                f"than {held_b}"
+                f"{dataset.name} claims {claimed_b} bytes; what is stored of it cannot"
+                f" hold more than {held_b}"
             )
         self._left_b -= claimed_b
         if self._left_b < 0:
@@ -94,12 +106,15 @@ def own(group: h5py.Group, name: str) -> Any:
     if isinstance(link, h5py.ExternalLink):
         raise Elsewhere(f"{group.name.rstrip('/')}/{name} is a link into another file")
     if isinstance(link, h5py.SoftLink):
-        raise Elsewhere(f"{group.name.rstrip('/')}/{name} is a link, which may lead elsewhere")
+        raise Elsewhere(
+            f"{group.name.rstrip('/')}/{name} is a link, which may lead elsewhere"
+        )
     return group[name]
 
 
 def end_with(parent: int) -> None:
-    """Let the kernel end this process with the one that started it, where it knows how to."""
+    """Let the kernel end this process with the one that started it, where it knows how
+    to."""
     if sys.platform == "linux":
         import ctypes
 
@@ -120,7 +135,8 @@ def limit_memory(array_b: int) -> None:
 
 
 def limit_processor(limit_s: float) -> None:
-    """Let the kernel end this process once it has used so much processor time, where it can."""
+    """Let the kernel end this process once it has used so much processor time, where it
+    can."""
     if sys.platform == "win32":
         return
     import resource

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference interpreter: a network run step by step in floating point, many samples at once."""
+"""The reference interpreter: a network run step by step in floating point, many samples
+at once."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ _DEFAULT = Conventions()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What a network did: for each output, and each node asked for, its values (batch, steps,
-    *shape); the membranes of all neurons behind the last step (batch, *shape); and how many spikes
-    each spiking node fired in all.
+    """What a network did: for each output, and each node asked for, its values (batch,
+    steps, *shape); the membranes of all neurons behind the last step (batch, *shape);
+    and how many spikes each spiking node fired in all.
     """
 
     values: dict[str, Floats]
@@ -40,11 +41,11 @@ def run(
     how: Conventions = _DEFAULT,
     record: Collection[str] = (),
 ) -> Run:
-    """Run a network from rest over its inputs (batch, steps, *shape); `record` names further nodes
-    whose values are wanted.
+    """Run a network from rest over its inputs (batch, steps, *shape); `record` names
+    further nodes whose values are wanted.
 
-    `dt_s` is the time step in seconds where the file states none. Raises DataError for inputs of
-    another shape, and without a time step.
+    `dt_s` is the time step in seconds where the file states none. Raises DataError for
+    inputs of another shape, and without a time step.
     """
     step_s = network.dt_s if dt_s is None else dt_s
     if step_s is None:
@@ -63,7 +64,9 @@ def run(
             stages[place.name] = neurons[place.name].step
         else:
             stages[place.name] = stage(place, step_s, batch)
-    spiking = [place.name for place in network.places if isinstance(place.node, SPIKING)]
+    spiking = [
+        place.name for place in network.places if isinstance(place.node, SPIKING)
+    ]
     kept = {
         name: np.empty((batch, steps, *network.place(name).shape_out))
         for name in {*network.outputs, *record, *spiking}
@@ -108,8 +111,8 @@ def _node_by_node(
     stages: Mapping[str, Stage],
     kept: Mapping[str, Floats],
 ) -> None:
-    """Take a node through all steps before the next one begins: quicker, without cycles the same;
-    nodes without a state take all steps at once.
+    """Take a node through all steps before the next one begins: quicker, without cycles
+    the same; nodes without a state take all steps at once.
     """
     batch, steps = next(iter(given.values())).shape[:2]
     left: dict[str, Floats] = {}
@@ -161,5 +164,7 @@ def _given(
         lengths.add(values.shape[:2])
         given[name] = values.astype(np.float64)
     if len(lengths) > 1:
-        raise DataError("the inputs are of different length", evidence=f"{sorted(lengths)}")
+        raise DataError(
+            "the inputs are of different length", evidence=f"{sorted(lengths)}"
+        )
     return given

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spikes that leave their neurons a step later, as delays of one step in the network."""
+"""Spikes that leave their neurons a step later, as delays of one step in the
+network."""
 
 from __future__ import annotations
 
@@ -17,27 +18,33 @@ _BEHIND = ".next"
 
 
 def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network:
-    """Return a network with a delay of one step of `dt_s` behind each node that spikes, where the
-    conventions have spikes leave a step later; else, and where they
-    are there already, the network itself.
+    """Return a network with a delay of one step of `dt_s` behind each node that spikes,
+    where the conventions have spikes leave a step later; else, and where they are there
+    already, the network itself.
 
     Raises DataError for spikes that close a cycle, which are a step late already.
     """
-    spiking = {place.name for place in network.places if isinstance(place.node, SPIKING)}
+    spiking = {
+        place.name for place in network.places if isinstance(place.node, SPIKING)
+    }
     there = {place.name for place in network.places}
     if not how.late or any(name + _BEHIND in there for name in spiking):
         return network
     for source, target in network.late_edges:
         if source in spiking or _is_reached(network, source, spiking):
             raise DataError(
-                f"{source} feeds back to {target}, and the conventions have spikes leave a step "
-                "later: a cycle would take two steps",
-                try_next="--as of another program (in a bench file rule): a network of spyx with a "
-                "cycle is not run here",
+                f"{source} feeds back to {target}, and the conventions have spikes"
+                " leave a step later: a cycle would take two steps",
+                try_next=(
+                    "--as of another program (in a bench file rule): a network of spyx"
+                    " with a cycle is not run here"
+                ),
             )
     places: list[Place] = []
     for place in network.places:
-        sources = tuple(name + _BEHIND if name in spiking else name for name in place.sources)
+        sources = tuple(
+            name + _BEHIND if name in spiking else name for name in place.sources
+        )
         places.append(replace(place, sources=sources))
         if place.name in spiking:
             shape = place.shape_out

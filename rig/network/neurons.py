@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 class Neurons:
     """The neurons of one node, many samples side by side.
 
-    `membrane` and `synaptic` are their states (batch, *shape); `step` takes the input of one time
-    step and returns spikes, or the membrane of neurons that do not spike.
+    `membrane` and `synaptic` are their states (batch, *shape); `step` takes the input
+    of one time step and returns spikes, or the membrane of neurons that do not spike.
     """
 
     def __init__(self, place: Place, dt_s: float, how: Conventions, batch: int) -> None:
@@ -39,17 +39,25 @@ class Neurons:
         self._kept = _number(1.0) if tau is None else 1.0 - self._share
         if self._cuba:
             self._share_synaptic = _share(node.tau_syn, dt_s, how.scheme)
-            self._weight_in = _number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
+            self._weight_in = (
+                _number(node.w_in) if how.gains is Gains.FILE else np.float64(1.0)
+            )
         if self._spiking:
             self._threshold = _number(node.v_threshold)
             self._reset = _number(0.0 if node.v_reset is None else node.v_reset)
-            stated = node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
+            stated = (
+                node.metadata.get("spikes_max")
+                if isinstance(node.metadata, dict)
+                else None
+            )
             several = how.reset is Reset.SUBTRACT and how.spikes_max > 1
             self._spikes_max = float(stated or how.spikes_max) if several else 1.0
             self._taken = taken(place.name, self._threshold, self._kept, how.reset)
         shape = (batch, *place.shape_in)
         begin = self._leak if how.start is Start.LEAK and self._leaky else 0.0
-        self.membrane: Floats = np.broadcast_to(np.asarray(begin, np.float64), shape).copy()
+        self.membrane: Floats = np.broadcast_to(
+            np.asarray(begin, np.float64), shape
+        ).copy()
         self.synaptic: Floats = np.zeros(shape)
 
     def step(self, values: Floats) -> Floats:
@@ -62,7 +70,9 @@ class Neurons:
             kept = self.membrane * (1.0 - self._share)
             self.membrane = kept + self._share * self._leak + drive
         else:
-            self.membrane += self._share * (self._leak + self._gain * drive - self.membrane)
+            self.membrane += self._share * (
+                self._leak + self._gain * drive - self.membrane
+            )
         return self._fired() if self._spiking else self.membrane.copy()
 
     def _synapse(self, values: Floats) -> Floats:
@@ -72,14 +82,20 @@ class Neurons:
         elif self._how.gains is Gains.WHOLE:
             self.synaptic = last * (1.0 - self._share_synaptic) + values
         else:
-            self.synaptic = last + self._share_synaptic * (self._weight_in * values - last)
+            self.synaptic = last + self._share_synaptic * (
+                self._weight_in * values - last
+            )
         return self.synaptic if self._how.current is Current.NEW else last
 
     def _fired(self) -> Floats:
         if self._spikes_max > 1:
             return self._fired_often()
         above = self._how.above
-        fires = self.membrane > self._threshold if above else self.membrane >= self._threshold
+        fires = (
+            self.membrane > self._threshold
+            if above
+            else self.membrane >= self._threshold
+        )
         if self._how.reset is Reset.VALUE:
             self.membrane = np.where(fires, self._reset, self.membrane)
         else:
@@ -96,9 +112,10 @@ class Neurons:
 
 
 def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
-    """Return what a spike takes off a membrane of which a step leaves the share `kept`: the
-    threshold; so much that the threshold is missing behind the next leak; nothing. Raises DataError
-    where a membrane keeps nothing from which a threshold could be missing.
+    """Return what a spike takes off a membrane of which a step leaves the share `kept`:
+    the threshold; so much that the threshold is missing behind the next leak; nothing.
+    Raises DataError where a membrane keeps nothing from which a threshold could be
+    missing.
     """
     if reset is Reset.NONE:
         return np.zeros_like(threshold)
@@ -106,10 +123,12 @@ def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
         return threshold
     if bool(np.any(kept <= 0)):
         raise DataError(
-            f"{name} keeps nothing of its membrane, so that nothing is left to subtract from in "
-            "the next step",
+            f"{name} keeps nothing of its membrane, so that nothing is left to subtract"
+            " from in the next step",
             evidence="its time constant is not longer than the time step",
-            try_next="--reset subtract, or a smaller --dt; in a bench file reset and dt_s",
+            try_next=(
+                "--reset subtract, or a smaller --dt; in a bench file reset and dt_s"
+            ),
         )
     return threshold / kept
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read NIR files, which are HDF5, in a process of their own: it may hang or crash, the rig may not.
+"""Read NIR files, which are HDF5, in a process of their own: it may hang or crash, the
+rig may not.
 
-One byte that is wrong lets HDF5's library loop for ever, deaf to Ctrl-C, or end its process. The
-process has `_LIMIT_S` of processor time, and a second for each `PER_S_B` of the file, and three
-times as much by the clock (rig/processor_limit.py); it is killed then, or as soon as the rig is
-asked to stop; it ends with the rig, however that ends (where the kernel offers nothing for that, at
-its limit). What it read comes back without pickle (rig/network/hdf5_tree.py).
+One byte that is wrong lets HDF5's library loop for ever, deaf to Ctrl-C, or end its
+process. The process has `_LIMIT_S` of processor time, and a second for each `PER_S_B`
+of the file, and three times as much by the clock (rig/processor_limit.py); it is killed
+then, or as soon as the rig is asked to stop; it ends with the rig, however that ends
+(where the kernel offers nothing for that, at its limit). What it read comes back
+without pickle (rig/network/hdf5_tree.py).
 """
 
 from __future__ import annotations
@@ -25,12 +27,14 @@ from rig.errors import DataError
 from rig.network import hdf5_tree
 from rig.trace import limited_child
 
-#: A file is read within so much processor time, and one second more for each so many of its bytes.
+#: A file is read within so much processor time, and one second more for each so many of
+#: its bytes.
 _LIMIT_S = 20.0
 PER_S_B = 1_000_000
 #: The arrays of a network have at most so many bytes.
 ARRAYS_B = 1 << 30
-#: Files that a run reads several times are read once: so many answers are kept, of so many bytes.
+#: Files that a run reads several times are read once: so many answers are kept, of so
+#: many bytes.
 _KEPT = 8
 _KEPT_B = 4_000_000
 _SPOILT = "take the file from where it came from again, or write it anew (nir.write)"
@@ -56,7 +60,8 @@ def _not_nir(path: Path, evidence: str) -> DataError:
 
 
 def _answer(path: Path) -> bytes:
-    """Return what the process says of a file, unless it is known of the same file already."""
+    """Return what the process says of a file, unless it is known of the same file
+    already."""
     try:
         foreign_files.checked(path)
         about = path.stat()
@@ -76,24 +81,35 @@ def _answer(path: Path) -> bytes:
 
 
 def _ask(path: Path, limit_s: float) -> bytes:
-    """Return what the process writes; raises DataError where it fails, or is not through within
-    `limit_s` of processor time.
+    """Return what the process writes; raises DataError where it fails, or is not
+    through within `limit_s` of processor time.
     """
     wall_s = processor_limit.wall_s(limit_s)
-    asked = [hdf5_tree.__file__, str(path), str(limit_s), str(wall_s + 1), str(ARRAYS_B)]
+    asked = [
+        hdf5_tree.__file__,
+        str(path),
+        str(limit_s),
+        str(wall_s + 1),
+        str(ARRAYS_B),
+    ]
     try:
         child = limited_child.run([*asked, str(os.getpid())], b"", limit_s)
     except subprocess.TimeoutExpired as error:
         raise DataError(
             f"{path} was not read in time",
             evidence=f"HDF5 {processor_limit.late(limit_s)}",
-            try_next="again when this computer has less to do, or with the file on another disk",
+            try_next=(
+                "again when this computer has less to do, or with the file on another"
+                " disk"
+            ),
         ) from error
     if processor_limit.is_used_up(child.returncode):
         raise DataError(
             f"{path} cannot be read",
-            evidence=f"HDF5 {processor_limit.used_up(limit_s)}: on a damaged file it may loop for "
-            "ever",
+            evidence=(
+                f"HDF5 {processor_limit.used_up(limit_s)}: on a damaged file it may"
+                " loop for ever"
+            ),
             try_next=_SPOILT,
         )
     if child.returncode < 0:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plain form of a network: an .npz file that a worker reads with numpy alone, without NIR.
+"""The plain form of a network: an .npz file that a worker reads with numpy alone,
+without NIR.
 
-The entry `network` is JSON text: time step, conventions, inputs, outputs, and the nodes in the
-order of a step, subgraphs taken apart. Each parameter of a node is an array NODE/PARAMETER.
+The entry `network` is JSON text: time step, conventions, inputs, outputs, and the nodes
+in the order of a step, subgraphs taken apart. Each parameter of a node is an array
+NODE/PARAMETER.
 """
 
 from __future__ import annotations
@@ -24,11 +26,16 @@ from rig.network.late_spikes import with_late_spikes
 _ABOUT = ("input_type", "output_type", "metadata", "input_shape")
 
 
-def write_plain(network: Network, how: Conventions, dt_s: float | None, path: Path) -> None:
-    """Write a network; DataError where neither the caller nor the file states a time step."""
+def write_plain(
+    network: Network, how: Conventions, dt_s: float | None, path: Path
+) -> None:
+    """Write a network; DataError where neither the caller nor the file states a time
+    step."""
     step_s = network.dt_s if dt_s is None else dt_s
     if step_s is None:
-        raise DataError("the network states no time step", try_next="dt_s in its metadata")
+        raise DataError(
+            "the network states no time step", try_next="dt_s in its metadata"
+        )
     network = with_late_spikes(network, how, step_s)
     arrays: dict[str, Any] = {}
     nodes = []

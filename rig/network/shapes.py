@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape that leaves a node, from the one that enters it.
 
-`nir` itself is wrong for kernels that are not square, for groups, and for a stride beside the
-padding "same".
+`nir` itself is wrong for kernels that are not square, for groups, and for a stride
+beside the padding "same".
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from rig.errors import DataError
 
 Shape = tuple[int, ...]
 
-#: Nodes with states, and those that take each value by itself: any shape that fits theirs.
+#: Nodes with states, and those that take each value by itself: any shape that fits
+#: theirs.
 NEURONS = (nir.I, nir.IF, nir.LI, nir.LIF, nir.CubaLI, nir.CubaLIF)
 SPIKING = (nir.IF, nir.LIF, nir.CubaLIF)
 ELEMENTWISE = (nir.Scale, nir.Threshold, nir.Delay)
@@ -47,7 +48,9 @@ def entering(node: Any) -> Shape | None:
     if isinstance(node, nir.Conv1d | nir.Conv2d):
         return _conv_input(node)
     if isinstance(node, nir.Input | nir.Output):
-        declared = node.input_type["input"] if isinstance(node, nir.Input) else _declared(node)
+        declared = (
+            node.input_type["input"] if isinstance(node, nir.Input) else _declared(node)
+        )
         return None if declared is None else tuple(int(size) for size in declared)
     if type(node) in _OWN and own_shape(node):
         return own_shape(node)
@@ -55,8 +58,8 @@ def entering(node: Any) -> Shape | None:
 
 
 def leaving(name: str, node: Any, shape: Shape) -> Shape:
-    """Return the shape that leaves a node; raises DataError where the one that enters does not
-    fit.
+    """Return the shape that leaves a node; raises DataError where the one that enters
+    does not fit.
     """
     if isinstance(node, nir.Linear | nir.Affine):
         out, wanted = np.shape(node.weight)
@@ -85,7 +88,11 @@ def _conv_input(node: Any) -> Shape | None:
     channels = int(np.shape(node.weight)[1]) * int(node.groups)
     if node.input_shape is None:
         return None
-    sides = (node.input_shape,) if np.ndim(node.input_shape) == 0 else tuple(node.input_shape)
+    sides = (
+        (node.input_shape,)
+        if np.ndim(node.input_shape) == 0
+        else tuple(node.input_shape)
+    )
     return (channels, *(int(side) for side in sides))
 
 
@@ -121,7 +128,9 @@ def paddings(node: Any, axes: int) -> list[tuple[int, int]]:
     if node.padding == "valid":
         return [(0, 0)] * axes
     kernels = np.shape(node.weight)[2:]
-    totals = [d * (k - 1) for d, k in zip(pair(node.dilation, axes), kernels, strict=True)]
+    totals = [
+        d * (k - 1) for d, k in zip(pair(node.dilation, axes), kernels, strict=True)
+    ]
     return [(total // 2, total - total // 2) for total in totals]
 
 
@@ -147,12 +156,21 @@ def _pool_output(name: str, node: Any, shape: Shape) -> Shape:
     return (shape[0], *sides)
 
 
-def _strided(name: str, side: int, kernel: int, stride: int, dilation: int, padding: int) -> int:
-    length = (side + padding - dilation * (kernel - 1) - 1) // stride + 1 if stride > 0 else 0
+def _strided(
+    name: str, side: int, kernel: int, stride: int, dilation: int, padding: int
+) -> int:
+    length = (
+        (side + padding - dilation * (kernel - 1) - 1) // stride + 1
+        if stride > 0
+        else 0
+    )
     if length < 1:
         raise DataError(
             f"{name}: nothing is left of {side} values",
-            evidence=f"kernel {kernel}, stride {stride}, dilation {dilation}, padding {padding}",
+            evidence=(
+                f"kernel {kernel}, stride {stride}, dilation {dilation}, padding"
+                f" {padding}"
+            ),
         )
     return length
 

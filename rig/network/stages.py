@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes without neurons, as functions of one step: connections, convolutions, pools, delays."""
+"""Nodes without neurons, as functions of one step: connections, convolutions, pools,
+delays."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ Stage = Callable[[Floats], Floats]
 
 
 def stage(place: Place, dt_s: float, batch: int) -> Stage:
-    """Return what a step of a node that is no neuron does; raises DataError for one not known."""
+    """Return what a step of a node that is no neuron does; raises DataError for one not
+    known."""
     node = place.node
     match node:
         case nir.Input() | nir.Output():
@@ -71,7 +73,9 @@ def _convolution(node: Any) -> Stage:
     strides = pair(node.stride, axes)
     dilations = pair(node.dilation, axes)
     around = [(0, 0), (0, 0), *paddings(node, axes)]
-    reach = tuple(d * (k - 1) + 1 for d, k in zip(dilations, weight.shape[2:], strict=True))
+    reach = tuple(
+        d * (k - 1) + 1 for d, k in zip(dilations, weight.shape[2:], strict=True)
+    )
     places = tuple(range(2, 2 + axes))
     pick = (
         slice(None),
@@ -86,7 +90,8 @@ def _convolution(node: Any) -> Stage:
         windows = sliding_window_view(np.pad(values, around), reach, axis=places)[pick]
         batch = windows.shape[0]
         sides = windows.shape[2 : 2 + axes]
-        # (batch, groups, channels of a group, sides, kernel) -> kernel behind its channels.
+        # (batch, groups, channels of a group, sides, kernel) -> kernel behind its
+        # channels.
         split = windows.reshape(batch, groups, -1, *windows.shape[2:])
         split = np.moveaxis(split, 2, 2 + axes)
         flat = split.reshape(batch, groups, *sides, -1)

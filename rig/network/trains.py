@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What left a network, as bytes: the values of each step, and the last membranes.
 
-A worker packs them, maybe under another Python: the standard library and numpy are all there is.
+A worker packs them, maybe under another Python: the standard library and numpy are all
+there is.
 """
 
 from __future__ import annotations

@@ -4,15 +4,17 @@
     def test_energy(rig_session):
         assert rig_session.metrics["energy_infer"].surely_below(2e-3)
 
-`rig_bench` is the open bench, `rig_session` one finished session of it. A test runs on each bench
-of `--rig-bench` (default: the built-in virtual one), or on that of its marker:
+`rig_bench` is the open bench, `rig_session` one finished session of it. A test runs on
+each bench of `--rig-bench` (default: the built-in virtual one), or on that of its
+marker:
 
-    @pytest.mark.rig(bench="benches/virtual-asc.toml", set={"task.asc.samples": 12}, trials=3)
+    @pytest.mark.rig(bench="benches/virtual-asc.toml", set={"task.asc.samples": 12},
+    trials=3)
 
 An invalid session fails every test that uses it.
 
-pytest imports this module in every run wherever the rig is installed, so that what takes long to
-import is imported where it is used.
+pytest imports this module in every run wherever the rig is installed, so that what
+takes long to import is imported where it is used.
 """
 
 from __future__ import annotations
@@ -35,17 +37,17 @@ if TYPE_CHECKING:
 
 VIRTUAL = Path(__file__).parent.with_name("demo.toml")
 _MARKER = (
-    "rig(bench=FILE, set={KEY: VALUE}, trials=N): the bench of this test's rig_bench and "
-    "rig_session, settings that override keys of its file, and how many trials a session has; "
-    "FILE is relative to the folder of the test"
+    "rig(bench=FILE, set={KEY: VALUE}, trials=N): the bench of this test's rig_bench"
+    " and rig_session, settings that override keys of its file, and how many trials a"
+    " session has; FILE is relative to the folder of the test"
 )
 _KEYS = ("bench", "set", "trials")
 
 
 @dataclass(frozen=True, slots=True)
 class BenchChoice:
-    """A bench file, the settings that override its keys, and the trials of a session (0: as many as
-    the file says).
+    """A bench file, the settings that override its keys, and the trials of a session
+    (0: as many as the file says).
     """
 
     bench: Path = VIRTUAL
@@ -65,8 +67,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="bench file; given several times, each test runs on each (default: the built-in "
-        "virtual bench)",
+        help=(
+            "bench file; given several times, each test runs on each (default: the"
+            " built-in virtual bench)"
+        ),
     )
     group.addoption(
         "--rig-set",
@@ -92,8 +96,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rig-skip",
         action="store_true",
-        help="skip the tests of a bench that does not open, instead of failing them; a wrong bench "
-        "file fails them all the same",
+        help=(
+            "skip the tests of a bench that does not open, instead of failing them; a"
+            " wrong bench file fails them all the same"
+        ),
     )
 
 
@@ -103,11 +109,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Return which benches the tests run on, and, where one is named, what must stand beside its
-    numbers.
+    """Return which benches the tests run on, and, where one is named, what must stand
+    beside its numbers.
     """
-    # The built-in one is not opened here: every run of pytest prints this line, most of them for
-    # tests of other things.
+    # The built-in one is not opened here: every run of pytest prints this line, most of
+    # them for tests of other things.
     return [
         f"rig bench: {choice.bench}{'' if choice.bench == VIRTUAL else _marked(choice)}"
         for choice in _of_options(config)
@@ -123,31 +129,42 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is not None:
         choices = _of_marker(marker, choices, metafunc.definition.path.parent)
     names = [choice.bench.stem for choice in choices]
-    metafunc.parametrize("rig_choice", choices, indirect=True, ids=names, scope="session")
+    metafunc.parametrize(
+        "rig_choice", choices, indirect=True, ids=names, scope="session"
+    )
 
 
 @pytest.fixture(scope="session")
-def rig_choice(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> BenchChoice:
+def rig_choice(
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config
+) -> BenchChoice:
     """Return which bench a test is to use."""
     chosen: BenchChoice = getattr(request, "param", _of_options(pytestconfig)[0])
     return chosen
 
 
 @pytest.fixture(scope="session")
-def rig_bench(rig_choice: BenchChoice, pytestconfig: pytest.Config) -> Iterator[OpenBench]:
+def rig_bench(
+    rig_choice: BenchChoice, pytestconfig: pytest.Config
+) -> Iterator[OpenBench]:
     """Open the bench once for all its tests; its supply is off when they are over."""
     with ExitStack() as stack:
         bench = _opened(stack, rig_choice, pytestconfig.getoption("--rig-sessions"))
-        # Outside of the handler of an error: pytest would print what was handled as well.
+        # Outside of the handler of an error: pytest would print what was handled as
+        # well.
         if isinstance(bench, RigError):
             text = f"the bench {rig_choice.bench} does not open: {bench}"
-            if pytestconfig.getoption("--rig-skip") and not isinstance(bench, ConfigError):
+            if pytestconfig.getoption("--rig-skip") and not isinstance(
+                bench, ConfigError
+            ):
                 pytest.skip(text)
             pytest.fail(text, pytrace=False)
         yield bench
 
 
-def _opened(stack: ExitStack, choice: BenchChoice, root: str | None) -> OpenBench | RigError:
+def _opened(
+    stack: ExitStack, choice: BenchChoice, root: str | None
+) -> OpenBench | RigError:
     """Return the open bench, or why it does not open."""
     from rig.api.bench import open_bench
     from rig.store.session_folder import refuse_unwritable
@@ -172,7 +189,9 @@ def rig_session(
 
     known = pytestconfig.stash.setdefault(_SESSIONS, {})
     if rig_choice not in known:
-        root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp("rig-sessions")
+        root = pytestconfig.getoption("--rig-sessions") or tmp_path_factory.mktemp(
+            "rig-sessions"
+        )
         ran = _ran(rig_bench, rig_choice, root)
         if isinstance(ran, RigError):
             pytest.fail(f"the bench {rig_choice.bench} failed: {ran}", pytrace=False)
@@ -180,7 +199,8 @@ def rig_session(
     session = known[rig_choice]
     if not session.valid:
         pytest.fail(
-            f"the session {session.path} is invalid:\n{session.invalid_because}", pytrace=False
+            f"the session {session.path} is invalid:\n{session.invalid_because}",
+            pytrace=False,
         )
     return session
 
@@ -195,8 +215,8 @@ def _ran(bench: OpenBench, choice: BenchChoice, root: Path) -> Path | RigError:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Show of an error of the rig what it says, and not as well which exception of a library it
-    translates: its evidence has that. `--full-trace` shows all.
+    """Show of an error of the rig what it says, and not as well which exception of a
+    library it translates: its evidence has that. `--full-trace` shows all.
     """
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, RigError) and not item.config.getoption("fulltrace"):
@@ -213,8 +233,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Note the sessions of a test, and the metrics that it looked up, as its properties: JUnit's
-    XML has them.
+    """Note the sessions of a test, and the metrics that it looked up, as its
+    properties: JUnit's XML has them.
     """
     try:
         return (yield)
@@ -228,11 +248,14 @@ def _note_sessions(item: pytest.Item) -> None:
 
     for used in getattr(item, "funcargs", {}).values():
         if isinstance(used, TestedSession):
-            item.user_properties.extend(properties(used, item.config.invocation_params.dir))
+            item.user_properties.extend(
+                properties(used, item.config.invocation_params.dir)
+            )
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Explain a failed comparison of a metric with a number: value, both intervals, verdict."""
+    """Explain a failed comparison of a metric with a number: value, both intervals,
+    verdict."""
     if "rig.api.sessions.metric" not in sys.modules:
         return None  # so neither side is a metric
     from rig.api.sessions.metric import SessionMetric
@@ -249,8 +272,8 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print for each session that tests used its folder, its verdict, and what must stand beside
-    its numbers.
+    """Print for each session that tests used its folder, its verdict, and what must
+    stand beside its numbers.
     """
     for session in config.stash.get(_SESSIONS, {}).values():
         verdict = session.verdict.outcome.upper()
@@ -267,10 +290,14 @@ def _of_options(config: pytest.Config) -> list[BenchChoice]:
     return [BenchChoice(bench, settings, trials) for bench in benches]
 
 
-def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) -> list[BenchChoice]:
+def _of_marker(
+    marker: pytest.Mark, choices: list[BenchChoice], folder: Path
+) -> list[BenchChoice]:
     """Return the choices of the options as a marker changes them."""
     if marker.args or set(marker.kwargs) - set(_KEYS):
-        raise pytest.UsageError(f"the rig marker has {', '.join(_KEYS)}, each by its name")
+        raise pytest.UsageError(
+            f"the rig marker has {', '.join(_KEYS)}, each by its name"
+        )
     from rig.api.bench import overrides
 
     wanted: Mapping[str, Any] = marker.kwargs
@@ -278,7 +305,9 @@ def _of_marker(marker: pytest.Mark, choices: list[BenchChoice], folder: Path) ->
         choices = [BenchChoice(folder / bench, choices[0].settings, choices[0].trials)]
     more = tuple(overrides(wanted.get("set", ())))
     return [
-        BenchChoice(choice.bench, choice.settings + more, wanted.get("trials", choice.trials))
+        BenchChoice(
+            choice.bench, choice.settings + more, wanted.get("trials", choice.trials)
+        )
         for choice in choices
     ]
 

@@ -43,10 +43,14 @@ class TestedSession(Session):
 
 
 def properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
-    """Yield what a report for machines says of a session and of the metrics that were looked up."""
+    """Yield what a report for machines says of a session and of the metrics that were
+    looked up."""
     path = session.path.resolve()
     inside = path.is_relative_to(root.resolve())
-    yield "rig.session", (path.relative_to(root.resolve()).as_posix() if inside else path.name)
+    yield (
+        "rig.session",
+        (path.relative_to(root.resolve()).as_posix() if inside else path.name),
+    )
     yield "rig.verdict", session.verdict.outcome.upper()
     yield "rig.labels", ", ".join(session.labels)
     for name, metric in session.tested.looked_up.items():
@@ -55,6 +59,10 @@ def properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
         interval = metric.same_samples
         yield (
             f"rig.{name}.interval",
-            (f"{interval.low!r} to {interval.high!r}" if interval.known else interval.reason),
+            (
+                f"{interval.low!r} to {interval.high!r}"
+                if interval.known
+                else interval.reason
+            ),
         )
         yield f"rig.{name}.verdict", WORDS[metric.verdict]

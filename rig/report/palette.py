@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The colours of phases, trials and series, the same in Run, Trace, Trials and report.
 
-The first four on light paper are those of Okabe and Ito (Color Universal Design, 2008). All six can
-be told apart with deuteranopia, protanopia and tritanopia: tests/rig/report/test_palette.py.
+The first four on light paper are those of Okabe and Ito (Color Universal Design, 2008).
+All six can be told apart with deuteranopia, protanopia and tritanopia:
+tests/rig/report/test_palette.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _OTHERS = ("stream", "batch", "reached")
 
 
 def place(phase: str, phases: Sequence[str]) -> int:
-    """Return the number of a phase's colour; `phases` are those of the task, in its order."""
+    """Return the number of a phase's colour; `phases` are those of the task, in its
+    order."""
     order = [*phases, *(other for other in _OTHERS if other not in phases)]
     return order.index(phase) if phase in order else len(order)

@@ -20,7 +20,12 @@ def of_scenario(session: SessionFolder) -> Sequence[Picture]:
             return ()
         if not (session.path / RESULTS).exists():
             return (
-                Picture("scenario", "Pictures", None, "Not drawn: the session did not finish."),
+                Picture(
+                    "scenario",
+                    "Pictures",
+                    None,
+                    "Not drawn: the session did not finish.",
+                ),
             )
         return scenario.pictures(session.path)
     except Exception as error:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power over one sample with its SYNC line, and how far SYNC edges lie off the time base."""
+"""The power over one sample with its SYNC line, and how far SYNC edges lie off the time
+base."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ from rig.trace.reduced import Span
 from rig.trace.trace import Gap, Trace
 from rig.units import quantity, scale
 
-#: More samples of the monitor than this are drawn as columns of their mean, smallest and largest;
-#: so many are held at a time.
+#: More samples of the monitor than this are drawn as columns of their mean, smallest
+#: and largest; so many are held at a time.
 _COLUMNS = 1200
 _HELD = 4_000_000
 #: More points than this become an image.
@@ -34,8 +35,8 @@ View = tuple[float, float]
 
 
 def open_trace(session: SessionFolder, number: int, name: str, hashed: bool) -> Trace:
-    """Open a trace that is as it was recorded: the reader of a damaged one may crash the
-    process. `hashed`: that is known already.
+    """Open a trace that is as it was recorded: the reader of a damaged one may crash
+    the process. `hashed`: that is known already.
     """
     folder = session.recorded(number)
     path = folder / name
@@ -50,8 +51,8 @@ def open_trace(session: SessionFolder, number: int, name: str, hashed: bool) -> 
 
 
 def residual_limit_s(results: Results) -> float:
-    """Return how far an edge may lie off the line, as rig/timebase/align.py has it for the first
-    monitor.
+    """Return how far an edge may lie off the line, as rig/timebase/align.py has it for
+    the first monitor.
     """
     provenance = results.provenance
     edge_hz = next(iter(provenance.monitors.values())).edge_hz
@@ -59,8 +60,8 @@ def residual_limit_s(results: Results) -> float:
 
 
 def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
-    """Draw the power over the sample nearest to the median latency, its phases, idle power and the
-    SYNC line.
+    """Draw the power over the sample nearest to the median latency, its phases, idle
+    power and the SYNC line.
     """
     totals_s = trial.latency_s.sum(axis=1)
     place = int(np.argmin(np.abs(totals_s - np.median(totals_s))))
@@ -81,18 +82,24 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
         )
     axes.set_ylim(0, axes.get_ylim()[1] * 1.12)
     _draw_sync(sync, trace, view_s, zero_s)
-    figure.legend(loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.6)
+    figure.legend(
+        loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.6
+    )
     runs = f", {trial.repeat} runs of each phase in a row" if trial.repeat > 1 else ""
     which = (
-        f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest to "
-        f"the median latency{runs}."
+        f"Trial {trial.trial}, sample {place + 1} of {len(totals_s)}: the one nearest"
+        f" to the median latency{runs}."
     )
     means = any(
-        span.start / trace.sample_hz < view_s[1] and span.stop / trace.sample_hz > view_s[0]
+        span.start / trace.sample_hz < view_s[1]
+        and span.stop / trace.sample_hz > view_s[0]
         for span in trace.reduced
     )
     left = " Dots: means in place of samples." if means else ""
-    return svg(figure, "power", results.labels), f"{which} {how} Dotted: SYNC marks.{left}"
+    return (
+        svg(figure, "power", results.labels),
+        f"{which} {how} Dotted: SYNC marks.{left}",
+    )
 
 
 def _view(trace: Trace, start_s: float, stop_s: float) -> View:
@@ -103,12 +110,16 @@ def _view(trace: Trace, start_s: float, stop_s: float) -> View:
     far_s = max(0.12 * (stop_s - start_s), near_s)
     before = trace.falls_s[trace.falls_s < start_s - near_s][-1:].tolist()
     after = trace.falls_s[trace.falls_s > stop_s + near_s][:1].tolist()
-    return max(start_s - far_s, 0.0, *before), min(stop_s + far_s, trace.duration_s, *after)
+    return max(start_s - far_s, 0.0, *before), min(
+        stop_s + far_s, trace.duration_s, *after
+    )
 
 
-def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[float, str]:
-    """Draw the samples, or columns of them, and return the factor of the axis and how it was
-    drawn.
+def _draw_power(
+    axes: Axes, trace: Trace, view_s: View, zero_s: float
+) -> tuple[float, str]:
+    """Draw the samples, or columns of them, and return the factor of the axis and how
+    it was drawn.
     """
     first = math.ceil(view_s[0] * trace.sample_hz)
     last = math.floor(view_s[1] * trace.sample_hz)
@@ -117,7 +128,8 @@ def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[
     held = per_column * max(_HELD // per_column, 1)
     for at in range(first, last - per_column + 1, held):
         count = min(held, (last - at) // per_column * per_column)
-        # From the middle of the first sample to the middle of the last: these are read whole.
+        # From the middle of the first sample to the middle of the last: these are read
+        # whole.
         _, power_w = trace.power_w(
             (at + 0.5) / trace.sample_hz, (at + count - 0.5) / trace.sample_hz
         )
@@ -128,14 +140,21 @@ def _draw_power(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> tuple[
     times_ms = (
         (first + per_column * (np.arange(len(mean_w)) + 0.5)) / trace.sample_hz - zero_s
     ) * 1e3
-    axes.fill_between(times_ms, low_w * factor, high_w * factor, color=FAINT, alpha=0.45, lw=0)
+    axes.fill_between(
+        times_ms, low_w * factor, high_w * factor, color=FAINT, alpha=0.45, lw=0
+    )
     axes.plot(times_ms, mean_w * factor, color=INK, lw=0.9, drawstyle="steps-mid")
     axes.set_ylabel(f"power ({unit})")
     return (
         factor,
-        ""
-        if per_column == 1
-        else f"Line: means of {per_column} samples each; grey: the smallest and largest of them.",
+        (
+            ""
+            if per_column == 1
+            else (
+                f"Line: means of {per_column} samples each; grey: the smallest and"
+                " largest of them."
+            )
+        ),
     )
 
 
@@ -143,14 +162,15 @@ def _draw_phases(
     both: Sequence[Axes], trial: TrialSamples, place: int, phases: Sequence[str]
 ) -> None:
     starts_ms, stops_ms = (
-        (edge[place] - trial.start_s[place, 0]) * 1e3 for edge in (trial.start_s, trial.stop_s)
+        (edge[place] - trial.start_s[place, 0]) * 1e3
+        for edge in (trial.start_s, trial.stop_s)
     )
     for number, name in enumerate(phases):
         latency_s = float(trial.latency_s[place, number])
         energy_j = float(trial.energy_j[place, number])
         label = (
-            f"{name}: {quantity(latency_s, 's')}, {quantity(energy_j / latency_s, 'W')}, "
-            f"{quantity(energy_j, 'J')}"
+            f"{name}: {quantity(latency_s, 's')},"
+            f" {quantity(energy_j / latency_s, 'W')}, {quantity(energy_j, 'J')}"
         )
         both[0].axvspan(
             starts_ms[number],
@@ -178,7 +198,9 @@ def _draw_phases(
 
 def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     """Draw where samples are lost, and where means stand in their place."""
-    shown: list[tuple[Gap | Span, str, str]] = [(gap, BAD, "////") for gap in trace.gaps]
+    shown: list[tuple[Gap | Span, str, str]] = [
+        (gap, BAD, "////") for gap in trace.gaps
+    ]
     shown += [(span, FAINT, "....") for span in trace.reduced]
     for stretch, colour, hatch in shown:
         start_s = stretch.start / trace.sample_hz
@@ -196,11 +218,16 @@ def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
 
 def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     edges = sorted(
-        [(at, 0) for at in trace.falls_s.tolist()] + [(at, 1) for at in trace.rises_s.tolist()]
+        [(at, 0) for at in trace.falls_s.tolist()]
+        + [(at, 1) for at in trace.rises_s.tolist()]
     )
     inside = [(at, level) for at, level in edges if view_s[0] <= at <= view_s[1]]
     before = 1 - inside[0][1] if inside else 1
-    points = [(view_s[0], before), *inside, (view_s[1], inside[-1][1] if inside else before)]
+    points = [
+        (view_s[0], before),
+        *inside,
+        (view_s[1], inside[-1][1] if inside else before),
+    ]
     axes.plot(
         [(at - zero_s) * 1e3 for at, _ in points],
         [level for _, level in points],
@@ -217,27 +244,39 @@ def _draw_sync(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     axes.set_ylabel("SYNC", rotation=0, ha="right", va="center")
 
 
-def residuals(session: SessionFolder, trace: Trace, number: int, results: Results) -> Plot:
-    """Draw the distance of the SYNC edges of one trial from the fitted line; edges that pair with
-    no mark are left out.
+def residuals(
+    session: SessionFolder, trace: Trace, number: int, results: Results
+) -> Plot:
+    """Draw the distance of the SYNC edges of one trial from the fitted line; edges that
+    pair with no mark are left out.
     """
-    timebase = next(trial.timebase for trial in results.trials if trial.number == number)
+    timebase = next(
+        trial.timebase for trial in results.trials if trial.number == number
+    )
     assert timebase is not None
     if results.provenance.sut.clock == EDGE_CLOCK:
         return (
             Markup(),
-            "Not drawn: the device tells no time, and the edges themselves are the times of its "
-            "marks.",
+            (
+                "Not drawn: the device tells no time, and the edges themselves are the"
+                " times of its marks."
+            ),
         )
     if timebase.nominal_rate:
         return (
             Markup(),
-            "Not drawn: no line is fitted, as marks and trace are tied at one instant, and clocks "
-            "are taken at their word.",
+            (
+                "Not drawn: no line is fitted, as marks and trace are tied at one"
+                " instant, and clocks are taken at their word."
+            ),
         )
     completions = completion_lines.read(session.recorded(number))
     marks_s = np.array(
-        [timebase.seconds(mark.tick) for done in completions for mark in done.completion.marks]
+        [
+            timebase.seconds(mark.tick)
+            for done in completions
+            for mark in done.completion.marks
+        ]
     )
     nearest_s = trace.falls_s[
         np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each trial's deviation from the claimed value, or from the mean, against the limit."""
+"""Each trial's deviation from the claimed value, or from the mean, against the
+limit."""
 
 from __future__ import annotations
 
@@ -21,11 +22,14 @@ _SHOWN_DEVIATION = 0.20
 
 
 def dots(names: Sequence[str], results: Results) -> Plot:
-    """Draw each trial's deviation from the claimed value, or from the mean, against the limit."""
+    """Draw each trial's deviation from the claimed value, or from the mean, against the
+    limit."""
     judged = results.replication.per_metric
     metrics = results.metrics
     claims = results.audit is not None
-    names = [name for name in names if name in judged and not math.isnan(judged[name].mean)]
+    names = [
+        name for name in names if name in judged and not math.isnan(judged[name].mean)
+    ]
     if not names:
         return Markup(), "Not drawn: nothing to compare."
     away = [
@@ -35,21 +39,34 @@ def dots(names: Sequence[str], results: Results) -> Plot:
         ]
         for name in names
     ]
-    largest = max((abs(one) for row in away for one in row if math.isfinite(one)), default=0.0)
+    largest = max(
+        (abs(one) for row in away for one in row if math.isfinite(one)), default=0.0
+    )
     shown = min(max(1.15 * largest, 1.4 * LIMIT), _SHOWN_DEVIATION)
     figure = Figure(figsize=(10.4, 0.8 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
     axes.axvspan(-LIMIT * 100, LIMIT * 100, color=GOOD, alpha=0.16, lw=0)
     axes.axvline(0, color=FAINT, lw=0.9)
     across = axes.get_yaxis_transform()
-    axes.hlines(range(len(names)), 0, 1, color=FAINT, lw=0.4, alpha=0.6, transform=across)
+    axes.hlines(
+        range(len(names)), 0, 1, color=FAINT, lw=0.4, alpha=0.6, transform=across
+    )
     _draw_dots(axes, away, shown, [trial.valid for trial in results.trials])
     for row, name in enumerate(names):
         if claims:
             of = metrics[name]
             distance = away_from(of.value, judged[name].claimed, of.deviation)
             average = float(np.clip(distance, -shown, shown))
-            axes.plot(average * 100, row, "D", ms=6, color=INK, mfc="none", zorder=4, clip_on=False)
+            axes.plot(
+                average * 100,
+                row,
+                "D",
+                ms=6,
+                color=INK,
+                mfc="none",
+                zorder=4,
+                clip_on=False,
+            )
     axes.set(
         yticks=range(len(names)),
         yticklabels=names,
@@ -57,10 +74,16 @@ def dots(names: Sequence[str], results: Results) -> Plot:
         xlim=(-shown * 100, shown * 100),
     )
     reference, compared = (
-        ("claimed value", "their mean (diamond)") if claims else ("mean of the trials", "each")
+        ("claimed value", "their mean (diamond)")
+        if claims
+        else ("mean of the trials", "each")
     )
-    axes.set_xlabel(f"deviation from the {reference} (%); shaded: within {LIMIT * 100:.0f} %")
-    caption = f"Dots are trials, from the top of each row down; the rule compares {compared}."
+    axes.set_xlabel(
+        f"deviation from the {reference} (%); shaded: within {LIMIT * 100:.0f} %"
+    )
+    caption = (
+        f"Dots are trials, from the top of each row down; the rule compares {compared}."
+    )
     return svg(
         figure, "trials", results.labels
     ), caption + " Triangles lie beyond the scale; hollow dots are of invalid trials."
@@ -78,7 +101,9 @@ def _draw_dots(
             colour = BAD if abs(distance) > LIMIT else SERIES[0]
             marker = ("<" if distance < 0 else ">") if beyond else "o"
             at = math.copysign(0.985 * shown, distance) if beyond else distance
-            alike.setdefault((marker, colour, counts), []).append((at * 100, row + offset))
+            alike.setdefault((marker, colour, counts), []).append(
+                (at * 100, row + offset)
+            )
     for (marker, colour, counts), places in alike.items():
         axes.plot(
             *np.array(places).T,
@@ -91,5 +116,10 @@ def _draw_dots(
 
 
 def away_from(value: float | None, reference: float | None, how: Deviation) -> float:
-    """Return how far a value lies from a reference; not a number where one is not known."""
-    return math.nan if value is None or reference is None else deviation(value, reference, how)
+    """Return how far a value lies from a reference; not a number where one is not
+    known."""
+    return (
+        math.nan
+        if value is None or reference is None
+        else deviation(value, reference, how)
+    )

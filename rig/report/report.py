@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report page: one HTML file that says what was measured, how, and whether it holds; derived
-from the session folder.
+"""The report page: one HTML file that says what was measured, how, and whether it
+holds; derived from the session folder.
 """
 
 from __future__ import annotations
@@ -46,13 +46,16 @@ from rig.trace.trace import TRACE
 from rig.units import not_known, quantity, share
 
 _NO_CURVE = (
-    "Not drawn for several supplies: each rail has a clock of its own; rig measure shows each."
+    "Not drawn for several supplies: each rail has a clock of its own; rig measure"
+    " shows each."
 )
 
 
-def write_report(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> Path:
-    """Write report.html of a finished session and return its path; raises DataError for a session
-    without results. `hashed` and `trials` as of `rendered`.
+def write_report(
+    folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()
+) -> Path:
+    """Write report.html of a finished session and return its path; raises DataError for
+    a session without results. `hashed` and `trials` as of `rendered`.
     """
     page = rendered(folder, hashed, trials)
     return event_file.write_derived(SessionFolder(folder), session_folder.REPORT, page)
@@ -79,9 +82,9 @@ _HOLDS = {
 
 
 def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -> str:
-    """Return the content of report.html: of the same session, by the same versions, always the same
-    bytes. `hashed`: the caller knows already that the traces are as they were recorded; `trials`:
-    all of the session's, where they are at hand.
+    """Return the content of report.html: of the same session, by the same versions,
+    always the same bytes. `hashed`: the caller knows already that the traces are as
+    they were recorded; `trials`: all of the session's, where they are at hand.
     """
     session = SessionFolder(folder)
     session.refuse_other()
@@ -90,7 +93,9 @@ def rendered(folder: Path, hashed: bool = False, trials: Sequence[Trial] = ()) -
     page = _page(session, results)
     with matplotlib.style.context(["default", STYLE]):
         pictures = of_scenario(session)
-        special = {f"scenario.{picture.name}": _plot(picture, results) for picture in pictures}
+        special = {
+            f"scenario.{picture.name}": _plot(picture, results) for picture in pictures
+        }
         plots = _plots(session, results, hashed) | special
     return _template().render(page, plots=plots, pictures=pictures)
 
@@ -134,7 +139,9 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
     provenance = results.provenance.stored
     targets = results.targets or ()
     counted = complexity.of_facts(provenance)
-    monitors = [{"rail": rail} | about for rail, about in provenance.get("monitors", {}).items()]
+    monitors = [
+        {"rail": rail} | about for rail, about in provenance.get("monitors", {}).items()
+    ]
     bench_toml = session.bench_text()
     return {
         "r": results,
@@ -154,7 +161,11 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
         "monitors": monitors,
         "budget": budget_table(results),
         "resolution": results.resolution,
-        "tiles": [name for name in main if results.metrics[name].prominence is Prominence.HEADLINE],
+        "tiles": [
+            name
+            for name in main
+            if results.metrics[name].prominence is Prominence.HEADLINE
+        ],
         "main": [_row(name, results) for name in main],
         "further": [_row(name, results) for name in further],
         "methods": _methods(results),
@@ -165,16 +176,20 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
             "workloads": [comparison.shown(row) for row in targets if row.workload],
         },
         "problems": [
-            (problem, PROBLEM_CODES.get(problem.code, "")) for problem in results.problems
+            (problem, PROBLEM_CODES.get(problem.code, ""))
+            for problem in results.problems
         ],
-        "settings": tomllib.loads(bench_toml).get("scenario", {}).get(results.scenario, {}),
+        "settings": (
+            tomllib.loads(bench_toml).get("scenario", {}).get(results.scenario, {})
+        ),
         "hashes": [event for event in session.journal().measured if event.files],
         "head": session.journal().head,
     }
 
 
 def _split(results: Results) -> tuple[list[str], list[str]]:
-    """Part the metrics into rows and details; what is claimed or beyond the limit is a row."""
+    """Part the metrics into rows and details; what is claimed or beyond the limit is a
+    row."""
     telling = {
         name
         for name, row in results.replication.per_metric.items()
@@ -206,7 +221,9 @@ def _row(name: str, results: Results) -> dict[str, Any]:
         "binomial": metric.binomial,
         "verdict": judged,
         "drawn": drawn is not None,
-        "claimed": f"{judged.claimed * factor:.6g}" if judged and results.audit else None,
+        "claimed": (
+            f"{judged.claimed * factor:.6g}" if judged and results.audit else None
+        ),
         "trials": [
             _cell(metric, single.value, factor, decimals, limited=compared is not None)
             for single in metric.per_trial
@@ -215,7 +232,8 @@ def _row(name: str, results: Results) -> dict[str, Any]:
 
 
 def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
-    """Return which interval was made how, or why it was not, and of which metrics that holds."""
+    """Return which interval was made how, or why it was not, and of which metrics that
+    holds."""
     found: dict[tuple[str, str], list[str]] = {}
     for name, metric in results.metrics.items():
         for title, interval in (
@@ -226,12 +244,19 @@ def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
             found.setdefault((title, told), []).append(name)
     return [
         (title, told, names)
-        for (title, told), names in sorted(found.items(), key=lambda item: item[0][0], reverse=True)
+        for (title, told), names in sorted(
+            found.items(), key=lambda item: item[0][0], reverse=True
+        )
     ]
 
 
 def _cell(
-    metric: MetricResult, value: float | None, factor: float, decimals: int, *, limited: bool
+    metric: MetricResult,
+    value: float | None,
+    factor: float,
+    decimals: int,
+    *,
+    limited: bool,
 ) -> dict[str, Any]:
     """Return the cell of a trial; `limited`: the rule compares it with the 5 %."""
     away = away_from(value, metric.value, metric.deviation)
@@ -266,10 +291,14 @@ def _known(value: float | None) -> bool:
 
 def _plots(session: SessionFolder, results: Results, hashed: bool) -> dict[str, Plot]:
     phases = results.provenance.task.phases
-    trials = [TrialSamples.read(session, trial, len(phases)) for trial in results.trials]
+    trials = [
+        TrialSamples.read(session, trial, len(phases)) for trial in results.trials
+    ]
     measured = [trial for trial in trials if len(trial.latency_s)]
     plots = _of_one_trial(session, measured, results, hashed)
-    plots |= {what: distributions(what, measured, results) for what in ("latency", "energy")}
+    plots |= {
+        what: distributions(what, measured, results) for what in ("latency", "energy")
+    }
     return plots | {"trials": dots(_split(results)[0], results)}
 
 
@@ -282,8 +311,8 @@ def _plot(picture: Picture, results: Results) -> Plot:
 def _of_one_trial(
     session: SessionFolder, measured: list[TrialSamples], results: Results, hashed: bool
 ) -> dict[str, Plot]:
-    """Draw what needs a trace: of the first valid trial that was attached to one, and recorded in
-    one go.
+    """Draw what needs a trace: of the first valid trial that was attached to one, and
+    recorded in one go.
     """
     if not results.provenance.monitors:
         return _undrawn("there is no energy monitor, so there is no trace.")
@@ -291,11 +320,14 @@ def _of_one_trial(
     whole = [trial.number for trial in results.trials if trial.segments == 1]
     usable = [trial for trial in measured if trial.trial in tied]
     if not usable:
-        return _undrawn("no trial has a timed sample whose marks were tied to the monitor's edges.")
+        return _undrawn(
+            "no trial has a timed sample whose marks were tied to the monitor's edges."
+        )
     usable = [trial for trial in usable if trial.trial in whole]
     if not usable:
         return _undrawn(
-            "each trial was cut off and resumed, and has several traces; rig measure shows each."
+            "each trial was cut off and resumed, and has several traces; rig measure"
+            " shows each."
         )
     chosen = next((trial for trial in usable if trial.valid), usable[0])
     rail = next(iter(results.provenance.monitors))
@@ -303,9 +335,14 @@ def _of_one_trial(
     try:
         trace = open_trace(session, chosen.trial, name, hashed)
         curve = (Markup(), _NO_CURVE) if rail else power(trace, chosen, results)
-        return {"power": curve, "residuals": residuals(session, trace, chosen.trial, results)}
+        return {
+            "power": curve,
+            "residuals": residuals(session, trace, chosen.trial, results),
+        }
     except DataError:
-        return _undrawn(f"trial-{chosen.trial}/{name} is missing, was changed, or cannot be read.")
+        return _undrawn(
+            f"trial-{chosen.trial}/{name} is missing, was changed, or cannot be read."
+        )
 
 
 def _undrawn(why: str) -> dict[str, Plot]:

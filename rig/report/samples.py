@@ -19,8 +19,9 @@ from rig.store.session_folder import SessionFolder
 
 @dataclass(frozen=True, slots=True)
 class TrialSamples:
-    """The timed queries of one trial: arrays of (sample, phase), in seconds and joules; energy is
-    NaN where samples were lost. `idle_w` is the average power of its idle times.
+    """The timed queries of one trial: arrays of (sample, phase), in seconds and joules;
+    energy is NaN where samples were lost. `idle_w` is the average power of its idle
+    times.
     """
 
     trial: int
@@ -33,7 +34,9 @@ class TrialSamples:
     energy_j: Array
 
     @classmethod
-    def read(cls, folder: SessionFolder, trial: TrialResult, phases: int) -> TrialSamples:
+    def read(
+        cls, folder: SessionFolder, trial: TrialResult, phases: int
+    ) -> TrialSamples:
         """Read samples.jsonl of a trial of results.json."""
         every = sample_lines.read(folder.trial(trial.number))
         lines = every.samples
@@ -59,6 +62,10 @@ class TrialSamples:
 
 def _idle_w(idles: Sequence[WindowLine]) -> float | None:
     """Return the average power of the idle times whose energy is known."""
-    known = [(idle.energy_j, idle.latency_s) for idle in idles if idle.energy_j is not None]
-    value, _ = ratio([energy_j for energy_j, _ in known], [duration_s for _, duration_s in known])
+    known = [
+        (idle.energy_j, idle.latency_s) for idle in idles if idle.energy_j is not None
+    ]
+    value, _ = ratio(
+        [energy_j for energy_j, _ in known], [duration_s for _, duration_s in known]
+    )
     return value if math.isfinite(value) else None

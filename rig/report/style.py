@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Style of the plots: colours that a page in dark mode can change, one style, inline SVG."""
+"""Style of the plots: colours that a page in dark mode can change, one style, inline
+SVG."""
 
 from __future__ import annotations
 
@@ -68,15 +69,21 @@ Plot = tuple[Markup, str]
 
 
 class Margins(LayoutEngine):
-    """Room of a fixed size around the axes of a figure and between them, in inches: constrained
-    layout measures every text four times, which takes as long as the drawing.
+    """Room of a fixed size around the axes of a figure and between them, in inches:
+    constrained layout measures every text four times, which takes as long as the
+    drawing.
     """
 
     _adjust_compatible = True
     _colorbar_gridspec = True
 
     def __init__(
-        self, left: float, right: float, bottom: float, top: float, between: tuple[float, float]
+        self,
+        left: float,
+        right: float,
+        bottom: float,
+        top: float,
+        between: tuple[float, float],
     ) -> None:
         super().__init__()
         self._around = (left, right, bottom, top)
@@ -88,7 +95,10 @@ class Margins(LayoutEngine):
         left, right, bottom, top = self._around
         grid = figure.axes[0].get_gridspec()
         assert grid is not None
-        inner = ((width - left - right, grid.ncols), (height - bottom - top, grid.nrows))
+        inner = (
+            (width - left - right, grid.ncols),
+            (height - bottom - top, grid.nrows),
+        )
         # Gaps are told in shares of the mean axes.
         gaps = [
             gap * count / (room - gap * (count - 1))
@@ -100,8 +110,8 @@ class Margins(LayoutEngine):
 
 
 def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
-    """Return a figure as inline SVG in the page's colours and font, with what must stand beside its
-    numbers.
+    """Return a figure as inline SVG in the page's colours and font, with what must
+    stand beside its numbers.
     """
     label(figure, labels.texts(beside))
     text = io.StringIO()
@@ -122,15 +132,17 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
         rf'<svg xmlns="http://www.w3.org/2000/svg" \1 class="{name}">',
         svg,
     )
-    svg = svg.replace("xlink:href", "href").replace("'DejaVu Sans'", "var(--font, sans-serif)")
+    svg = svg.replace("xlink:href", "href").replace(
+        "'DejaVu Sans'", "var(--font, sans-serif)"
+    )
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable}, {colour})")
     return Markup(visible(svg))
 
 
 def label(figure: Figure, marked: str, session: str = "") -> None:
-    """Put above a figure what must stand beside its numbers, and the session that they are of; what
-    is in its texts and cannot be seen is shown.
+    """Put above a figure what must stand beside its numbers, and the session that they
+    are of; what is in its texts and cannot be seen is shown.
     """
     above = "   ".join(filter(None, (session, marked)))
     colour, weight = (BAD, "bold") if marked else (FAINT, "normal")
@@ -138,7 +150,13 @@ def label(figure: Figure, marked: str, session: str = "") -> None:
         # A legend beside the axes has the first line.
         line = "\n" if session and figure.legends else ""
         figure.suptitle(
-            line + above, x=0.997, ha="right", color=colour, weight=weight, size=9, linespacing=1.5
+            line + above,
+            x=0.997,
+            ha="right",
+            color=colour,
+            weight=weight,
+            size=9,
+            linespacing=1.5,
         )
     for shown in _texts(figure):
         shown.set_text(visible(shown.get_text()))
@@ -153,8 +171,8 @@ def _texts(artist: Artist) -> Iterator[Text]:
 
 
 def _lay_out_or_draw(figure: Figure, renderer: RendererBase) -> None:
-    """Draw a figure, or place its parts as long as none has: matplotlib draws all of it for that,
-    and throws the drawing away.
+    """Draw a figure, or place its parts as long as none has: matplotlib draws all of it
+    for that, and throws the drawing away.
     """
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine | Margins):

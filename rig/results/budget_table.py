@@ -12,8 +12,8 @@ from rig.uncertainty.budget import Part
 
 @dataclass(frozen=True, slots=True)
 class BudgetCell:
-    """The share of a component in a metric, as a share of its value; not `counted` where the
-    scatter contains it already.
+    """The share of a component in a metric, as a share of its value; not `counted`
+    where the scatter contains it already.
     """
 
     relative: float
@@ -70,8 +70,8 @@ class BudgetTable:
 
 
 def table(results: Results) -> BudgetTable:
-    """Return the budgets that metrics want to be shown, each cell as a share of its metric's
-    value.
+    """Return the budgets that metrics want to be shown, each cell as a share of its
+    metric's value.
     """
     chosen = [
         BudgetColumn.of(name, metric)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mark of a session whose files were changed after its run: a label beside its numbers, and a
-verdict that is INVALID.
+"""The mark of a session whose files were changed after its run: a label beside its
+numbers, and a verdict that is INVALID.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ CHANGED = "CHANGED AFTER THE RUN"
 
 
 def mark(changes: Sequence[Change]) -> tuple[Label, ...]:
-    """Return the label of a session with changed files; none where every file equals its line."""
+    """Return the label of a session with changed files; none where every file equals
+    its line."""
     if not changes:
         return ()
     names = ", ".join(change.name for change in changes[:3])
     more = f" and {len(changes) - 3} more files" if len(changes) > 3 else ""
     said = (
-        f"{names}{more}: not as events.jsonl has it, so these numbers and labels may be others "
-        "than those of the run; rig check says what differs"
+        f"{names}{more}: not as events.jsonl has it, so these numbers and labels may be"
+        " others than those of the run; rig check says what differs"
     )
     return (Label(CHANGED, said),)
 
 
 def of_folder(folder: SessionFolder) -> tuple[Label, ...]:
-    """Return what must stand beside a session's numbers; also of one that was cut off, or is
-    damaged, or was changed after its run.
+    """Return what must stand beside a session's numbers; also of one that was cut off,
+    or is damaged, or was changed after its run.
     """
     try:
         found = labels.of_provenance(folder.provenance())
@@ -45,14 +46,15 @@ def of_folder(folder: SessionFolder) -> tuple[Label, ...]:
 
 
 def reason(changes: Sequence[Change]) -> str:
-    """Return in a few words what was changed; empty where every file equals its line."""
+    """Return in a few words what was changed; empty where every file equals its
+    line."""
     more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
     return f"{changes[0].name} {changes[0].reason}{more}" if changes else ""
 
 
 def marked(results: Results, changes: Sequence[Change]) -> Results:
-    """Return results with the label of changed files, whose verdicts are INVALID; the same results
-    where every file equals its line.
+    """Return results with the label of changed files, whose verdicts are INVALID; the
+    same results where every file equals its line.
     """
     if not changes:
         return results

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim: metric = value. Refused where nothing could ever meet it, before anything is measured;
-tested on a finished session.
+"""A claim: metric = value. Refused where nothing could ever meet it, before anything is
+measured; tested on a finished session.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _TOLD = 12
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Claimed metrics; of a published result also its task, its scenario, what its samples are, and
-    the labels of its data.
+    """Claimed metrics; of a published result also its task, its scenario, what its
+    samples are, and the labels of its data.
     """
 
     metrics: dict[str, ClaimedMetric]
@@ -55,29 +55,34 @@ class Claim:
         return {name: one.value for name, one in self.metrics.items()}
 
     def is_of_samples(self, task: Mapping[str, Any]) -> bool:
-        """Return whether the claim is of the samples of a task; one that does not say is."""
+        """Return whether the claim is of the samples of a task; one that does not say
+        is."""
         return self.samples is None or self.samples == _samples(task)
 
 
 def of_values(values: Mapping[str, float]) -> dict[str, ClaimedMetric]:
-    """Return claimed metrics of which the values alone are stated, as in a bench file."""
+    """Return claimed metrics of which the values alone are stated, as in a bench
+    file."""
     return {name: ClaimedMetric(value=value) for name, value in values.items()}
 
 
 def read(path: Path) -> Claim:
-    """Read a claim: a bench file with [claim], a TOML file of metric = value alone, or the
-    results.json of a published session.
+    """Read a claim: a bench file with [claim], a TOML file of metric = value alone, or
+    the results.json of a published session.
 
     In a TOML file a value may be a table: `value`, `standard_uncertainty` and
-    `degrees_of_freedom`, or `exact = true`. A results.json claims all headline and main metrics.
-    Raises ConfigError for anything else, for a results.json whose values are not within their own
-    intervals, and for one beside an events.jsonl that has another hash of it.
+    `degrees_of_freedom`, or `exact = true`. A results.json claims all headline and main
+    metrics. Raises ConfigError for anything else, for a results.json whose values are
+    not within their own intervals, and for one beside an events.jsonl that has another
+    hash of it.
     """
     _refuse_changed(path)
     try:
         text = small_text.read(path)
     except (OSError, DataError) as error:
-        raise ConfigError(f"{path} cannot be read", path="--claim", evidence=str(error)) from error
+        raise ConfigError(
+            f"{path} cannot be read", path="--claim", evidence=str(error)
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path} is no text",
@@ -102,8 +107,12 @@ def read(path: Path) -> Claim:
         raise ConfigError(
             f"{path} is no claim",
             path="--claim",
-            evidence=(error.evidence if isinstance(error, DataError) else repr(error))[:200],
-            try_next="lines `metric = value`, a bench file with [claim], or a results.json",
+            evidence=(error.evidence if isinstance(error, DataError) else repr(error))[
+                :200
+            ],
+            try_next=(
+                "lines `metric = value`, a bench file with [claim], or a results.json"
+            ),
         ) from error
     if not claim.metrics:
         raise ConfigError(
@@ -117,7 +126,8 @@ def read(path: Path) -> Claim:
 
 
 def _refuse_changed(path: Path) -> None:
-    """Raise ConfigError for the results.json of a session that was changed after its run."""
+    """Raise ConfigError for the results.json of a session that was changed after its
+    run."""
     if path.name != RESULTS or not (path.parent / EVENTS).is_file():
         return
     for change in verified.changes(SessionFolder(path.parent), (RESULTS,)):
@@ -131,7 +141,11 @@ def _refuse_changed(path: Path) -> None:
 
 def refuse_no_number(name: str, value: Any, place: str) -> None:
     """Raise ConfigError where a claimed value is no finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+    ):
         raise ConfigError(
             f"{value!r} is no value that {name} can have",
             path=place,
@@ -148,11 +162,11 @@ def refuse(
     *,
     monitored: bool = True,
 ) -> None:
-    """Raise ConfigError for a claim that no trial of this plan could meet: a metric it does not
-    give, or an impossible value.
+    """Raise ConfigError for a claim that no trial of this plan could meet: a metric it
+    does not give, or an impossible value.
 
-    `phases` are those that the device marks; where that is not known yet, a claim passes that some
-    device could meet.
+    `phases` are those that the device marks; where that is not known yet, a claim
+    passes that some device could meet.
     """
     if not values:
         return
@@ -160,9 +174,11 @@ def refuse(
     possible = (
         [phases]
         if phases
-        else [own_phases]
-        if own_phases
-        else [tuple(task.phases), tuple(task.phases[-1:])]
+        else (
+            [own_phases]
+            if own_phases
+            else [tuple(task.phases), tuple(task.phases[-1:])]
+        )
     )
     found = [forecast(scenario, task, steps, each) for each in possible]
     known = [each for each in found if each is not None]
@@ -174,7 +190,9 @@ def refuse(
         place = f"claim.{name}"
         metric = metrics.get(name)
         if metric is None:
-            refuse_unknown(name, metrics, reasons, place, f"{scenario.name} on {task.name}")
+            refuse_unknown(
+                name, metrics, reasons, place, f"{scenario.name} on {task.name}"
+            )
         elif metric.unit in _OF_ENERGY and not monitored:
             raise ConfigError(
                 "there is no energy monitor to measure it",
@@ -188,7 +206,8 @@ def refuse(
 def refuse_unknown(
     name: str, known: Iterable[str], reasons: Mapping[str, str], place: str, what: str
 ) -> None:
-    """Raise ConfigError for a metric that is not among the known ones, with the nearest names."""
+    """Raise ConfigError for a metric that is not among the known ones, with the nearest
+    names."""
     names = list(known)
     if name in reasons:
         raise ConfigError(
@@ -197,10 +216,14 @@ def refuse_unknown(
             try_next=_several(names),
         )
     nearest = did_you_mean(name, [*names, *reasons], 3)
-    raise ConfigError(f"{what} has no such metric", path=place, try_next=nearest + _several(names))
+    raise ConfigError(
+        f"{what} has no such metric", path=place, try_next=nearest + _several(names)
+    )
 
 
-def refuse_impossible(name: str, value: float, metric: Possible | Metric, place: str) -> None:
+def refuse_impossible(
+    name: str, value: float, metric: Possible | Metric, place: str
+) -> None:
     """Raise ConfigError for a value that the metric can never have."""
     refuse_no_number(name, value, place)
     if metric.bounded and not 0 <= value <= 1:
@@ -210,7 +233,11 @@ def refuse_impossible(name: str, value: float, metric: Possible | Metric, place:
             path=place,
             try_next=f"a share from 0 to 1{percent}",
         )
-    signed = metric.signed if isinstance(metric, Possible) else metric.unit not in _NEVER_NEGATIVE
+    signed = (
+        metric.signed
+        if isinstance(metric, Possible)
+        else metric.unit not in _NEVER_NEGATIVE
+    )
     if value < 0 and not metric.bounded and not signed:
         raise ConfigError(
             f"{value:g} {metric.unit} is no value that {name} can have",
@@ -220,8 +247,8 @@ def refuse_impossible(name: str, value: float, metric: Possible | Metric, place:
 
 
 def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> None:
-    """Raise ConfigError for a claim that says nothing of a finished session: of another task or
-    scenario, or of other metrics.
+    """Raise ConfigError for a claim that says nothing of a finished session: of another
+    task or scenario, or of other metrics.
     """
     for what, own, measured in (
         ("task", claim.task, results.task),
@@ -231,10 +258,14 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
             raise ConfigError(
                 f"a claim of {what} {own}, the session is of {measured}",
                 path="--claim",
-                try_next="a TOML file with lines `metric = value`, where these are meant to be "
-                "compared",
+                try_next=(
+                    "a TOML file with lines `metric = value`, where these are meant to"
+                    " be compared"
+                ),
             )
-    metrics = {name: metric for trial in trials for name, metric in trial.metrics.items()}
+    metrics = {
+        name: metric for trial in trials for name, metric in trial.metrics.items()
+    }
     for name, value in claim.values.items():
         if name in metrics:
             refuse_impossible(name, value, metrics[name], f"claim.{name}")
@@ -243,8 +274,9 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
 
 
 def refuse_not_in(claim: Claim, folder: SessionFolder) -> None:
-    """Raise ConfigError, before anything is computed, for a claim of a metric that the stored
-    results of a session do not name. Where they cannot be read, whoever computes them says why.
+    """Raise ConfigError, before anything is computed, for a claim of a metric that the
+    stored results of a session do not name. Where they cannot be read, whoever computes
+    them says why.
     """
     try:
         stored = document.read(folder.path / RESULTS)
@@ -285,7 +317,8 @@ def _written_metric(name: str, value: Any) -> ClaimedMetric:
         return ClaimedMetric(value=table.value, exact=table.exact)
     if u is None or freedom is None or not (u > 0 and freedom > 0) or table.exact:
         raise ValueError(
-            f"{name}: standard_uncertainty and degrees_of_freedom are both above 0, without exact"
+            f"{name}: standard_uncertainty and degrees_of_freedom are both above 0,"
+            " without exact"
         )
     stated = Spread(table.value, u, freedom)
     return ClaimedMetric(value=table.value, same=stated, other=stated)
@@ -314,7 +347,8 @@ def _published(tree: Any) -> Claim:
 
 
 def _published_metric(name: str, metric: MetricResult) -> ClaimedMetric:
-    """Return a claimed metric of a results.json; raise DataError where it contradicts itself."""
+    """Return a claimed metric of a results.json; raise DataError where it contradicts
+    itself."""
     value = metric.value
     assert value is not None
     for interval in (metric.same_samples, metric.other_samples):
@@ -323,8 +357,10 @@ def _published_metric(name: str, metric: MetricResult) -> ClaimedMetric:
         if below or above:
             raise DataError(
                 "the results contradict themselves",
-                evidence=f"{name} is {value:g} {metric.unit}, its own interval goes from "
-                f"{interval.low} to {interval.high}",
+                evidence=(
+                    f"{name} is {value:g} {metric.unit}, its own interval goes from "
+                    f"{interval.low} to {interval.high}"
+                ),
             )
     counted = metric.statistic is Statistic.SHARE
     return ClaimedMetric(

@@ -14,7 +14,8 @@ KEY = "complexity"
 
 
 def of_facts(provenance: Mapping[str, Any]) -> Complexity | None:
-    """Return it from a provenance as far as it can be read; None where it is not there."""
+    """Return it from a provenance as far as it can be read; None where it is not
+    there."""
     task = provenance.get("task")
     stated = task.get(KEY) if isinstance(task, Mapping) else None
     if not isinstance(stated, Mapping):

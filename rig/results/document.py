@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of results.json as frozen dataclasses, and its text.
 
-A field is a key of the file, in the file's order; docs/RESULTS.md says what each means. Numbers
-that do not exist are None here and null in the file.
+A field is a key of the file, in the file's order; docs/RESULTS.md says what each means.
+Numbers that do not exist are None here and null in the file.
 
-To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and SCHEMA
-raised to it. A session of an older schema is read with the default, and `rig check` compares it in
-its own form, without the key (rig/typed.py has the other ways in which forms differ).
+To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and
+SCHEMA raised to it. A session of an older schema is read with the default, and `rig
+check` compares it in its own form, without the key (rig/typed.py has the other ways in
+which forms differ).
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class SampleCounts:
 
 @dataclass(frozen=True, slots=True)
 class BetweenWindows:
-    """What traces keep of current and voltage while a sample is loaded, where that is not
-    everything: means of `mean_s` each; `margin_s` around each mark are whole.
+    """What traces keep of current and voltage while a sample is loaded, where that is
+    not everything: means of `mean_s` each; `margin_s` around each mark are whole.
     """
 
     mean_s: float
@@ -61,9 +62,10 @@ class BetweenWindows:
     def sentence(self) -> str:
         """Return what that means for a reader of the results."""
         return (
-            f"While a sample is loaded, traces keep means of {quantity(self.mean_s, 's')} in place "
-            f"of samples; {quantity(self.margin_s, 's')} on each side of a mark are whole, and no "
-            "number here is computed from means."
+            "While a sample is loaded, traces keep means of"
+            f" {quantity(self.mean_s, 's')} in place of samples;"
+            f" {quantity(self.margin_s, 's')} on each side of a mark are whole, and no"
+            " number here is computed from means."
         )
 
 
@@ -86,8 +88,8 @@ class TrialProblem:
 
 @dataclass(frozen=True, slots=True)
 class RailResult:
-    """The time base of one of several monitors; `skew_ppm` is how much faster its clock ran than
-    the first one's.
+    """The time base of one of several monitors; `skew_ppm` is how much faster its clock
+    ran than the first one's.
     """
 
     timebase: Timebase
@@ -97,8 +99,8 @@ class RailResult:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial; `lines` state it in the words of its benchmark, and it has `segments` where it was
-    cut off and went on.
+    """One trial; `lines` state it in the words of its benchmark, and it has `segments`
+    where it was cut off and went on.
     """
 
     number: int
@@ -116,7 +118,8 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class IntervalResult:
-    """A 95 % interval of a metric, in its unit; an end is None where the data give none."""
+    """A 95 % interval of a metric, in its unit; an end is None where the data give
+    none."""
 
     low: float | None
     high: float | None
@@ -131,7 +134,11 @@ class IntervalResult:
     @property
     def half_width(self) -> float | None:
         """Return half the distance of the ends, None where there are no two."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+        return (
+            None
+            if self.low is None or self.high is None
+            else (self.high - self.low) / 2
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,8 @@ class TrialValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult:
-    """A metric over all trials, and what its scenario says of it (rig/model/metric.py)."""
+    """A metric over all trials, and what its scenario says of it
+    (rig/model/metric.py)."""
 
     value: float | None
     unit: str
@@ -179,9 +187,9 @@ class MetricResult:
 class VerdictResult:
     """The outcome of a rule: its name and its words, and each metric's part in it.
 
-    `scope` says what it is about; `drawn` are the metrics that a statistical test compared,
-    `not_tested` those that the rule is not about, each with the reason. `interleaved` is there
-    where the trials took turns, and says what that means.
+    `scope` says what it is about; `drawn` are the metrics that a statistical test
+    compared, `not_tested` those that the rule is not about, each with the reason.
+    `interleaved` is there where the trials took turns, and says what that means.
     """
 
     ok: bool
@@ -206,7 +214,8 @@ class VerdictResult:
 
     @property
     def sentence(self) -> str:
-        """Return outcome, scope and reason: "PASS for 18 powers; 188 metrics not tested"."""
+        """Return outcome, scope and reason: "PASS for 18 powers; 188 metrics not
+        tested"."""
         about = f" for {self.scope}" if self.scope else ""
         reason = f": {self.reason}" if self.reason else ""
         if self.judged is Outcome.PASS:
@@ -269,12 +278,14 @@ def to_json(results: Results, schema: int = SCHEMA) -> dict[str, Any]:
 
 
 def from_json(tree: Any, place: str = session_folder.RESULTS) -> Results:
-    """Return the results that a JSON tree holds, of any schema that is read; raise DataError."""
+    """Return the results that a JSON tree holds, of any schema that is read; raise
+    DataError."""
     number = schema_of(tree)
     if number not in READ:
         told = tree.get("schema") if isinstance(tree, dict) else tree
         raise DataError(
-            f"{place} is none of {', '.join(f'neurorig-results-{known}' for known in READ)}",
+            f"{place} is none of"
+            f" {', '.join(f'neurorig-results-{known}' for known in READ)}",
             evidence=f"schema {told!r:.60}",
         )
     fields = {key: value for key, value in tree.items() if key != "schema"}
@@ -283,7 +294,9 @@ def from_json(tree: Any, place: str = session_folder.RESULTS) -> Results:
 
 def schema_of(tree: Any) -> int:
     """Return the number of the schema that a JSON tree names; 0 where it names none."""
-    found = _SCHEMA.fullmatch(str(tree.get("schema"))) if isinstance(tree, dict) else None
+    found = (
+        _SCHEMA.fullmatch(str(tree.get("schema"))) if isinstance(tree, dict) else None
+    )
     return int(found[1]) if found else 0
 
 
@@ -298,5 +311,6 @@ def text(results: Results, schema: int = SCHEMA) -> str:
 
 
 def finite(results: Results) -> Results:
-    """Return the results as their reader has them: None instead of numbers that are not finite."""
+    """Return the results as their reader has them: None instead of numbers that are not
+    finite."""
     return typed.from_json(Results, typed.to_json(results), session_folder.RESULTS)

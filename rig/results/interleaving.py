@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uncertainty of trials that took turns in one recording: what errs in all of it is common to
-them.
+"""Uncertainty of trials that took turns in one recording: what errs in all of it is
+common to them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _NOTE = "; trials interleaved: what changes more slowly than their turns is not 
 def common(
     influences: Mapping[str, Mapping[str, Influence]],
 ) -> dict[str, dict[str, Influence]]:
-    """Return the influences on the metrics of a trial, those of its recording as common to all
-    trials: their mean errs as each does.
+    """Return the influences on the metrics of a trial, those of its recording as common
+    to all trials: their mean errs as each does.
     """
     return {
         name: {

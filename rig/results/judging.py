@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts of a session: which metrics a rule compares, and why it leaves others out."""
+"""The verdicts of a session: which metrics a rule compares, and why it leaves others
+out."""
 
 from __future__ import annotations
 
@@ -19,19 +20,22 @@ SEARCHES = "random searches make the scatter: only a claim can be tested"
 FEW_VALUES = "one or a few of many values decide: trials agree by chance only"
 NOT_CLAIMED = "it is not claimed"
 NO_SCATTER = "its scatter is not known"
-#: A claim so many times too good that would not be noticed says that the test has no power.
+#: A claim so many times too good that would not be noticed says that the test has no
+#: power.
 FARTHEST = 10.0
 _TOO_WIDE = f"a claim that is {FARTHEST:.0f} times too good would not be noticed"
-_OWN_SCATTER = "the claim states no uncertainty: that of the measurement is taken for it"
+_OWN_SCATTER = (
+    "the claim states no uncertainty: that of the measurement is taken for it"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedMetric:
     """The claimed value of a metric, with what the claim says of its scatter.
 
-    `same` is its spread if the same samples are measured again, `other` that for other samples;
-    None where the claim does not state it. `count` is the number of single values of a share.
-    `exact`: the value is proven and has no scatter.
+    `same` is its spread if the same samples are measured again, `other` that for other
+    samples; None where the claim does not state it. `count` is the number of single
+    values of a share. `exact`: the value is proven and has no scatter.
     """
 
     value: float
@@ -43,8 +47,9 @@ class ClaimedMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What is judged: the metrics of all trials, how many trials there are and how many of them
-    are invalid. `outside` are metrics that no rule is about, each with the reason.
+    """What is judged: the metrics of all trials, how many trials there are and how many
+    of them are invalid. `outside` are metrics that no rule is about, each with the
+    reason.
     """
 
     metrics: Mapping[str, MetricResult]
@@ -55,7 +60,8 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The verdicts on a claim by all rules; `replacement` matters after an audit that failed."""
+    """The verdicts on a claim by all rules; `replacement` matters after an audit that
+    failed."""
 
     replication: Verdict
     audit: Verdict
@@ -83,9 +89,12 @@ def of_trials(measured: Measurement) -> Verdict:
 
 
 def of_claim(
-    claimed: Mapping[str, ClaimedMetric], measured: Measurement, same_samples: bool = True
+    claimed: Mapping[str, ClaimedMetric],
+    measured: Measurement,
+    same_samples: bool = True,
 ) -> Verdicts:
-    """Return the verdicts on a claim; `same_samples`: it is of the samples that were measured."""
+    """Return the verdicts on a claim; `same_samples`: it is of the samples that were
+    measured."""
     left_out = {
         name: measured.outside.get(name, NOT_CLAIMED)
         for name in measured.metrics
@@ -124,8 +133,8 @@ def of_claim(
 
 
 def spread(value: float, interval: IntervalResult) -> Spread | None:
-    """Return the spread of a value by its interval; None where that is not made of a standard
-    uncertainty.
+    """Return the spread of a value by its interval; None where that is not made of a
+    standard uncertainty.
     """
     u = interval.standard_uncertainty
     if u is None or not u > 0:
@@ -139,7 +148,8 @@ def spread(value: float, interval: IntervalResult) -> Spread | None:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test of one claimed metric, before the level is known that all of them have together."""
+    """A test of one claimed metric, before the level is known that all of them have
+    together."""
 
     claimed: ClaimedMetric
     claimed_u: float | None
@@ -149,7 +159,9 @@ class _Test:
     assumed: str
 
 
-def _test(claimed: ClaimedMetric, metric: MetricResult, same_samples: bool) -> _Test | str:
+def _test(
+    claimed: ClaimedMetric, metric: MetricResult, same_samples: bool
+) -> _Test | str:
     """Return the test of a claimed metric that scatters, or why there is none."""
     value = metric.value
     if value is None or not math.isfinite(value):
@@ -177,24 +189,34 @@ def _test(claimed: ClaimedMetric, metric: MetricResult, same_samples: bool) -> _
     return _Test(claimed, theirs.u, value, ours.u, tested, assumed)
 
 
-def _test_of_counts(claimed: ClaimedMetric, metric: MetricResult, value: float) -> _Test | str:
+def _test_of_counts(
+    claimed: ClaimedMetric, metric: MetricResult, value: float
+) -> _Test | str:
     """Return the test of a claimed share of searches."""
     n = sum(trial.n for trial in metric.per_trial)
     if not n:
         return "it was not counted in any trial"
     claimed_n = claimed.count or n
-    assumed = "" if claimed.count else "the claim states no number: that of the measurement is"
+    assumed = (
+        ""
+        if claimed.count
+        else "the claim states no number: that of the measurement is"
+    )
     tested = claimed_value.compare_counts(
         (round(value * n), n),
         (round(claimed.value * claimed_n), claimed_n),
         metric.higher_is_better,
     )
-    return _Test(claimed, None, value, None, tested, assumed and f"{assumed} taken for it")
+    return _Test(
+        claimed, None, value, None, tested, assumed and f"{assumed} taken for it"
+    )
 
 
 def _drawn(tests: Mapping[str, _Test]) -> dict[str, DrawnVerdict]:
     """Judge all tests together (Holm)."""
-    levels = claimed_value.holm({name: test.tested.chance for name, test in tests.items()})
+    levels = claimed_value.holm(
+        {name: test.tested.chance for name, test in tests.items()}
+    )
     first = claimed_value.ALPHA / max(len(tests), 1)
     found = {}
     for name, test in tests.items():
@@ -215,8 +237,8 @@ def _drawn(tests: Mapping[str, _Test]) -> dict[str, DrawnVerdict]:
 
 
 def noticeable(drawn: Mapping[str, DrawnVerdict]) -> float | None:
-    """Return the factor by which a claim must be too good to be noticed in one of the metrics that
-    a statistical test compared; None where there is none.
+    """Return the factor by which a claim must be too good to be noticed in one of the
+    metrics that a statistical test compared; None where there is none.
     """
     known = [one.noticeable for one in drawn.values() if one.noticeable is not None]
     return min(known, default=None)

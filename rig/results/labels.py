@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels that stand beside every number of a session: that it is simulated, or of generated,
-partial or unofficial data, or that its trials were interleaved.
+"""Labels that stand beside every number of a session: that it is simulated, or of
+generated, partial or unofficial data, or that its trials were interleaved.
 
-The labels follow from what the SUT, the monitors and the task say of themselves. A task that says
-nothing has one too, so that forgetting to say it hides nothing.
+The labels follow from what the SUT, the monitors and the task say of themselves. A task
+that says nothing has one too, so that forgetting to say it hides nothing.
 """
 
 from __future__ import annotations
@@ -23,15 +23,20 @@ UNOFFICIAL = "NOT THE OFFICIAL DATA"
 NOT_STATED = "DATA NOT STATED"
 INTERLEAVED = "INTERLEAVED"
 INTERLEAVED_STATEMENT = (
-    "each sample was loaded once for all trials, which queried it in turn, in one recording: what "
-    "drifts meets all of them alike, so that they agree says less than of trials one behind the "
-    "other"
+    "each sample was loaded once for all trials, which queried it in turn, in one"
+    " recording: what drifts meets all of them alike, so that they agree says less than"
+    " of trials one behind the other"
 )
 _STATEMENTS = {
-    ("time", Origin.OWN_SENSOR): "times are counted by the device itself, not checked by a monitor",
+    (
+        "time",
+        Origin.OWN_SENSOR,
+    ): "times are counted by the device itself, not checked by a monitor",
     ("time", Origin.MODELLED): "times are a model's, not those of the device",
-    ("energy", Origin.OWN_SENSOR): "energies are the board's or processor's own counter's, not an "
-    "instrument's",
+    (
+        "energy",
+        Origin.OWN_SENSOR,
+    ): "energies are the board's or processor's own counter's, not an instrument's",
     ("energy", Origin.MODELLED): "energies are a model's: nothing was measured",
 }
 
@@ -46,8 +51,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class DataStatement:
-    """Statement of the data: `official` where the data are the benchmark's own, whole, `subset`
-    which part of them (empty: all).
+    """Statement of the data: `official` where the data are the benchmark's own, whole,
+    `subset` which part of them (empty: all).
     """
 
     labels: tuple[Label, ...]
@@ -59,8 +64,8 @@ class DataStatement:
 
 
 def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
-    """Return the labels of a task's data, from its provenance; none only where it says that the
-    data are its benchmark's, whole.
+    """Return the labels of a task's data, from its provenance; none only where it says
+    that the data are its benchmark's, whole.
     """
     source = _text(facts, "source")
     statement = _text(facts, "statement")
@@ -71,14 +76,16 @@ def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
         found.append(
             Label(
                 source.upper(),
-                statement or "bytes that mean nothing: only link, device and rig are measured",
+                statement
+                or "bytes that mean nothing: only link, device and rig are measured",
             )
         )
     elif facts.get("official") is not True:
         if source or statement:
             said = (
                 statement
-                or f"{source}: the task does not say that these are its benchmark's official data"
+                or f"{source}: the task does not say that these are its benchmark's"
+                " official data"
             )
             found.append(Label(_text(facts, "unofficial").upper() or UNOFFICIAL, said))
         else:
@@ -94,8 +101,8 @@ def of_order(interleaved: bool) -> tuple[Label, ...]:
 
 
 def of_provenance(provenance: Any) -> tuple[Label, ...]:
-    """Return all labels of a session, from its provenance; whatever a damaged one holds is read as
-    far as it goes.
+    """Return all labels of a session, from its provenance; whatever a damaged one holds
+    is read as far as it goes.
     """
     facts = provenance if isinstance(provenance, Mapping) else {}
     return (
@@ -107,11 +114,16 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
 
 
 def of_no_result(provenance: Any) -> tuple[Label, ...]:
-    """Return those labels of a session under which its numbers are no result of a benchmark: they
-    are simulated, modelled, or not of the benchmark's own data, whole.
+    """Return those labels of a session under which its numbers are no result of a
+    benchmark: they are simulated, modelled, or not of the benchmark's own data, whole.
     """
-    measured = (INTERLEAVED, *(_text_of(what, Origin.OWN_SENSOR) for what in ("time", "energy")))
-    return tuple(label for label in of_provenance(provenance) if label.text not in measured)
+    measured = (
+        INTERLEAVED,
+        *(_text_of(what, Origin.OWN_SENSOR) for what in ("time", "energy")),
+    )
+    return tuple(
+        label for label in of_provenance(provenance) if label.text not in measured
+    )
 
 
 def of_session(
@@ -124,14 +136,14 @@ def of_session(
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
-    """Raise DataError where a provenance says otherwise of the data than bench file and catalogue
-    do: labels follow from it.
+    """Raise DataError where a provenance says otherwise of the data than bench file and
+    catalogue do: labels follow from it.
     """
     for key, value in due.items():
         if facts.get(key) != value or type(facts.get(key)) is not type(value):
             raise DataError(
-                f"provenance.json has {str(facts.get(key))[:60]!r} as {key} of the data, it is "
-                f"{str(value)[:60]!r}"
+                f"provenance.json has {str(facts.get(key))[:60]!r} as {key} of the"
+                f" data, it is {str(value)[:60]!r}"
             )
 
 
@@ -162,7 +174,9 @@ def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
         return ()
     device = _mapping(provenance, "sut").get("simulated")
     monitors = _mapping(provenance, "monitors").values()
-    monitor = any(isinstance(info, Mapping) and info.get("simulated") for info in monitors)
+    monitor = any(
+        isinstance(info, Mapping) and info.get("simulated") for info in monitors
+    )
     which = (
         "device and monitor are"
         if device and monitor
@@ -170,12 +184,16 @@ def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
         if device
         else "the monitor is"
     )
-    return (Label(SIMULATED, f"{which} simulated: nothing here is a result of a real device"),)
+    return (
+        Label(
+            SIMULATED, f"{which} simulated: nothing here is a result of a real device"
+        ),
+    )
 
 
 def _indirect(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
-    """Return the labels of times and energies that are neither measured from outside nor
-    simulated.
+    """Return the labels of times and energies that are neither measured from outside
+    nor simulated.
     """
     found = origins.of_facts(provenance)
     labels = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One metric of all trials, with its intervals and its budget, as results.json has it."""
+"""One metric of all trials, with its intervals and its budget, as results.json has
+it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,12 @@ from typing import Any
 
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.trial import Trial
-from rig.results.document import BinomialInterval, IntervalResult, MetricResult, TrialValue
+from rig.results.document import (
+    BinomialInterval,
+    IntervalResult,
+    MetricResult,
+    TrialValue,
+)
 from rig.stats.binomial import Share
 from rig.stats.interval import Interval, Intervals
 from rig.stats.summary import mean
@@ -19,18 +25,23 @@ from rig.uncertainty.jackknife import Jackknife
 def metric_result(
     name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None
 ) -> MetricResult:
-    """Return a metric of all trials; `own` are the intervals that the scenario makes itself."""
+    """Return a metric of all trials; `own` are the intervals that the scenario makes
+    itself."""
     single = [trial.metrics[name] for trial in trials]
     found = budget.of_metric(name, trials)
     own = own or other_samples.intervals(name, single, found, knife)
-    errors = [metric.standard_error for metric in single if metric.standard_error is not None]
+    errors = [
+        metric.standard_error for metric in single if metric.standard_error is not None
+    ]
     share = single[0].statistic is Statistic.SHARE
     pooled = knife.shared and single[0].repeatability is not Repeatability.DRAWN
     return MetricResult(
         value=same_samples.value(single),
         unit=single[0].unit,
         **statements(single),
-        standard_error_over_samples=mean(errors) if len(errors) == len(single) else None,
+        standard_error_over_samples=mean(errors)
+        if len(errors) == len(single)
+        else None,
         same_samples=interval_result(own.same_samples),
         other_samples=interval_result(own.other_samples),
         binomial=_binomial(single, pooled) if share else None,
@@ -45,7 +56,9 @@ def statements(single: Sequence[Metric]) -> dict[str, Any]:
     return {
         "higher_is_better": metric.higher_is_better,
         "statistic": metric.statistic,
-        "prominence": min((each.prominence for each in single), key=list(Prominence).index),
+        "prominence": min(
+            (each.prominence for each in single), key=list(Prominence).index
+        ),
         "repeatability": metric.repeatability,
         "deviation": metric.deviation,
         "budget_shown": metric.budget_shown,
@@ -68,12 +81,14 @@ def interval_result(interval: Interval) -> IntervalResult:
 
 
 def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
-    """Return the interval of a share as if its samples were independent, which those of one
-    recording are not.
+    """Return the interval of a share as if its samples were independent, which those of
+    one recording are not.
     """
     n = single[0].n if shared else sum(metric.n for metric in single)
     low, high = (
-        Share(mean([metric.value for metric in single]) * n, n).interval() if n else (0.0, 1.0)
+        Share(mean([metric.value for metric in single]) * n, n).interval()
+        if n
+        else (0.0, 1.0)
     )
     method = "Clopper and Pearson 1934, as if all samples were independent"
     return BinomialInterval(low, high, method, n)

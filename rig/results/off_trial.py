@@ -18,8 +18,9 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class OffTrial:
-    """The number of a trial that is off while the others agree; how far it is off the others' mean
-    by metric, headlines and the farthest first, and how far the others are off at most.
+    """The number of a trial that is off while the others agree; how far it is off the
+    others' mean by metric, headlines and the farthest first, and how far the others are
+    off at most.
     """
 
     number: int
@@ -30,25 +31,32 @@ class OffTrial:
     @property
     def lines(self) -> list[str]:
         """Return that in two lines."""
-        named = [f"{name} {100 * self.away[name]:+.1f} %" for name in list(self.away)[:_NAMED]]
+        named = [
+            f"{name} {100 * self.away[name]:+.1f} %"
+            for name in list(self.away)[:_NAMED]
+        ]
         left = len(self.away) - len(named)
         more = f" and {left} more" if left else ""
         return [
-            f"trial {self.number} is off: {', '.join(named)}{more}  (limit {100 * LIMIT:.0f} %)",
+            (
+                f"trial {self.number} is off: {', '.join(named)}{more}  (limit"
+                f" {100 * LIMIT:.0f} %)"
+            ),
             f"the other {self.others} agree within {share(self.rest)}",
         ]
 
 
 def find(results: Results) -> OffTrial | None:
-    """Return the one trial without which every metric that fails is within the limit; None where
-    there is none such, or a claim was tested.
+    """Return the one trial without which every metric that fails is within the limit;
+    None where there is none such, or a claim was tested.
     """
     if results.audit is not None:
         return None
     failed = {
-        name: results.metrics[name] for name, row in results.replication.per_metric.items()
+        name: results.metrics[name]
+        for name, row in results.replication.per_metric.items()
         if not row.ok
-    }  # fmt: skip
+    }
     for trial in results.trials:
         away = {}
         rest = 0.0
@@ -57,10 +65,14 @@ def find(results: Results) -> OffTrial | None:
             if own is None or len(others) < 2:
                 return None
             middle = mean(others)
-            rest = max(rest, *(abs(deviation(one, middle, metric.deviation)) for one in others))
+            rest = max(
+                rest, *(abs(deviation(one, middle, metric.deviation)) for one in others)
+            )
             away[name] = deviation(own, middle, metric.deviation)
         if failed and rest <= LIMIT and all(map(math.isfinite, away.values())):
-            order = sorted(away, key=lambda name: (_place(failed[name]), -abs(away[name])))
+            order = sorted(
+                away, key=lambda name: (_place(failed[name]), -abs(away[name]))
+            )
             ordered = {name: away[name] for name in order}
             return OffTrial(trial.number, len(results.trials) - 1, ordered, rest)
     return None
@@ -74,6 +86,8 @@ def _apart(metric: MetricResult, number: int) -> tuple[float | None, list[float]
     """Return the value of one trial, and those of the others."""
     own = next((one.value for one in metric.per_trial if one.trial == number), None)
     others = [
-        one.value for one in metric.per_trial if one.trial != number and one.value is not None
+        one.value
+        for one in metric.per_trial
+        if one.trial != number and one.value is not None
     ]
     return own, others

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The origins of a session's times and energies: of the weakest part that a number came through."""
+"""The origins of a session's times and energies: of the weakest part that a number came
+through."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from rig.model.origin import Origin, Origins, of_part, weakest
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigins:
-    """What the times of a session are, and its energies; None where there is no monitor."""
+    """What the times of a session are, and its energies; None where there is no
+    monitor."""
 
     time: Origin
     energy: Origin | None
@@ -26,8 +28,8 @@ class SessionOrigins:
 def of_parts(
     sut: tuple[bool, Origins | None], monitors: list[tuple[bool, Origin | None]]
 ) -> SessionOrigins:
-    """Return the origins, from what device and monitors say: whether they are simulated, and more
-    where they state it.
+    """Return the origins, from what device and monitors say: whether they are
+    simulated, and more where they state it.
     """
     simulated, stated = sut
     device = stated or Origins(of_part(simulated), of_part(simulated))
@@ -39,7 +41,8 @@ def of_parts(
 
 
 def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
-    """Return the origins, from a provenance as far as it can be read: of a damaged one too."""
+    """Return the origins, from a provenance as far as it can be read: of a damaged one
+    too."""
     sut = provenance.get("sut")
     monitors = provenance.get("monitors")
     rails = list(monitors.values()) if isinstance(monitors, Mapping) else []
@@ -50,8 +53,9 @@ def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
 
 
 def times_of_host_simulator(provenance: Mapping[str, Any]) -> bool:
-    """Return whether the times of a session are what a host took to run a simulator of the device,
-    from a provenance as far as it can be read; SutInfo.times_of_host_simulator has the rule.
+    """Return whether the times of a session are what a host took to run a simulator of
+    the device, from a provenance as far as it can be read;
+    SutInfo.times_of_host_simulator has the rule.
     """
     on_host = _key(provenance.get("sut"), "clock") == HOST_CLOCK
     return on_host and of_facts(provenance).time is Origin.SIMULATED

@@ -14,8 +14,8 @@ from rig.stats.summary import mean
 TRIALS = 5
 #: NeuroBench rules.md: results must be "within 5 % of the reported results".
 LIMIT = 0.05
-#: 1.05 against 1 is within 5 %, although 1.05 - 1 is a little more than 0.05 in binary floating
-#: point.
+#: 1.05 against 1 is within 5 %, although 1.05 - 1 is a little more than 0.05 in binary
+#: floating point.
 _ROUNDING = 1e-12
 #: NeuroBench rules.md, audit: the auditor tries at most so many times.
 AUDIT_TRIALS = 5
@@ -24,40 +24,40 @@ AUDIT_SHARE = 0.95
 
 RULES = {
     "replication-5-percent": (
-        "the average over exactly 5 trials is within 5 % of the reported result: |mean - claimed| "
-        "/ |claimed| <= 0.05"
+        "the average over exactly 5 trials is within 5 % of the reported result: |mean"
+        " - claimed| / |claimed| <= 0.05"
     ),
     "self-consistency-5-percent": (
-        "no result was claimed: each of 5 or more trials is within 5 % of their mean, |trial - "
-        "mean| / |mean| <= 0.05; "
-        "stricter than the replication rule, which looks at the mean only"
+        "no result was claimed: each of 5 or more trials is within 5 % of their mean,"
+        " |trial - mean| / |mean| <= 0.05; stricter than the replication rule, which"
+        " looks at the mean only"
     ),
     "audit-95-percent": (
-        "the average over 1 to 5 trials is within 95 % of the claimed result, in the direction "
-        "that matters: where higher is "
-        "better >= 0.95 claimed, where lower is better <= claimed / 0.95; of a gap, the cost; "
-        "within 5 % to both sides where a "
-        "metric states no direction"
+        "the average over 1 to 5 trials is within 95 % of the claimed result, in the"
+        " direction that matters: where higher is better >= 0.95 claimed, where lower"
+        " is better <= claimed / 0.95; of a gap, the cost; within 5 % to both sides"
+        " where a metric states no direction"
     ),
     "replacement-5-percent": (
-        "after an audit that failed, a replacement of the claim is at most 5 % better than the "
-        "auditor's result, the average over 1 to 5 trials: where higher is better <= 1.05 of it, "
-        "where lower is better >= 0.95 of it; of a gap, the cost; within 5 % to both sides where "
-        "a metric states no direction"
+        "after an audit that failed, a replacement of the claim is at most 5 % better"
+        " than the auditor's result, the average over 1 to 5 trials: where higher is"
+        " better <= 1.05 of it, where lower is better >= 0.95 of it; of a gap, the"
+        " cost; within 5 % to both sides where a metric states no direction"
     ),
 }
 
-#: A claimed metric that random searches scatter is compared by a statistical test in all rules,
-#: as the 5 % would refuse every honest claim of it.
+#: A claimed metric that random searches scatter is compared by a statistical test in
+#: all rules, as the 5 % would refuse every honest claim of it.
 DRAWN_RULE = (
-    "a metric that random searches scatter is refused where the claim is better than the measured "
-    "value by more than both uncertainties explain: one-sided Student's t of the logarithm of the "
-    "ratio, with the uncertainty and the degrees of freedom of both sides, at 5 % over all such "
-    "metrics together (Holm 1979); shares of searches by Fisher's exact test"
+    "a metric that random searches scatter is refused where the claim is better than"
+    " the measured value by more than both uncertainties explain: one-sided Student's t"
+    " of the logarithm of the ratio, with the uncertainty and the degrees of freedom of"
+    " both sides, at 5 % over all such metrics together (Holm 1979); shares of searches"
+    " by Fisher's exact test"
 )
 
-#: How many trials each rule is about, the least and the most; ours, without a claim, grows stricter
-#: with each.
+#: How many trials each rule is about, the least and the most; ours, without a claim,
+#: grows stricter with each.
 COUNTS: dict[str, tuple[int, float]] = {
     "replication-5-percent": (TRIALS, TRIALS),
     "self-consistency-5-percent": (TRIALS, math.inf),
@@ -65,15 +65,14 @@ COUNTS: dict[str, tuple[int, float]] = {
     "replacement-5-percent": (1, AUDIT_TRIALS),
 }
 
-#: The rules do not say what 5 % means for accuracy, for a gap near zero, or for a claim of zero,
-#: nor what more than five trials mean. Our policy, in every report:
+#: The rules do not say what 5 % means for accuracy, for a gap near zero, or for a claim
+#: of zero, nor what more than five trials mean. Our policy, in every report:
 POLICY = (
-    "Accuracy is compared relatively, like every other metric (5 % of 0.80 are 4 points). "
-    "A gap that each trial repeats is compared by the cost it stands for (5 % of the cost), as it "
-    "may be 0. "
-    "Another claimed value of 0 is met only by a mean of exactly 0. "
-    "Of more than 5 trials a claim holds by neither rule, as nothing may be chosen out of them: "
-    "claim and audit on 5."
+    "Accuracy is compared relatively, like every other metric (5 % of 0.80 are 4"
+    " points). A gap that each trial repeats is compared by the cost it stands for (5 %"
+    " of the cost), as it may be 0. Another claimed value of 0 is met only by a mean of"
+    " exactly 0. Of more than 5 trials a claim holds by neither rule, as nothing may be"
+    " chosen out of them: claim and audit on 5."
 )
 
 
@@ -86,17 +85,19 @@ def outcome_of(ok: bool, rule: str, trials: int) -> Outcome:
 
 
 def relative(value: float, reference: float) -> float:
-    """Return (value - reference) / |reference|; 0 when both are 0, infinite when only the reference
-    is.
+    """Return (value - reference) / |reference|; 0 when both are 0, infinite when only
+    the reference is.
     """
     if reference == 0.0:
         return 0.0 if value == 0.0 else math.copysign(math.inf, value)
     return (value - reference) / abs(reference)
 
 
-def deviation(value: float, reference: float, how: Deviation = Deviation.RELATIVE) -> float:
-    """Return how far a value lies from a reference, relatively; of a gap, how far the costs lie
-    apart.
+def deviation(
+    value: float, reference: float, how: Deviation = Deviation.RELATIVE
+) -> float:
+    """Return how far a value lies from a reference, relatively; of a gap, how far the
+    costs lie apart.
     """
     if how is Deviation.COST:
         return relative(1.0 - value, 1.0 - reference)
@@ -112,8 +113,8 @@ def band(reference: float, how: Deviation = Deviation.RELATIVE) -> tuple[float, 
 def passing(
     claimed: float, higher_is_better: bool | None, how: Deviation = Deviation.RELATIVE
 ) -> tuple[float, float]:
-    """Return the means with which a claim passes its audit, from the least to the greatest; where
-    the direction is known one end is infinite.
+    """Return the means with which a claim passes its audit, from the least to the
+    greatest; where the direction is known one end is infinite.
     """
     if higher_is_better is None:
         return band(claimed, how)
@@ -134,13 +135,15 @@ def replication_check(
     deviations: Mapping[str, Deviation] | None = None,
     drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
-    """Apply the 5 % rule to the means of `trials` (metric -> value each). `deviations` says of
-    which metrics they are not relative; `drawn` are the claimed metrics that a statistical test has
-    compared.
+    """Apply the 5 % rule to the means of `trials` (metric -> value each). `deviations`
+    says of which metrics they are not relative; `drawn` are the claimed metrics that a
+    statistical test has compared.
     """
     how = deviations or {}
     rows = {
-        name: _two_sided(value, [mean([trial[name] for trial in trials])], how.get(name))
+        name: _two_sided(
+            value, [mean([trial[name] for trial in trials])], how.get(name)
+        )
         for name, value in claimed.items()
         if _all(trials, name)
     }
@@ -156,9 +159,15 @@ def self_consistency_check(
     how = deviations or {}
     names = list(trials[0]) if trials else []
     columns = {name: [trial[name] for trial in trials] for name in names}
-    rows = {name: _two_sided(mean(own), own, how.get(name)) for name, own in columns.items()}
+    rows = {
+        name: _two_sided(mean(own), own, how.get(name)) for name, own in columns.items()
+    }
     return _verdict(
-        "self-consistency-5-percent", dict.fromkeys(names, 0.0), rows, len(trials), invalid
+        "self-consistency-5-percent",
+        dict.fromkeys(names, 0.0),
+        rows,
+        len(trials),
+        invalid,
     )
 
 
@@ -170,14 +179,17 @@ def audit_check(
     deviations: Mapping[str, Deviation] | None = None,
     drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
-    """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a metric
-    states no direction.
+    """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a
+    metric states no direction.
     """
     directions = higher_is_better or {}
     how = deviations or {}
     rows = {
         name: _one_sided(
-            value, mean([trial[name] for trial in trials]), directions.get(name), how.get(name)
+            value,
+            mean([trial[name] for trial in trials]),
+            directions.get(name),
+            how.get(name),
         )
         for name, value in claimed.items()
         if _all(trials, name)
@@ -193,14 +205,17 @@ def replacement_check(
     deviations: Mapping[str, Deviation] | None = None,
     drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
-    """Apply the rule of a replaced claim to the means of the auditor's `trials`: it is at most 5 %
-    better; two-sided where a metric states no direction.
+    """Apply the rule of a replaced claim to the means of the auditor's `trials`: it is
+    at most 5 % better; two-sided where a metric states no direction.
     """
     directions = higher_is_better or {}
     how = deviations or {}
     rows = {
         name: _replaced(
-            value, mean([trial[name] for trial in trials]), directions.get(name), how.get(name)
+            value,
+            mean([trial[name] for trial in trials]),
+            directions.get(name),
+            how.get(name),
         )
         for name, value in claimed.items()
         if _all(trials, name)
@@ -219,16 +234,22 @@ def _two_sided(
         (deviation(value, reference, how or Deviation.RELATIVE) for value in values),
         key=lambda d: math.inf if math.isnan(d) else abs(d),
     )
-    return MetricVerdict(reference, mean(values), away, LIMIT, abs(away) <= LIMIT + _ROUNDING)
+    return MetricVerdict(
+        reference, mean(values), away, LIMIT, abs(away) <= LIMIT + _ROUNDING
+    )
 
 
 def _one_sided(
-    claimed: float, average: float, higher_is_better: bool | None, how: Deviation | None = None
+    claimed: float,
+    average: float,
+    higher_is_better: bool | None,
+    how: Deviation | None = None,
 ) -> MetricVerdict:
     if higher_is_better is None:
         return _two_sided(claimed, [average], how)
     away = deviation(average, claimed, how or Deviation.RELATIVE)
-    # 1 - gap is the share of the target cost that was reached: the less the gap, the more of it.
+    # 1 - gap is the share of the target cost that was reached: the less the gap, the
+    # more of it.
     if higher_is_better is not (how is Deviation.COST):
         worse = -away
         limit = 1 - AUDIT_SHARE
@@ -239,14 +260,19 @@ def _one_sided(
 
 
 def _replaced(
-    claimed: float, average: float, higher_is_better: bool | None, how: Deviation | None = None
+    claimed: float,
+    average: float,
+    higher_is_better: bool | None,
+    how: Deviation | None = None,
 ) -> MetricVerdict:
-    """Return the verdict of a replaced claim: its deviation is by how much it is better than the
-    auditor's average.
+    """Return the verdict of a replaced claim: its deviation is by how much it is better
+    than the auditor's average.
     """
     away = deviation(claimed, average, how or Deviation.RELATIVE)
     if higher_is_better is None:
-        return MetricVerdict(claimed, average, away, LIMIT, abs(away) <= LIMIT + _ROUNDING)
+        return MetricVerdict(
+            claimed, average, away, LIMIT, abs(away) <= LIMIT + _ROUNDING
+        )
     better = away if higher_is_better is not (how is Deviation.COST) else -away
     return MetricVerdict(claimed, average, better, LIMIT, better <= LIMIT + _ROUNDING)
 
@@ -260,25 +286,36 @@ def _verdict(
     drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
     tests = dict(drawn or {})
-    outcome, reason = _not_applied(rule, trials, invalid, comparable=bool(claimed or tests))
+    outcome, reason = _not_applied(
+        rule, trials, invalid, comparable=bool(claimed or tests)
+    )
     if not reason:
         reason = _failed(claimed, rows, tests)
         outcome = Outcome.FAIL if reason else Outcome.PASS
     return Verdict(outcome, rule, trials, rows, reason, tests)
 
 
-def _not_applied(rule: str, trials: int, invalid: int, comparable: bool) -> tuple[Outcome, str]:
-    """Return why a rule cannot be applied, and what that comes to; no reason where it can."""
+def _not_applied(
+    rule: str, trials: int, invalid: int, comparable: bool
+) -> tuple[Outcome, str]:
+    """Return why a rule cannot be applied, and what that comes to; no reason where it
+    can."""
     least, most = COUNTS[rule]
     if invalid:
         return Outcome.INVALID, f"{invalid} of {trials} trials are invalid"
     if trials < least:
         plural = "s" if trials != 1 else ""
-        return Outcome.NOT_TESTED, f"{trials} trial{plural} of the {least} that the rule asks for"
+        return (
+            Outcome.NOT_TESTED,
+            f"{trials} trial{plural} of the {least} that the rule asks for",
+        )
     if trials > most:
-        return Outcome.NOT_TESTED, (
-            f"{trials} trials, more than the {most:.0f} of the rule: a choice among them is not "
-            "allowed"
+        return (
+            Outcome.NOT_TESTED,
+            (
+                f"{trials} trials, more than the {most:.0f} of the rule: a choice among"
+                " them is not allowed"
+            ),
         )
     if not comparable:
         return Outcome.NOT_TESTED, "there is no metric that the rule can compare"

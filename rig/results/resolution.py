@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolution of a window: whether it resolves 5 %, and how long it must be where it does not."""
+"""Resolution of a window: whether it resolves 5 %, and how long it must be where it
+does not."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from rig.stats.summary import mean
 
 #: Two standard uncertainties: about 95 %.
 _K = 2.0
-#: A window made longer gains on an end by its length, on noise by the root of it, and on anything
-#: else nothing.
+#: A window made longer gains on an end by its length, on noise by the root of it, and
+#: on anything else nothing.
 _BY_LENGTH = ("edges", "edge bias", "edge delay", "end samples")
 _BY_ROOT = ("noise", "quantisation")
 _LONGEST_S = 3600.0
@@ -25,9 +26,9 @@ _LONGEST_S = 3600.0
 class Resolution:
     """The resolution of one phase's mean window.
 
-    `window_s` is its length, repetitions included; `energy_u95` the relative half-width of the 95 %
-    interval of its energy; `needed_s` the length with which that is 5 %, 0 where it is already,
-    None where no length is enough; `because` its largest part.
+    `window_s` is its length, repetitions included; `energy_u95` the relative half-width
+    of the 95 % interval of its energy; `needed_s` the length with which that is 5 %, 0
+    where it is already, None where no length is enough; `because` its largest part.
     """
 
     phase: str
@@ -43,8 +44,8 @@ class Resolution:
 
 
 def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
-    """Return the resolution of each phase that has energies, of streams as a whole, and of the idle
-    windows.
+    """Return the resolution of each phase that has energies, of streams as a whole, and
+    of the idle windows.
     """
     found = []
     searches = dict.fromkeys(
@@ -54,8 +55,14 @@ def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
         if s.solve is not None
     )
     for place, phase in enumerate([*(searches or phases), "stream", "idle"]):
-        windows = [window for trial in trials for window in _windows(trial.measured, place, phase)]
-        known = [window for window in windows if window.energy_j and window.energy_j > 0]
+        windows = [
+            window
+            for trial in trials
+            for window in _windows(trial.measured, place, phase)
+        ]
+        known = [
+            window for window in windows if window.energy_j and window.energy_j > 0
+        ]
         if known:
             found.append(_of(phase, known))
     return found
@@ -77,16 +84,20 @@ def _windows(measured: Measured, place: int, phase: str) -> Sequence[Window]:
 
 
 def _search(phase: str, solve: Solve | None) -> str:
-    """Return what distinguishes searches: their windows are as long as their time-out, or as it
-    takes to the target.
+    """Return what distinguishes searches: their windows are as long as their time-out,
+    or as it takes to the target.
     """
     assert solve is not None
-    return f"{phase} {solve.timeout_s:g} s" if solve.target is None else f"{phase} to target"
+    return (
+        f"{phase} {solve.timeout_s:g} s"
+        if solve.target is None
+        else f"{phase} to target"
+    )
 
 
 def _of(phase: str, windows: Sequence[Window]) -> Resolution:
-    # Of the means: a single window's energy is too uncertain to measure its uncertainty by, just
-    # where this matters.
+    # Of the means: a single window's energy is too uncertain to measure its uncertainty
+    # by, just where this matters.
     window_s = mean([window.stop_s - window.start_s for window in windows])
     energy_j = mean([abs(window.energy_j or 0.0) for window in windows])
     names = list(
@@ -123,8 +134,8 @@ def _effect_j(window: Window, name: str) -> float:
 
 
 def _needed_s(window_s: float, parts: dict[str, float], fixed: float) -> float | None:
-    """Return the length with which the 95 % interval is 5 % wide, to 1 %: what shrinks with length
-    shrinks monotonically.
+    """Return the length with which the 95 % interval is 5 % wide, to 1 %: what shrinks
+    with length shrinks monotonically.
     """
     by_length = math.hypot(
         *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_LENGTH)
@@ -133,7 +144,9 @@ def _needed_s(window_s: float, parts: dict[str, float], fixed: float) -> float |
         *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_ROOT)
     )
     factor = 1.0
-    while _K * math.hypot(fixed, by_length / factor, by_root / math.sqrt(factor)) > LIMIT:
+    while (
+        _K * math.hypot(fixed, by_length / factor, by_root / math.sqrt(factor)) > LIMIT
+    ):
         factor *= 1.01
         if factor * window_s > _LONGEST_S:
             return None

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result lines of a trial, in the words of its benchmark, with what must stand beside them.
+"""Result lines of a trial, in the words of its benchmark, with what must stand beside
+them.
 
-Other programs look for numbers in such lines: MLCommons' submission checker takes any line with
-" Top 1% = 90.1", whatever stands before it. Where a number is no result of the benchmark, because
-it is simulated, modelled, or of other data, a mark stands before it, at which their patterns end:
-"Top 1% = [simulated] 90.1".
+Other programs look for numbers in such lines: MLCommons' submission checker takes any
+line with " Top 1% = 90.1", whatever stands before it. Where a number is no result of
+the benchmark, because it is simulated, modelled, or of other data, a mark stands before
+it, at which their patterns end: "Top 1% = [simulated] 90.1".
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _NUMBER = re.compile(r"(?:(?<=[=:] )|(?<= is ))(?=[-+]?[\d.]+(?![\w.]))")
 def of_trial(
     provenance: Mapping[str, Any], lines: Sequence[str], faults: Sequence[Problem]
 ) -> tuple[str, ...]:
-    """Return the lines of a trial with who says them and the labels of the session; of a trial that
-    does not count, what is wrong with it instead.
+    """Return the lines of a trial with who says them and the labels of the session; of
+    a trial that does not count, what is wrong with it instead.
     """
     found = labels.of_provenance(provenance)
     who = ", ".join(["neurorig", *(label.text.lower() for label in found)])
@@ -36,7 +37,8 @@ def of_trial(
 
 
 def unmarked(provenance: Mapping[str, Any], lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of a trial as revisions of the rig worded them that had no marks."""
+    """Return the lines of a trial as revisions of the rig worded them that had no
+    marks."""
     mark = _mark(provenance)
     return tuple(line.replace(mark, "") for line in lines) if mark else tuple(lines)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session folder -> trials, metrics, verdicts: the one way to every reported number, used by the
-run and by the check alike.
+"""A session folder -> trials, metrics, verdicts: the one way to every reported number,
+used by the run and by the check alike.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ from rig.trace.trace import TRACE, Trace
 from rig.uncertainty import budget
 from rig.uncertainty.jackknife import jackknife
 
-#: From this schema on a metric of results.json says what it is; before, names were asked.
+#: From this schema on a metric of results.json says what it is; before, names were
+#: asked.
 STATED_SINCE = 4
 #: Units of what an energy monitor is needed for, and why it is absent without one.
 _ENERGETIC = ("J", "W")
@@ -78,7 +79,8 @@ NO_ENERGY = "there is no energy monitor: [monitor.none]"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The data besides the raw files that reduce a trial; all of it is in the session folder."""
+    """The data besides the raw files that reduce a trial; all of it is in the session
+    folder."""
 
     config: Config
     scenario: Scenario
@@ -107,8 +109,8 @@ class Context:
 
     @property
     def monitored(self) -> bool:
-        """Return whether an energy monitor recorded: a session without one has no traces, and no
-        energies.
+        """Return whether an energy monitor recorded: a session without one has no
+        traces, and no energies.
         """
         return bool(self.provenance.monitors)
 
@@ -125,8 +127,9 @@ class Context:
 def reduce_trial(
     context: Context, folder: Path, number: int, seed: int, traces: Path | None = None
 ) -> Trial:
-    """Measure one trial from its raw files; `traces` is the folder of the traces where they do not
-    lie in `folder`, which is the one that has the recording (SessionFolder.recorded).
+    """Measure one trial from its raw files; `traces` is the folder of the traces where
+    they do not lie in `folder`, which is the one that has the recording
+    (SessionFolder.recorded).
     """
     outcome = _measured(context, folder, traces or folder, number)
 
@@ -143,7 +146,9 @@ def reduce_trial(
         retransmissions=outcome.retransmissions,
         counts=outcome.counts,
         rails=outcome.rails,
-        influences=interleaving.common(influences) if context.interleaved else influences,
+        influences=interleaving.common(influences)
+        if context.interleaved
+        else influences,
         lines=_lines(context, outcome.measured, problems),
         segments=len(segments(folder)),
         survey=survey_of(context, folder),
@@ -151,8 +156,8 @@ def reduce_trial(
 
 
 def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
-    """Return what of its plan a trial has done, also one that was cut off or never begun; empty
-    where the plan is no grid.
+    """Return what of its plan a trial has done, also one that was cut off or never
+    begun; empty where the plan is no grid.
     """
     if not isinstance(context.scenario, Surveyor):
         return ()
@@ -203,8 +208,11 @@ def _rules(scenario: Scenario, measured: Measured) -> tuple[Problem, ...]:
     return scenario.problems(measured) if isinstance(scenario, Reviewer) else ()
 
 
-def _lines(context: Context, measured: Measured, problems: Sequence[Problem]) -> tuple[str, ...]:
-    """Return the lines of a trial; of one that does not count, what is wrong with it instead."""
+def _lines(
+    context: Context, measured: Measured, problems: Sequence[Problem]
+) -> tuple[str, ...]:
+    """Return the lines of a trial; of one that does not count, what is wrong with it
+    instead."""
     if not isinstance(context.scenario, Reviewer):
         return ()
     lines = () if problems else context.scenario.lines(measured)
@@ -232,7 +240,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         task=about.task.name,
         scenario=context.config.scenario.kind,
         sut=about.sut.name,
-        monitor=" + ".join(info.name for info in about.monitors.values()) or "no energy monitor",
+        monitor=" + ".join(info.name for info in about.monitors.values())
+        or "no energy monitor",
         simulated=about.simulated,
         origins=origins.of_parts(
             (about.sut.simulated, about.sut.origins),
@@ -247,7 +256,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         metrics=metrics,
         absent=_absent(context, trials),
         replication=dataclasses.replace(
-            session_verdicts.verdict_result(verdict, metrics, order), policy=replication.POLICY
+            session_verdicts.verdict_result(verdict, metrics, order),
+            policy=replication.POLICY,
         ),
         resolution=tuple(resolution.resolve(trials, context.phases)),
         problems=tuple(
@@ -270,15 +280,17 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
     return document.finite(results)
 
 
-def _targets(scenario: Scenario, trials: Sequence[Trial]) -> tuple[Compared, ...] | None:
+def _targets(
+    scenario: Scenario, trials: Sequence[Trial]
+) -> tuple[Compared, ...] | None:
     if not isinstance(scenario, Comparer):
         return None
     return tuple(scenario.compared([trial.measured for trial in trials]))
 
 
 def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
-    """Read results.json. What one of an older schema does not say of its metrics, its `trials` do:
-    they are reduced again where they are not at hand.
+    """Read results.json. What one of an older schema does not say of its metrics, its
+    `trials` do: they are reduced again where they are not at hand.
     """
     path = folder.path / RESULTS
     stored = document.read(path)
@@ -287,11 +299,15 @@ def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
     if not trials:
         context = Context.of(folder)
         trials = [
-            reduce_trial(context, folder.recorded(trial.number), trial.number, trial.seed)
+            reduce_trial(
+                context, folder.recorded(trial.number), trial.number, trial.seed
+            )
             for trial in stored.trials
         ]
     metrics = {
-        name: dataclasses.replace(metric, **statements([trial.metrics[name] for trial in trials]))
+        name: dataclasses.replace(
+            metric, **statements([trial.metrics[name] for trial in trials])
+        )
         for name, metric in stored.metrics.items()
     }
     return dataclasses.replace(stored, metrics=metrics)
@@ -313,7 +329,9 @@ def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
         if not context.monitored:
             metrics = scenario.summarise(trial.measured, context.phases)
             reasons |= {
-                name: NO_ENERGY for name, metric in metrics.items() if metric.unit in _ENERGETIC
+                name: NO_ENERGY
+                for name, metric in metrics.items()
+                if metric.unit in _ENERGETIC
             }
         if isinstance(scenario, Withholder):
             for name, reason in scenario.absent(trial.measured).items():
@@ -331,26 +349,38 @@ def _trial(trial: Trial) -> TrialResult:
         counts=trial.counts,
         timebase=trial.timebase,
         rails={
-            name: _rail(timebase, trial.timebase) for name, timebase in trial.rails.items() if name
+            name: _rail(timebase, trial.timebase)
+            for name, timebase in trial.rails.items()
+            if name
         },
-        problems=tuple(ProblemResult(problem.code, problem.detail) for problem in trial.problems),
+        problems=tuple(
+            ProblemResult(problem.code, problem.detail) for problem in trial.problems
+        ),
         lines=trial.lines,
         segments=trial.segments,
     )
 
 
 def _rail(timebase: Timebase, reference: Timebase | None) -> RailResult:
-    """Return the time base of one of several monitors, and how much faster its clock ran than the
-    first one's.
+    """Return the time base of one of several monitors, and how much faster its clock
+    ran than the first one's.
     """
-    skew_ppm = None if reference is None else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
+    skew_ppm = (
+        None
+        if reference is None
+        else (timebase.s_per_tick / reference.s_per_tick - 1) * 1e6
+    )
     return RailResult(timebase, skew_ppm, _skew_u_ppm(timebase, reference))
 
 
 def _skew_u_ppm(timebase: Timebase, reference: Timebase | None) -> float | None:
     if reference is None or timebase.slope_u is None or reference.slope_u is None:
         return None
-    return 0.0 if timebase is reference else math.hypot(timebase.slope_u, reference.slope_u) * 1e6
+    return (
+        0.0
+        if timebase is reference
+        else math.hypot(timebase.slope_u, reference.slope_u) * 1e6
+    )
 
 
 def _metrics(
@@ -361,10 +391,14 @@ def _metrics(
     knife = jackknife(trials, context.catalogue, context.summarise)
     own: Mapping[str, Intervals] = {}
     if isinstance(context.scenario, Pooler):
-        own = context.scenario.intervals([trial.measured for trial in trials], context.phases)
+        own = context.scenario.intervals(
+            [trial.measured for trial in trials], context.phases
+        )
     values: Mapping[str, float] = {}
     if isinstance(context.scenario, Gatherer):
-        values = context.scenario.gathered([trial.measured for trial in trials], context.phases)
+        values = context.scenario.gathered(
+            [trial.measured for trial in trials], context.phases
+        )
     rows = {name: metric_result(name, trials, knife, own.get(name)) for name in names}
     if context.interleaved:
         rows = {name: interleaving.noted(row) for name, row in rows.items()}

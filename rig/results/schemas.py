@@ -88,7 +88,8 @@ def _schema_key() -> dict[str, Any]:
 
 
 def _object(kind: Any, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a dataclass; those that it is made of are put into `parts`."""
+    """Return the schema of a dataclass; those that it is made of are put into
+    `parts`."""
     hints = typing.get_type_hints(kind)
     shown = [part for part in dataclasses.fields(kind) if not typed.is_verbatim(part)]
     named = [part for part in shown if not typed.is_rest(part)]
@@ -103,7 +104,8 @@ def _object(kind: Any, parts: dict[str, Any]) -> dict[str, Any]:
 
 def _may_lack(part: dataclasses.Field[Any]) -> bool:
     return (
-        part.default is not dataclasses.MISSING or part.default_factory is not dataclasses.MISSING
+        part.default is not dataclasses.MISSING
+        or part.default_factory is not dataclasses.MISSING
     )
 
 
@@ -128,7 +130,11 @@ def _of(hint: Any, parts: dict[str, Any]) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": _of(arguments[1], parts)}
     if origin in (types.UnionType, typing.Union):
         choices = [_of(each, parts) for each in arguments if each is not type(None)]
-        return {"anyOf": [*choices, {"type": "null"}]} if choices != [_PLAIN[float]] else choices[0]
+        return (
+            {"anyOf": [*choices, {"type": "null"}]}
+            if choices != [_PLAIN[float]]
+            else choices[0]
+        )
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if hint.__name__ not in parts:
             parts[hint.__name__] = {}

@@ -13,12 +13,14 @@ from rig.store.provenance_file import Provenance
 
 #: Units of times, and of what is a time multiplied with something.
 _OF_TIME = ("s", "1/s", "s/s", "J")
-HOST_TIME = "it comes from the running time of a simulator on this computer, not of the device"
+HOST_TIME = (
+    "it comes from the running time of a simulator on this computer, not of the device"
+)
 
 
 def claim_verdicts(tested: claim.Claim, measured: Results) -> dict[str, VerdictResult]:
-    """Return what every rule says of a claim on a finished session: replication, audit, and
-    replacement, which matters after an audit that failed.
+    """Return what every rule says of a claim on a finished session: replication, audit,
+    and replacement, which matters after an audit that failed.
     """
     found = judging.of_claim(
         tested.metrics,
@@ -27,7 +29,10 @@ def claim_verdicts(tested: claim.Claim, measured: Results) -> dict[str, VerdictR
     )
     order = measured.provenance.interleaved
     every = found.by_rule | {"replacement": found.replacement}
-    return {name: verdict_result(one, measured.metrics, order) for name, one in every.items()}
+    return {
+        name: verdict_result(one, measured.metrics, order)
+        for name, one in every.items()
+    }
 
 
 def measurement(measured: Results) -> Measurement:
@@ -41,18 +46,21 @@ def measurement(measured: Results) -> Measurement:
 
 
 def outside(about: Provenance, metrics: Mapping[str, MetricResult]) -> dict[str, str]:
-    """Return the metrics that no verdict is about: times of a simulator that runs on this computer
-    are no times of the device, and neither are energies over them.
+    """Return the metrics that no verdict is about: times of a simulator that runs on
+    this computer are no times of the device, and neither are energies over them.
     """
     if not origins.times_of_host_simulator(about.stored):
         return {}
-    return {name: HOST_TIME for name, metric in metrics.items() if metric.unit in _OF_TIME}
+    return {
+        name: HOST_TIME for name, metric in metrics.items() if metric.unit in _OF_TIME
+    }
 
 
 def verdict_result(
     verdict: Verdict, metrics: Mapping[str, MetricResult], interleaved: bool
 ) -> VerdictResult:
-    """Return a verdict as results.json has it, with what is to be said of interleaved trials."""
+    """Return a verdict as results.json has it, with what is to be said of interleaved
+    trials."""
     rule_text = replication.RULES[verdict.rule]
     if verdict.drawn:
         rule_text += f"; {replication.DRAWN_RULE}"

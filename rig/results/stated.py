@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric of results.json in words: value, both intervals and standard error, all in one unit and
-to the same digits.
+"""A metric of results.json in words: value, both intervals and standard error, all in
+one unit and to the same digits.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _SHORT = 24
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A metric as tables show it; empty where there is nothing to show. `factor` and `decimals` are
-    those of the value.
+    """A metric as tables show it; empty where there is nothing to show. `factor` and
+    `decimals` are those of the value.
     """
 
     unit: str
@@ -34,8 +34,8 @@ class Stated:
 
 
 def stated(metric: MetricResult) -> Stated:
-    """Return a metric as text: two digits of each interval's half-width, the value to those of the
-    narrower one.
+    """Return a metric as text: two digits of each interval's half-width, the value to
+    those of the narrower one.
     """
     value = metric.value
     factor, unit = scale(value, metric.unit)
@@ -56,8 +56,8 @@ def stated(metric: MetricResult) -> Stated:
 
 
 def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> str:
-    """Return "± 0.0011", "0.18 to 0.76", "at least 0.09", "not known: 2 cities" for an interval of
-    a value, both times a factor.
+    """Return "± 0.0011", "0.18 to 0.76", "at least 0.09", "not known: 2 cities" for an
+    interval of a value, both times a factor.
     """
     if interval.reason:
         return units.not_known(interval.reason)
@@ -67,7 +67,8 @@ def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> 
 
 
 class Notes:
-    """Reasons of a table's intervals that are too long for a cell: numbered, to stand below it."""
+    """Reasons of a table's intervals that are too long for a cell: numbered, to stand
+    below it."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -82,18 +83,26 @@ class Notes:
     @property
     def lines(self) -> list[str]:
         """Return a line for each reason."""
-        return [f"[{number}] {_NOT_KNOWN}: {reason}" for reason, number in self._numbers.items()]
+        return [
+            f"[{number}] {_NOT_KNOWN}: {reason}"
+            for reason, number in self._numbers.items()
+        ]
 
 
 def _two_digits(size: float) -> str:
     if not size:
         return "0"
     rounded = float(f"{size:.1e}")
-    return f"{rounded:.{max(min(1 - math.floor(math.log10(rounded)), _DECIMALS_MAX), 0)}f}"
+    return (
+        f"{rounded:.{max(min(1 - math.floor(math.log10(rounded)), _DECIMALS_MAX), 0)}f}"
+    )
 
 
 def digits(error: float, value: float) -> int:
-    """Return how many decimals show two digits of an error, of four of a value without one."""
+    """Return how many decimals show two digits of an error, of four of a value without
+    one."""
     if error:
-        return max(min(1 - math.floor(math.log10(float(f"{error:.1e}"))), _DECIMALS_MAX), 0)
+        return max(
+            min(1 - math.floor(math.log10(float(f"{error:.1e}"))), _DECIMALS_MAX), 0
+        )
     return units.four_digits(value)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A verdict: the outcome of a rule, and its scope: which metrics it is about, and which not."""
+"""A verdict: the outcome of a rule, and its scope: which metrics it is about, and which
+not."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetricVerdict:
-    """The verdict of one metric: deviation and limit are relative; `ok` is deviation <= limit."""
+    """The verdict of one metric: deviation and limit are relative; `ok` is deviation <=
+    limit."""
 
     claimed: float
     mean: float
@@ -32,12 +34,14 @@ class MetricVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnVerdict:
-    """The verdict of a claimed metric that scatters by chance: a one-sided statistical test.
+    """The verdict of a claimed metric that scatters by chance: a one-sided statistical
+    test.
 
-    `chance` is the probability of a measurement at least as much worse than the claim, if the
-    claim is right; `limit` is the probability below which the claim is refused. `noticeable` is
-    the factor by which a claim must be too good to be refused in 80 % of sessions; None where no
-    factor describes it. `assumed` says what the claim does not state and what was taken for it.
+    `chance` is the probability of a measurement at least as much worse than the claim,
+    if the claim is right; `limit` is the probability below which the claim is refused.
+    `noticeable` is the factor by which a claim must be too good to be refused in 80 %
+    of sessions; None where no factor describes it. `assumed` says what the claim does
+    not state and what was taken for it.
     """
 
     claimed: float
@@ -56,9 +60,9 @@ class DrawnVerdict:
 class Verdict:
     """The outcome of one rule, and what it is about.
 
-    `per_metric` are the metrics that the rule compares, `drawn` those that a statistical test
-    compares, `not_tested` all others, each with the reason. `reason` names what failed first, or
-    why the rule was not applied.
+    `per_metric` are the metrics that the rule compares, `drawn` those that a
+    statistical test compares, `not_tested` all others, each with the reason. `reason`
+    names what failed first, or why the rule was not applied.
     """
 
     outcome: Outcome
@@ -90,7 +94,8 @@ _ORDER = list(_NOUNS)
 
 
 def scope(verdict: Verdict, units: Mapping[str, str]) -> str:
-    """Return what a verdict is about in one sentence: "18 powers; 188 metrics not tested"."""
+    """Return what a verdict is about in one sentence: "18 powers; 188 metrics not
+    tested"."""
     counts: dict[str, int] = {}
     for name in (*verdict.per_metric, *verdict.drawn):
         unit = units.get(name, "")
@@ -112,7 +117,8 @@ def _counted(count: int, unit: str) -> str:
 
 
 def reasons(not_tested: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the metrics that were not tested by reason, the most frequent reason first."""
+    """Return the metrics that were not tested by reason, the most frequent reason
+    first."""
     found: dict[str, list[str]] = {}
     for name, reason in not_tested.items():
         found.setdefault(reason, []).append(name)

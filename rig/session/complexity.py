@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The complexity of a task's network, counted over some of its samples when a session begins."""
+"""The complexity of a task's network, counted over some of its samples when a session
+begins."""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ from rig.network.checks import require_sound
 from rig.network.complexity import Complexity
 from rig.results.complexity import KEY
 
-#: So many samples are counted, evenly spaced among those of the task: the front end takes longer
-#: than the network does.
+#: So many samples are counted, evenly spaced among those of the task: the front end
+#: takes longer than the network does.
 _SAMPLES = 8
 
 
 def facts(task: Task) -> dict[str, Any]:
-    """Return what the provenance of a task says of its network's complexity; nothing where it has
-    no network, or one that the reference interpreter does not run.
+    """Return what the provenance of a task says of its network's complexity; nothing
+    where it has no network, or one that the reference interpreter does not run.
     """
     if not isinstance(task, Networked) or not len(task):
         return {}
@@ -41,8 +42,8 @@ def facts(task: Task) -> dict[str, Any]:
 
 
 def counted(workload: NetworkWorkload, payloads: Sequence[bytes]) -> Complexity:
-    """Return what a network takes over these payloads; those of another length than the first one
-    are left out.
+    """Return what a network takes over these payloads; those of another length than the
+    first one are left out.
     """
     digest = hashlib.sha256(workload.path.read_bytes())
     for part in (repr(workload).encode(), *payloads):
@@ -52,7 +53,8 @@ def counted(workload: NetworkWorkload, payloads: Sequence[bytes]) -> Complexity:
 
 @dataclasses.dataclass(frozen=True)
 class _Counting:
-    """A count that is made once in a process: sessions of one bench begin with the same one."""
+    """A count that is made once in a process: sessions of one bench begin with the same
+    one."""
 
     digest: str
     workload: NetworkWorkload = dataclasses.field(compare=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What steps took in an earlier session of the same bench: an expectation where the settings give
-none.
+"""What steps took in an earlier session of the same bench: an expectation where the
+settings give none.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _STEPS = 500
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Mean seconds of the steps of each group, by the device's clock, and the session that has
-    them.
+    """Mean seconds of the steps of each group, by the device's clock, and the session
+    that has them.
     """
 
     name: str
@@ -38,12 +38,14 @@ class Earlier:
 
 
 def of_bench(root: Path, resolved: Config) -> Earlier | None:
-    """Return what the newest session in a folder says that is of the same bench, device, scenario
-    and task; None where there is none, or it cannot be read.
+    """Return what the newest session in a folder says that is of the same bench,
+    device, scenario and task; None where there is none, or it cannot be read.
     """
     folders = sorted(root.glob(f"*-{resolved.bench.name}"), reverse=True)
     for folder in folders[:_SESSIONS]:
-        with suppress(RigError, OSError, ValueError, LookupError, TypeError, AttributeError):
+        with suppress(
+            RigError, OSError, ValueError, LookupError, TypeError, AttributeError
+        ):
             if _alike(config.load(folder / BENCH, monitor_needed=False), resolved):
                 seconds = _seconds(SessionFolder(folder))
                 if seconds:
@@ -51,9 +53,13 @@ def of_bench(root: Path, resolved: Config) -> Earlier | None:
     return None
 
 
-def expected(rows: Sequence[Row], earlier: Earlier | None, overhead_s: float) -> tuple[Row, ...]:
+def expected(
+    rows: Sequence[Row], earlier: Earlier | None, overhead_s: float
+) -> tuple[Row, ...]:
     """Return the rows with what an earlier session had, where nothing else is known."""
-    return tuple(row if earlier is None else _expected(row, earlier, overhead_s) for row in rows)
+    return tuple(
+        row if earlier is None else _expected(row, earlier, overhead_s) for row in rows
+    )
 
 
 def _expected(row: Row, earlier: Earlier, overhead_s: float) -> Row:
@@ -66,7 +72,8 @@ def _expected(row: Row, earlier: Earlier, overhead_s: float) -> Row:
 
 def _alike(one: Config, other: Config) -> bool:
     return all(
-        getattr(one, part).kind == getattr(other, part).kind for part in ("sut", "scenario", "task")
+        getattr(one, part).kind == getattr(other, part).kind
+        for part in ("sut", "scenario", "task")
     )
 
 
@@ -79,5 +86,7 @@ def _seconds(folder: SessionFolder) -> dict[str, float]:
             marks = done.completion.marks
             if len(marks) > 1:
                 took_s = (marks[-1].tick - marks[0].tick) / tick_hz
-                found.setdefault(kinds.of(done.step).group(done.step), []).append(took_s)
+                found.setdefault(kinds.of(done.step).group(done.step), []).append(
+                    took_s
+                )
     return {group: sum(each_s) / len(each_s) for group, each_s in found.items()}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan will take, before anything is opened: its steps, its time, and its room on the disk.
+"""What a plan will take, before anything is opened: its steps, its time, and its room
+on the disk.
 
-Times are estimates where the settings determine them, and limits where only the device knows; a
-`Duration` says which. A virtual device's times pass faster than real ones. Nothing here looks at a
-device: rates and paces come from the settings of the parts (`Sampled`, `Paced`), or, of an open
-bench, from what the parts say of themselves. What no setting determines is expected as an earlier
-session of the same bench had it.
+Times are estimates where the settings determine them, and limits where only the device
+knows; a `Duration` says which. A virtual device's times pass faster than real ones.
+Nothing here looks at a device: rates and paces come from the settings of the parts
+(`Sampled`, `Paced`), or, of an open bench, from what the parts say of themselves. What
+no setting determines is expected as an earlier session of the same bench had it.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ _SESSION_B = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """What one rail will write: its sampling, None where only the instrument knows it, and bytes in
-    each second; `spared_hz` of them are not written while a sample is loaded.
+    """What one rail will write: its sampling, None where only the instrument knows it,
+    and bytes in each second; `spared_hz` of them are not written while a sample is
+    loaded.
     """
 
     name: str
@@ -63,10 +65,10 @@ class Rail:
 class Estimate:
     """What will happen: the rows of a trial, how many trials, the rails, and the disk.
 
-    `claim` is what the trials will be compared with. `interleaved`: whether the trials take turns,
-    None where the scenario knows no such order. `virtual`: the times are those of a virtual
-    clock. `files_b` is what a trial writes beside its traces. `free_b` is None where the disk is
-    not known.
+    `claim` is what the trials will be compared with. `interleaved`: whether the trials
+    take turns, None where the scenario knows no such order. `virtual`: the times are
+    those of a virtual clock. `files_b` is what a trial writes beside its traces.
+    `free_b` is None where the disk is not known.
     """
 
     name: str
@@ -98,8 +100,8 @@ class Estimate:
 
     @property
     def known_s(self) -> float:
-        """Return the seconds of a trial that are known: an estimate where every step's time is,
-        else the least.
+        """Return the seconds of a trial that are known: an estimate where every step's
+        time is, else the least.
         """
         return sum(row.total.known_s for row in self.rows)
 
@@ -110,11 +112,15 @@ class Estimate:
 
     def in_order(self, *, interleaved: bool) -> Duration:
         """Return how long all trials take, one behind the other or interleaved."""
-        return sum_of([row.total.times(self._times(row, interleaved)) for row in self.rows])
+        return sum_of(
+            [row.total.times(self._times(row, interleaved)) for row in self.rows]
+        )
 
     def known_in_order_s(self, *, interleaved: bool) -> float:
         """Return the seconds of all trials that are known, in either order."""
-        return sum(row.total.known_s * self._times(row, interleaved) for row in self.rows)
+        return sum(
+            row.total.known_s * self._times(row, interleaved) for row in self.rows
+        )
 
     @property
     def session_known_s(self) -> float:
@@ -131,10 +137,12 @@ class Estimate:
 
     @property
     def known_b(self) -> int:
-        """Return the bytes of what is known: an estimate where every step's time is, else the
-        least.
+        """Return the bytes of what is known: an estimate where every step's time is,
+        else the least.
         """
-        return self._bytes(self.session_known_s, self._loading(lambda each: each.known_s))
+        return self._bytes(
+            self.session_known_s, self._loading(lambda each: each.known_s)
+        )
 
     @property
     def most_b(self) -> int:
@@ -143,12 +151,14 @@ class Estimate:
 
     @property
     def room(self) -> bool:
-        """Return whether the disk has room for what is known, and for closing it properly."""
+        """Return whether the disk has room for what is known, and for closing it
+        properly."""
         return self.free_b is None or self.known_b + RESERVE_B <= self.free_b
 
     @property
     def room_at_most(self) -> bool:
-        """Return whether the disk has room even where every step takes as long as it may."""
+        """Return whether the disk has room even where every step takes as long as it
+        may."""
         return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
 
     def _loading(self, seconds: Callable[[Duration], float]) -> float:
@@ -172,15 +182,19 @@ def of_bench(
     trials: int | None = None,
     root: Path | str = "sessions",
 ) -> Estimate:
-    """Return what running a bench file will take; no device is touched. Raises what open_plan does,
-    and ConfigError where the program of the device is not there.
+    """Return what running a bench file will take; no device is touched. Raises what
+    open_plan does, and ConfigError where the program of the device is not there.
     """
     scenario, task, resolved = planning.open_plan(path, overrides)
     refuse_missing(resolved)
-    return of_plan(scenario, task, resolved, trials or resolved.bench.trials, Path(root))
+    return of_plan(
+        scenario, task, resolved, trials or resolved.bench.trials, Path(root)
+    )
 
 
-def of_plan(scenario: Scenario, task: Task, resolved: Config, trials: int, root: Path) -> Estimate:
+def of_plan(
+    scenario: Scenario, task: Task, resolved: Config, trials: int, root: Path
+) -> Estimate:
     """Return what a plan will take, by what the settings of its parts determine."""
     sampled = {
         rail: _sampling(plugins.find("monitor", choice.kind), choice.settings)
@@ -197,9 +211,11 @@ def of_open(
     trials: int,
     root: Path,
 ) -> Estimate:
-    """Return what an open bench will take, by what its instruments say of themselves."""
+    """Return what an open bench will take, by what its instruments say of
+    themselves."""
     sampled: dict[str, Sampling | None] = {
-        rail: Sampling(info.sample_hz, info.edge_hz, info.sync) for rail, info in monitors.items()
+        rail: Sampling(info.sample_hz, info.edge_hz, info.sync)
+        for rail, info in monitors.items()
     }
     return _estimate(scenario, task, resolved, sampled, trials, root)
 
@@ -210,17 +226,21 @@ def refuse_no_room(estimate: Estimate, root: Path) -> None:
         return
     raise StorageFull(
         f"the disk of {root} has no room for this session",
-        evidence=f"it needs about {bytes_text(estimate.known_b)}, "
-        f"{bytes_text(estimate.free_b or 0)} are free, of which {bytes_text(RESERVE_B)} are kept "
-        f"to close it; {estimate.trials} trials",
-        try_next="free some room, another disk for the session, fewer trials, or a lower sampling "
-        "rate",
+        evidence=(
+            f"it needs about {bytes_text(estimate.known_b)},"
+            f" {bytes_text(estimate.free_b or 0)} are free, of which"
+            f" {bytes_text(RESERVE_B)} are kept to close it; {estimate.trials} trials"
+        ),
+        try_next=(
+            "free some room, another disk for the session, fewer trials, or a lower"
+            " sampling rate"
+        ),
     )
 
 
 def free_bytes(root: Path) -> int | None:
-    """Return what is free on the disk of a folder that need not be there yet; None where that
-    cannot be known.
+    """Return what is free on the disk of a folder that need not be there yet; None
+    where that cannot be known.
     """
     place = root.absolute()
     while not place.exists() and place != place.parent:
@@ -250,7 +270,9 @@ def _estimate(
     planned = planned_trial(scenario, task, seed, pace, lengths)
     unknown = any(row.each.expected_s is None for row in planned.rows)
     before = earlier.of_bench(root, resolved) if unknown else None
-    files_b = sum(_files_b(step, lengths.of(step), pace.wired) for step in planned.steps)
+    files_b = sum(
+        _files_b(step, lengths.of(step), pace.wired) for step in planned.steps
+    )
     return Estimate(
         name=resolved.bench.name,
         task=task.name,
@@ -265,7 +287,9 @@ def _estimate(
         files_b=files_b,
         free_b=free_bytes(root),
         claim=dict(resolved.claim),
-        interleaved=scenario.interleaved if isinstance(scenario, Interleavable) else None,
+        interleaved=(
+            scenario.interleaved if isinstance(scenario, Interleavable) else None
+        ),
     )
 
 
@@ -291,7 +315,11 @@ def _byte_hz(sampling: Sampling | None) -> float:
 def _spared_hz(sampling: Sampling | None, resolved: Config) -> float:
     """Return the bytes a second that a rail's trace spares while a sample is loaded."""
     thinned = resolved.bench.between_windows == REDUCED_RATE
-    if not thinned or sampling is None or not may_be_thinned(sampling.sync, sampling.sample_hz):
+    if (
+        not thinned
+        or sampling is None
+        or not may_be_thinned(sampling.sync, sampling.sample_hz)
+    ):
         return 0.0
     return _INDEX * (2 * _FLOAT_B * sampling.sample_hz - 3 * _FLOAT_B * MEAN_HZ)
 
@@ -301,8 +329,8 @@ def _sampling(kind: object, settings: object) -> Sampling | None:
 
 
 def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
-    """Return the times of the phases that are claimed, or that of the whole: the latency that is
-    neither of a phase nor a percentile.
+    """Return the times of the phases that are claimed, or that of the whole: the
+    latency that is neither of a phase nor a percentile.
     """
     latencies = {
         name.removeprefix(_LATENCY): value
@@ -313,6 +341,8 @@ def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
     if len(phases) == len(task.phases):
         return phases
     whole = [
-        value for what, value in latencies.items() if what not in task.phases and "_" not in what
+        value
+        for what, value in latencies.items()
+        if what not in task.phases and "_" not in what
     ]
     return (whole[0],) if whole else ()

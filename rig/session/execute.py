@@ -12,9 +12,11 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Step
 
 
-def do(sut: SystemUnderTest, info: SutInfo, task: Task, step: Step) -> Completion | None:
-    """Let the device, which is `info`, do a step; None for a load, but for one that it refused and
-    may refuse.
+def do(
+    sut: SystemUnderTest, info: SutInfo, task: Task, step: Step
+) -> Completion | None:
+    """Let the device, which is `info`, do a step; None for a load, but for one that it
+    refused and may refuse.
     """
     kind = kinds.of(step)
     if missing := kind.lacks(info):
@@ -26,7 +28,9 @@ def do(sut: SystemUnderTest, info: SutInfo, task: Task, step: Step) -> Completio
         # What a device says that it cannot hold, its backend may refuse already.
         if not kind.may_be_refused(step):
             raise
-        return Completion((), refusal=" ".join(filter(None, (error.cause, error.evidence))))
+        return Completion(
+            (), refusal=" ".join(filter(None, (error.cause, error.evidence)))
+        )
     return None if kind.loads else completion
 
 

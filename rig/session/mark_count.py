@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count the marks of a device in one recording, to say behind which of them nothing is measured."""
+"""Count the marks of a device in one recording, to say behind which of them nothing is
+measured."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from rig.trace.thinning import Quiet, QuietTimes
 
 
 class MarkCount:
-    """How many marks the device has made, and when the last two; `times` is told what is quiet,
-    where traces are to be thinned.
+    """How many marks the device has made, and when the last two; `times` is told what
+    is quiet, where traces are to be thinned.
     """
 
     def __init__(self, times: QuietTimes | None, tick_hz: float) -> None:

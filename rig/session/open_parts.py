@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open the parts of a bench, and leave them with the supply off, whatever happens in between."""
+"""Open the parts of a bench, and leave them with the supply off, whatever happens in
+between."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ from rig.trace.thinning import QuietTimes, thinned
 
 @dataclass(slots=True)
 class BenchParts:
-    """The parts of an open bench, and who looks at them; `opening` is what passed the UART until
-    the device had answered.
+    """The parts of an open bench, and who looks at them; `opening` is what passed the
+    UART until the device had answered.
     """
 
     config: Config
@@ -49,20 +50,20 @@ class BenchParts:
     opening: tuple[WireBlock, ...] = ()
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Give `observer` the live blocks of every rail while it is recorded; return what ends
-        that.
+        """Give `observer` the live blocks of every rail while it is recorded; return
+        what ends that.
 
-        It is called in a thread of its own. No driver waits for it: what it is too slow for is
-        left out. One that raises is dropped and named in `dropped`.
+        It is called in a thread of its own. No driver waits for it: what it is too slow
+        for is left out. One that raises is dropped and named in `dropped`.
         """
         return self.observers.add(observer)
 
     def listen(self, listener: Wire) -> Callable[[], None]:
-        """Let `listener` hear every block that passes the line to the device, as "tx" or "rx";
-        return what ends that.
+        """Let `listener` hear every block that passes the line to the device, as "tx"
+        or "rx"; return what ends that.
 
-        It is called in the thread that talks to the device, and must be quick. One that raises is
-        dropped and named in `dropped`.
+        It is called in the thread that talks to the device, and must be quick. One that
+        raises is dropped and named in `dropped`.
         """
         return self.context.listen(listener)
 
@@ -74,16 +75,16 @@ class BenchParts:
     def stop(self) -> None:
         """Ask for the end of what this bench does, from any thread; returns at once.
 
-        A run raises Stopped within a second, and its session is kept as one that was aborted. What
-        was asked for stands: a stopped bench is to be left.
+        A run raises Stopped within a second, and its session is kept as one that was
+        aborted. What was asked for stands: a stopped bench is to be left.
         """
         self.context.stop.request()
 
     def record(
         self, stack: ExitStack, rail: str, folder: Path, quiet: QuietTimes | None = None
     ) -> Recording:
-        """Record a rail into `folder` until `stack` is left, for the observers too; where it is
-        said what is quiet, the trace is thinned there.
+        """Record a rail into `folder` until `stack` is left, for the observers too;
+        where it is said what is quiet, the trace is thinned there.
         """
         stack.enter_context(tapped(folder, partial(self.observers.tap, rail)))
         if quiet is not None:
@@ -116,11 +117,12 @@ def open_parts(
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
 ) -> Iterator[_PartsT]:
-    """Open all parts; on leaving, the DUT's supply is off and every port closed, whatever happened.
+    """Open all parts; on leaving, the DUT's supply is off and every port closed,
+    whatever happened.
 
-    `again`: how often it was opened for the same session before. What is random on the bench is
-    then drawn again: a simulated monitor that began with the same noise once more would write a
-    trace that another trial has already.
+    `again`: how often it was opened for the same session before. What is random on the
+    bench is then drawn again: a simulated monitor that began with the same noise once
+    more would write a trace that another trial has already.
     """
     resolved = config.load(Path(path), overrides)
     stop = stop or Stop()
@@ -131,7 +133,13 @@ def open_parts(
             heard = _Opening()
             bench = kind(
                 *_opened(
-                    resolved, stack, watchdog, tuple(subscribers), stop, again, (heard, *listeners)
+                    resolved,
+                    stack,
+                    watchdog,
+                    tuple(subscribers),
+                    stop,
+                    again,
+                    (heard, *listeners),
                 ),
                 tuple(subscribers),
                 watching,
@@ -149,7 +157,9 @@ def _opened(
     stop: Stop,
     again: int,
     listeners: Sequence[Wire],
-) -> tuple[Config, BenchContext, Task, Scenario, dict[str, EnergyMonitor], SystemUnderTest]:
+) -> tuple[
+    Config, BenchContext, Task, Scenario, dict[str, EnergyMonitor], SystemUnderTest
+]:
     def emit(event: Event) -> None:
         stop.check()
         for subscriber in subscribers:
@@ -158,7 +168,10 @@ def _opened(
     seed = resolved.bench.seed
     emit(Opening("task", resolved.task.kind))
     task, context = open_task(
-        resolved, trial_seed(seed, -again) if again else seed, stop=stop, listeners=listeners
+        resolved,
+        trial_seed(seed, -again) if again else seed,
+        stop=stop,
+        listeners=listeners,
     )
     emit(Opened("task", resolved.task.kind))
     emit(Opening("scenario", resolved.scenario.kind))
@@ -198,8 +211,8 @@ def _leave(
     error: BaseException | None,
     trace: object,
 ) -> None:
-    """Switch a supply off or let go of an instrument; where that fails after an error, that error
-    stays the one to report, with a note.
+    """Switch a supply off or let go of an instrument; where that fails after an error,
+    that error stays the one to report, with a note.
     """
     try:
         action()
@@ -207,7 +220,11 @@ def _leave(
         if error is None:
             raise
         known_off = isinstance(failure, BenchError) and failure.supply_is_off
-        note = failure.cause if known_off else f"the supply may still be on: {failure.cause}"
+        note = (
+            failure.cause
+            if known_off
+            else f"the supply may still be on: {failure.cause}"
+        )
         # What is gone is gone once.
         if failure.cause != getattr(error, "cause", "") and note not in getattr(
             error, "__notes__", ()

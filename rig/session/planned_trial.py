@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a plan as a device of a known pace would bring them about, in groups of about the
-same duration; with no device.
+"""The steps of a plan as a device of a known pace would bring them about, in groups of
+about the same duration; with no device.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from rig.session import planning
 _LOOKED_AT = 8
 #: Of a device that nobody has asked yet.
 _SLOTS = 64
-#: A slow and a fast query; plans that last as long with both, within this share, do so with any.
+#: A slow and a fast query; plans that last as long with both, within this share, do so
+#: with any.
 _SOME_S = (10e-3, 1e-3)
 _ALIKE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Steps of one group in a trial: how many, how long each takes, and whether they are what is
-    counted. `basis` says on what an expectation rests, empty where that is the settings. `once`:
-    interleaved trials have them together.
+    """Steps of one group in a trial: how many, how long each takes, and whether they
+    are what is counted. `basis` says on what an expectation rests, empty where that is
+    the settings. `once`: interleaved trials have them together.
     """
 
     group: str
@@ -64,14 +65,17 @@ def planned_trial(
 ) -> PlannedTrial:
     """Return the steps of a trial with the time that they take at this pace.
 
-    Where the pace of a query is not known, but a slow and a fast device take about as long for all
-    of them, as in a scenario that makes its windows as long as they must be, that time is taken.
+    Where the pace of a query is not known, but a slow and a fast device take about as
+    long for all of them, as in a scenario that makes its windows as long as they must
+    be, that time is taken.
     """
     planned = _planned(scenario, task, seed, pace, lengths)
     if pace.phases_s:
         return planned
     slow, fast = (
-        _planned(scenario, task, seed, dataclasses.replace(pace, phases_s=(some_s,)), lengths)
+        _planned(
+            scenario, task, seed, dataclasses.replace(pace, phases_s=(some_s,)), lengths
+        )
         for some_s in _SOME_S
     )
     slow_s, fast_s = (_of_queries(each, pace.overhead_s) for each in (slow, fast))
@@ -98,7 +102,8 @@ def _planned(
 
 
 class Lengths:
-    """Lengths of payloads, of which only the first few are made: those of a task are alike."""
+    """Lengths of payloads, of which only the first few are made: those of a task are
+    alike."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
@@ -142,15 +147,15 @@ def sum_of(durations: Sequence[Duration]) -> Duration:
 
 
 def _imagined(pace: Pace, step: Step) -> Completion:
-    """Return marks as a device of this pace would give, so that a plan that measures first how long
-    a query takes goes on as it will.
+    """Return marks as a device of this pace would give, so that a plan that measures
+    first how long a query takes goes on as it will.
     """
     return kinds.of(step).foreseen(step, pace) if pace.phases_s else Completion(())
 
 
 def _fitted(scenario: Scenario, pace: Pace) -> Scenario:
-    """Return the scenario for a device that can do what there is, with as much memory as is
-    known.
+    """Return the scenario for a device that can do what there is, with as much memory
+    as is known.
     """
     if not isinstance(scenario, Fitter):
         return scenario

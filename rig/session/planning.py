@@ -18,7 +18,9 @@ from rig.model.steps import Step
 from rig.results import claim
 
 
-def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario, Task, Config]:
+def open_plan(
+    path: Path | str, overrides: Sequence[str] = ()
+) -> tuple[Scenario, Task, Config]:
     """Open only what a plan needs: no device is touched."""
     resolved = config.load(Path(path), overrides, monitor_needed=False)
     task, context = open_task(resolved)
@@ -30,8 +32,8 @@ def open_plan(path: Path | str, overrides: Sequence[str] = ()) -> tuple[Scenario
 def refuse_claim(
     resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()
 ) -> None:
-    """Raise ConfigError for a claim that nothing could meet, before anything is powered or
-    measured.
+    """Raise ConfigError for a claim that nothing could meet, before anything is powered
+    or measured.
     """
     if resolved.claim:
         claim.refuse(
@@ -55,8 +57,8 @@ def steps(
     seed: int,
     answer: Callable[[Step], Completion] = lambda step: Completion(()),
 ) -> list[Step]:
-    """List the steps of a plan without doing any: each is answered by `answer`, with an empty
-    completion where there is none.
+    """List the steps of a plan without doing any: each is answered by `answer`, with an
+    empty completion where there is none.
     """
     plan = scenario.plan(task, seed)
     listed: list[Step] = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The valid part of a session that was cut off, so that it can go on where it stopped."""
+"""The valid part of a session that was cut off, so that it can go on where it
+stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from rig.trace.trace import PARTIAL, TRACE
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A trial that was cut off: its number, what of it counts, and in which segment it goes on."""
+    """A trial that was cut off: its number, what of it counts, and in which segment it
+    goes on."""
 
     number: int
     done: tuple[StepRecord, ...]
@@ -34,8 +36,8 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The valid part of a session that did not finish: how many trials it is to have, which are
-    finished, and which was begun.
+    """The valid part of a session that did not finish: how many trials it is to have,
+    which are finished, and which was begun.
     """
 
     trials: int
@@ -55,13 +57,17 @@ def refuse_finished(folder: SessionFolder) -> None:
 
 
 def standing(
-    folder: SessionFolder, context: Context, resumable: bool, told: Recover | None = None
+    folder: SessionFolder,
+    context: Context,
+    resumable: bool,
+    told: Recover | None = None,
 ) -> Standing:
-    """Find out what stands, and make its last segment readable; nothing that was measured is
-    removed.
+    """Find out what stands, and make its last segment readable; nothing that was
+    measured is removed.
 
-    `resumable`: a trial that was begun can go on; else it is set aside, and begins again. Raises
-    DataError where a finished trial was changed. `told` is called before a trace is recovered.
+    `resumable`: a trial that was begun can go on; else it is set aside, and begins
+    again. Raises DataError where a finished trial was changed. `told` is called before
+    a trace is recovered.
     """
     events = folder.events()
     finished = [event for event in events if event.event == "trial_finished"]
@@ -70,14 +76,17 @@ def standing(
             path = folder.trial(event.trial) / name
             if not path.exists() or session_folder.sha256(path) != digest:
                 raise DataError(
-                    f"{path} is missing or was changed", try_next=f"rig check {folder.path}"
+                    f"{path} is missing or was changed",
+                    try_next=f"rig check {folder.path}",
                 )
     numbers = tuple(event.trial for event in finished)
     cut_off = [number for number in folder.trials() if number not in numbers]
     try:
         if cut_off and not resumable:
             _set_aside(folder, cut_off[0])
-        begun = _begun(folder, context, cut_off[0], told) if cut_off and resumable else None
+        begun = (
+            _begun(folder, context, cut_off[0], told) if cut_off and resumable else None
+        )
     except OSError as error:
         raise storage_error(error, folder.path) from error
     return Standing(events[0].trials, numbers, begun)
@@ -86,8 +95,8 @@ def standing(
 def _begun(
     folder: SessionFolder, context: Context, number: int, told: Recover | None
 ) -> Begun | None:
-    """Return what counts of a trial that was begun; a segment of which nothing does is set
-    aside.
+    """Return what counts of a trial that was begun; a segment of which nothing does is
+    set aside.
     """
     path = folder.trial(number)
     _own_folder(path)
@@ -95,7 +104,9 @@ def _begun(
     steps = counted(path)
     steps[-1] = _recovered(context, places[-1], steps[-1], told)
     if steps[-1]:
-        return Begun(number, tuple(done for one in steps for done in one), len(places) + 1)
+        return Begun(
+            number, tuple(done for one in steps for done in one), len(places) + 1
+        )
     if len(places) == 1:
         _set_aside(folder, number)
         return None
@@ -110,8 +121,8 @@ def _set_aside(folder: SessionFolder, number: int) -> None:
 
 
 def _own_folder(path: Path) -> None:
-    """Move the first segment of a trial into a folder of its own; what stopped in the midst of that
-    is finished.
+    """Move the first segment of a trial into a folder of its own; what stopped in the
+    midst of that is finished.
     """
     first = segment(path, 1)
     if segment(path, 2).exists():
@@ -125,7 +136,8 @@ def _own_folder(path: Path) -> None:
 def _recovered(
     context: Context, place: Path, done: list[StepRecord], told: Recover | None
 ) -> list[StepRecord]:
-    """Make the traces of a cut-off segment readable, and return the steps that they hold whole."""
+    """Make the traces of a cut-off segment readable, and return the steps that they
+    hold whole."""
     try:
         for rail in context.provenance.monitors:
             if not (place / rail / TRACE).exists():
@@ -141,5 +153,7 @@ def _recovered(
 def _free(folder: Path, name: str) -> Path:
     """Return a name that is not taken."""
     return next(
-        path for count in range(1, 10_000) if not (path := folder / f"{name}-{count}").exists()
+        path
+        for count in range(1, 10_000)
+        if not (path := folder / f"{name}-{count}").exists()
     )

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.bench.compatibility import refuse_invisible_pulses, refuse_mismatch, refuse_unmetered
+from rig.bench.compatibility import (
+    refuse_invisible_pulses,
+    refuse_mismatch,
+    refuse_unmetered,
+)
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import Wire
 from rig.interfaces.scenario import Fitter
@@ -60,8 +64,8 @@ class SessionResult:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Return each metric as stated for all trials, with its standard error over the samples of
-        one.
+        """Return each metric as stated for all trials, with its standard error over the
+        samples of one.
         """
         return {
             name: Metric(
@@ -89,11 +93,13 @@ class Bench(BenchParts):
         root: Path | str = "sessions",
         subscribers: Sequence[Subscriber] = (),
     ) -> SessionResult:
-        """Run all trials into a new session folder; raises RigError, and Stopped where `stop` was
-        asked for; whatever happens keeps what was measured.
+        """Run all trials into a new session folder; raises RigError, and Stopped where
+        `stop` was asked for; whatever happens keeps what was measured.
         """
         with self.context.stop.heard():
-            return run(self, trials or self.config.bench.trials, Path(root), subscribers)
+            return run(
+                self, trials or self.config.bench.trials, Path(root), subscribers
+            )
 
 
 @contextmanager
@@ -107,28 +113,39 @@ def open_bench(
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
 ) -> Iterator[Bench]:
-    """Open everything a bench file names; on leaving, the DUT's supply is off and every port
-    closed, whatever happened.
+    """Open everything a bench file names; on leaving, the DUT's supply is off and every
+    port closed, whatever happened.
 
-    `subscribers` get the events of opening, and those of each session that is run. `observers` get
-    live blocks, `listeners` what passes the line to the device, from the beginning on. `again`: how
-    often it was opened for the same session before.
+    `subscribers` get the events of opening, and those of each session that is run.
+    `observers` get live blocks, `listeners` what passes the line to the device, from
+    the beginning on. `again`: how often it was opened for the same session before.
     """
-    with open_parts(Bench, path, overrides, subscribers, stop, again, observers, listeners) as it:
+    with open_parts(
+        Bench, path, overrides, subscribers, stop, again, observers, listeners
+    ) as it:
         yield it
 
 
-def run(bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]) -> SessionResult:
+def run(
+    bench: Bench, trials: int, root: Path, subscribers: Sequence[Subscriber]
+) -> SessionResult:
     """Run the trials, reduce each from its raw files, and write the results."""
     bench_toml = bench.config.toml()
     about, queries = _prepared(bench, bench_toml)
     planned = _estimated(bench, trials, root)
     estimate.refuse_no_room(planned, root)
     folder = SessionFolder.create(root, bench.config.bench.name)
-    entries = tuple(bench.task.catalogue()) if isinstance(bench.task, Catalogued) else ()
+    entries = (
+        tuple(bench.task.catalogue()) if isinstance(bench.task, Catalogued) else ()
+    )
     started = SessionStarted(folder.path, trials, queries, about, entries)
     return _session(
-        bench, Store(folder, bench_toml), started, Standing(trials, (), None), planned, subscribers
+        bench,
+        Store(folder, bench_toml),
+        started,
+        Standing(trials, (), None),
+        planned,
+        subscribers,
     )
 
 
@@ -140,13 +157,14 @@ def resume(
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
 ) -> SessionResult:
-    """Go on with a session that was cut off, on the same bench; other arguments as of `open_bench`.
+    """Go on with a session that was cut off, on the same bench; other arguments as of
+    `open_bench`.
 
-    Finished trials stay; the one that was begun goes on behind the last step of which everything
-    was measured, or, where a monitor is not resumable, begins again.
+    Finished trials stay; the one that was begun goes on behind the last step of which
+    everything was measured, or, where a monitor is not resumable, begins again.
 
-    Raises what `standing` does, and ConfigError where device, instruments, task or rig are not what
-    they were.
+    Raises what `standing` does, and ConfigError where device, instruments, task or rig
+    are not what they were.
     """
     folder = SessionFolder(path)
     refuse_finished(folder)
@@ -166,7 +184,9 @@ def resume(
     ):
         now, queries = _prepared(bench, bench.config.toml())
         before = provenance_file.read(folder)
-        if differences := provenance_file.changed(before, provenance_file.from_json(now)):
+        if differences := provenance_file.changed(
+            before, provenance_file.from_json(now)
+        ):
             raise ConfigError(
                 f"the bench is not what it was when {path} began",
                 evidence="; ".join(differences),
@@ -180,37 +200,51 @@ def resume(
 
         stands = standing(folder, results.Context.of(folder), resumable, recovering)
         answered = (
-            sum(kinds.of(item.step).measured for item in stands.begun.done) if stands.begun else 0
+            sum(kinds.of(item.step).measured for item in stands.begun.done)
+            if stands.begun
+            else 0
         )
-        resumed = SessionResumed(path, stands.trials, queries, len(stands.finished), answered)
+        resumed = SessionResumed(
+            path, stands.trials, queries, len(stands.finished), answered
+        )
         planned = _estimated(bench, stands.trials, path.parent)
         return _session(bench, keeper, resumed, stands, planned)
 
 
 def _estimated(bench: Bench, trials: int, root: Path) -> Estimate:
     infos = {rail: monitor.info for rail, monitor in bench.monitors.items()}
-    return estimate.of_open(bench.scenario, bench.task, bench.config, infos, trials, root)
+    return estimate.of_open(
+        bench.scenario, bench.task, bench.config, infos, trials, root
+    )
 
 
 def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
-    """Refuse what cannot be measured, fit the scenario to the device; return the provenance, and
-    the queries of a trial.
+    """Refuse what cannot be measured, fit the scenario to the device; return the
+    provenance, and the queries of a trial.
     """
     refuse_mismatch(bench.sut.info, bench.task)
     choices = bench.config.monitors
     monitors = {
-        rail: (choices[rail].kind, monitor.info) for rail, monitor in bench.monitors.items()
+        rail: (choices[rail].kind, monitor.info)
+        for rail, monitor in bench.monitors.items()
     }
     refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
     refuse_unmetered(bench.scenario, len(monitors))
     steps(
-        bench.scenario, bench.task, 0
-    )  # that scenario and task do not suit each other is said before what the device lacks
+        bench.scenario,
+        bench.task,
+        0,
+        # that scenario and task do not suit each other is said before what the device
+        # lacks
+    )
     if isinstance(bench.scenario, Fitter):
         bench.scenario = bench.scenario.fitted(bench.sut.info)
-    queries = [step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured]
+    queries = [
+        step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured
+    ]
     about = _provenance(bench, bench_toml, kinds.own_phases(queries))
-    # What a plug-in says of itself in another form than is due is refused before anything is done.
+    # What a plug-in says of itself in another form than is due is refused before
+    # anything is done.
     phases = provenance_file.from_json(about).task.phases
     refuse_claim(bench.config, bench.scenario, bench.task, phases)
     return about, len(queries)
@@ -237,18 +271,24 @@ def _session(
     try:
         emit(started)
         context = results.Context.of(folder)
-        running = Running(stands.trials, bench, context, folder, keeper, emit, TimeLeft(planned))
+        running = Running(
+            stands.trials, bench, context, folder, keeper, emit, TimeLeft(planned)
+        )
         finished = []
         for number in range(1, stands.trials + 1):
             if number in stands.finished:
                 bench.context.stop.check()
                 seed = seed_of(bench.scenario, bench.config.bench.seed, number)
-                kept = results.reduce_trial(context, folder.recorded(number), number, seed)
+                kept = results.reduce_trial(
+                    context, folder.recorded(number), number, seed
+                )
                 finished.append(kept)
                 emit(TrialKept(kept))
                 continue
             begun = (
-                stands.begun if stands.begun is not None and stands.begun.number == number else None
+                stands.begun
+                if stands.begun is not None and stands.begun.number == number
+                else None
             )
             finished.append(run_trial(running, number, begun))
             bench.context.stop.check()
@@ -267,7 +307,9 @@ def _session(
         # The disk may be full: the first error is the one to report.
         with suppress(RigError):
             emit(
-                SessionFinished("fail", str(error) if isinstance(error, RigError) else repr(error))
+                SessionFinished(
+                    "fail", str(error) if isinstance(error, RigError) else repr(error)
+                )
             )
         raise
     finally:
@@ -276,15 +318,23 @@ def _session(
             keeper.close()
 
 
-def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dict[str, Any]:
+def _provenance(
+    bench: Bench, bench_toml: str, own_phases: Sequence[str]
+) -> dict[str, Any]:
     sut = dataclasses.asdict(bench.sut.info)
-    rails = {rail: dataclasses.asdict(monitor.info) for rail, monitor in bench.monitors.items()}
-    # A device that marks only start and end has one phase: the last, as its time stamps stand
-    # around the inference.
+    rails = {
+        rail: dataclasses.asdict(monitor.info)
+        for rail, monitor in bench.monitors.items()
+    }
+    # A device that marks only start and end has one phase: the last, as its time stamps
+    # stand around the inference.
     phases = (
-        list(bench.task.phases) if bench.sut.info.marks_phases else list(bench.task.phases[-1:])
+        list(bench.task.phases)
+        if bench.sut.info.marks_phases
+        else list(bench.task.phases[-1:])
     )
-    # The window of a batch holds all phases of all its samples, and shows none of them apart.
+    # The window of a batch holds all phases of all its samples, and shows none of them
+    # apart.
     phases = list(own_phases) or phases
     names = (
         {"names": [bench.task.workload(index) for index in range(len(bench.task))]}
@@ -303,7 +353,10 @@ def _provenance(bench: Bench, bench_toml: str, own_phases: Sequence[str]) -> dic
     clock = (
         {}
         if none is None
-        else {"limit_ppm": none.settings.clock_ppm, "source": none.settings.clock_source}
+        else {
+            "limit_ppm": none.settings.clock_ppm,
+            "source": none.settings.clock_source,
+        }
     )
     return provenance.collect(bench_toml) | {
         "uart_log": provenance_file.WHOLE,

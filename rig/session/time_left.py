@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a running session, and the time that it has left: an estimate beforehand, what its
-steps took so far behind that.
+"""Progress of a running session, and the time that it has left: an estimate beforehand,
+what its steps took so far behind that.
 
-A step of a group that was done already is expected to take what those took on average; of another
-group, what the estimate says. The memory is one row for each group of steps, whatever their number.
+A step of a group that was done already is expected to take what those took on average;
+of another group, what the estimate says. The memory is one row for each group of steps,
+whatever their number.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from rig.session.estimate import Estimate
 
 @dataclass(slots=True)
 class _Group:
-    """Steps of one group: in a trial, done in this one, and seconds of those that were seen."""
+    """Steps of one group: in a trial, done in this one, and seconds of those that were
+    seen."""
 
     due: int
     each_s: float | None
@@ -33,15 +35,16 @@ class _Group:
 
     @property
     def left(self) -> int:
-        """Return how many of this trial are to come; a plan may turn out to be longer."""
+        """Return how many of this trial are to come; a plan may turn out to be
+        longer."""
         return max(self.due - self.done, 0)
 
 
 class TimeLeft:
     """Count the steps of a session by group, and tell how far it is and what is left.
 
-    Times are those of the caller's clock, in seconds. Of a device in virtual time only what was
-    seen counts. Interleaved trials have one recording and count as one.
+    Times are those of the caller's clock, in seconds. Of a device in virtual time only
+    what was seen counts. Interleaved trials have one recording and count as one.
     """
 
     def __init__(self, estimate: Estimate) -> None:
@@ -100,7 +103,8 @@ class TimeLeft:
 
     @property
     def share(self) -> float:
-        """Return which part of the session is done, by time where that is known, else by steps."""
+        """Return which part of the session is done, by time where that is known, else
+        by steps."""
         if self.finished >= self.trials:
             return 1.0
         groups = self._groups.values()
@@ -111,8 +115,8 @@ class TimeLeft:
         return (self.finished + (done / trial if trial else 0.0)) / self.trials
 
     def left_s(self, now_s: float) -> float | None:
-        """Return the seconds that are left, None where of some steps nothing but a limit is
-        known.
+        """Return the seconds that are left, None where of some steps nothing but a
+        limit is known.
         """
         rest = self.trials - self.finished
         if rest <= 0:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One trial: its recordings, its steps between two SYNC bursts, and what is reduced from them."""
+"""One trial: its recordings, its steps between two SYNC bursts, and what is reduced
+from them."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ from rig.trace.thinning import QuietTimes
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What the trials of a running session share; `trials` is how many there are to be."""
+    """What the trials of a running session share; `trials` is how many there are to
+    be."""
 
     trials: int
     bench: BenchParts
@@ -53,7 +55,8 @@ class Running:
 
 
 def run_trial(running: Running, number: int, begun: Begun | None = None) -> Trial:
-    """Run a trial, or go on with one that was `begun`, and reduce it from its raw files.
+    """Run a trial, or go on with one that was `begun`, and reduce it from its raw
+    files.
 
     Interleaved trials are recorded with the first one, and only reduced one by one.
     """
@@ -70,7 +73,9 @@ def run_trial(running: Running, number: int, begun: Begun | None = None) -> Tria
     trial = results.reduce_trial(running.context, recorded, number, seed)
     session_folder.write_text(path / SAMPLES, sample_lines.text(trial))
     if trial.lines:
-        session_folder.write_text(path / LINES, "".join(line + "\n" for line in trial.lines))
+        session_folder.write_text(
+            path / LINES, "".join(line + "\n" for line in trial.lines)
+        )
     running.emit(TrialFinished(trial, hashes(path)))
     return trial
 
@@ -99,7 +104,8 @@ def _record(running: Running, number: int, seed: int, begun: Begun | None) -> No
     count = MarkCount(times, bench.sut.info.tick_hz)
     with ExitStack() as stack:
         recordings = [
-            bench.record(stack, rail, _rail_folder(place, rail), times) for rail in bench.monitors
+            bench.record(stack, rail, _rail_folder(place, rail), times)
+            for rail in bench.monitors
         ]
         before = begun.done if begun else ()
         for item in _carry_out(running, number, seed, recordings, count, before):
@@ -124,8 +130,8 @@ def _carry_out(
     count: MarkCount,
     before: Sequence[StepRecord] = (),
 ) -> Iterator[StepRecord]:
-    """Do the steps of one recording between two SYNC bursts; those `before` are done already, in a
-    segment that was cut off.
+    """Do the steps of one recording between two SYNC bursts; those `before` are done
+    already, in a segment that was cut off.
     """
     bench = running.bench
     info = bench.sut.info
@@ -175,18 +181,23 @@ def _carry_out(
 
 
 def _begin(running: Running, trial: int, number: int, step: Step) -> None:
-    """Tell that a step begins; what came behind the one before counts as a part of that."""
+    """Tell that a step begins; what came behind the one before counts as a part of
+    that."""
     running.bench.context.stop.check()
     now_s = time.monotonic()
     left = running.time_left
     expected_s = left.expected_s(step) or 0.0
-    running.emit(StepBegun(trial, number, step, expected_s, left.share, left.left_s(now_s)))
+    running.emit(
+        StepBegun(trial, number, step, expected_s, left.share, left.left_s(now_s))
+    )
     left.begin(step, now_s)
 
 
-def _known(turn: Turn, item: StepRecord | None, loaded: dict[int, None]) -> Completion | None:
-    """Return what came of a step in an earlier segment; note what the device had in its memory by
-    then, what was used least recently first.
+def _known(
+    turn: Turn, item: StepRecord | None, loaded: dict[int, None]
+) -> Completion | None:
+    """Return what came of a step in an earlier segment; note what the device had in its
+    memory by then, what was used least recently first.
     """
     step = turn.step
     if item is not None and (item.step, item.trial) != (step, turn.trial):
@@ -196,7 +207,8 @@ def _known(turn: Turn, item: StepRecord | None, loaded: dict[int, None]) -> Comp
         )
     is_loaded = kinds.of(step).loads and item is None
     for index in step.samples_named:
-        # A device forgets what was used least recently, so a query counts as well as a load.
+        # A device forgets what was used least recently, so a query counts as well as a
+        # load.
         if loaded.pop(index, is_loaded) is not False:
             loaded[index] = None
     return item.completion if item is not None else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a recording: those of one trial's plan, or those of all trials' plans, which take
-turns (interleaved).
+"""The steps of a recording: those of one trial's plan, or those of all trials' plans,
+which take turns (interleaved).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rig.session.planning import trial_seed
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A step, and whose it is where trials are interleaved; 0: of all of them, or of the only
-    one.
+    """A step, and whose it is where trials are interleaved; 0: of all of them, or of
+    the only one.
     """
 
     step: Step
@@ -36,15 +36,15 @@ def interleaved(scenario: Scenario) -> bool:
 
 
 def seed_of(scenario: Scenario, seed: int, number: int) -> int:
-    """Return the seed of a trial; trials that take turns have that of the first one, as they share
-    its loads.
+    """Return the seed of a trial; trials that take turns have that of the first one, as
+    they share its loads.
     """
     return trial_seed(seed, 1 if interleaved(scenario) else number)
 
 
 def turns(scenario: Scenario, task: Task, seed: int, trials: int) -> Turns:
-    """Return the steps of a recording from the seed of its plan: of a trial, or of all `trials`
-    where the scenario has them interleaved.
+    """Return the steps of a recording from the seed of its plan: of a trial, or of all
+    `trials` where the scenario has them interleaved.
     """
     if not interleaved(scenario):
         return _alone(scenario.plan(task, seed))
@@ -62,12 +62,14 @@ def _alone(plan: Plan) -> Turns:
 
 
 def _together(plans: Sequence[Plan]) -> Turns:
-    """Yield a load once for all plans, every other step once for each; raise DataError where the
-    plans differ, as those do that depend on answers.
+    """Yield a load once for all plans, every other step once for each; raise DataError
+    where the plans differ, as those do that depend on answers.
     """
     answers: list[Completion | None] = [None] * len(plans)
     while True:
-        asked = [_next(plan, answer) for plan, answer in zip(plans, answers, strict=True)]
+        asked = [
+            _next(plan, answer) for plan, answer in zip(plans, answers, strict=True)
+        ]
         step = asked[0]
         if any(other != step for other in asked):
             raise DataError(f"plans of interleaved trials differ: {str(asked)[:200]}")
@@ -88,11 +90,12 @@ def _next(plan: Plan, answer: Completion | None) -> Step | None:
 
 
 class KeptSample:
-    """Proof, at the first sample that all trials query, that the device still holds it as it was
-    loaded: the answers are the same.
+    """Proof, at the first sample that all trials query, that the device still holds it
+    as it was loaded: the answers are the same.
 
     Once is enough to begin with: later answers are compared when trials are measured
-    (rig/measure/repeated_answers.py), where a difference costs a trial and not the session.
+    (rig/measure/repeated_answers.py), where a difference costs a trial and not the
+    session.
     """
 
     def __init__(self, trials: int) -> None:
@@ -101,8 +104,8 @@ class KeptSample:
         self._proven = False
 
     def take(self, turn: Turn, completion: Completion) -> None:
-        """Take a completion; raise BenchError where the answer is another one than the first
-        trial's.
+        """Take a completion; raise BenchError where the answer is another one than the
+        first trial's.
         """
         if self._proven or not turn.trial or not kinds.of(turn.step).measured:
             return
@@ -112,9 +115,13 @@ class KeptSample:
         elif self._first is not None and completion.output != self._first:
             raise BenchError(
                 "the device gives another answer to a sample that it was to keep",
-                evidence=f"trial 1 {self._first.hex()[:32]}, trial {turn.trial} "
-                f"{completion.output.hex()[:32]}",
-                try_next="interleaved = false: a device that changes its input, or whose answers "
-                "vary, has each sample loaded in each trial",
+                evidence=(
+                    f"trial 1 {self._first.hex()[:32]}, trial {turn.trial} "
+                    f"{completion.output.hex()[:32]}"
+                ),
+                try_next=(
+                    "interleaved = false: a device that changes its input, or whose"
+                    " answers vary, has each sample loaded in each trial"
+                ),
             )
         self._proven = self._first is not None and turn.trial == self._trials

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings as their fields declare them: type, unit, range, choices and one line of help. Pure."""
+"""Settings as their fields declare them: type, unit, range, choices and one line of
+help. Pure."""

@@ -18,7 +18,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A value that its field does not allow: the path of the key, the value, what is allowed."""
+    """A value that its field does not allow: the path of the key, the value, what is
+    allowed."""
 
     path: str
     value: str
@@ -26,14 +27,16 @@ class Violation:
 
 
 def checked(settings: T, path: str) -> T:
-    """Return settings; raise ConfigError where values are outside what is declared: it names the
-    first, and as its evidence the others.
+    """Return settings; raise ConfigError where values are outside what is declared: it
+    names the first, and as its evidence the others.
     """
     found = list(violations(settings, path))
     if not found:
         return settings
     first, *others = found
-    also = "; ".join(f"{each.path}: {each.value}, allowed: {each.allowed}" for each in others)
+    also = "; ".join(
+        f"{each.path}: {each.value}, allowed: {each.allowed}" for each in others
+    )
     raise ConfigError(
         first.value,
         path=first.path,
@@ -43,21 +46,26 @@ def checked(settings: T, path: str) -> T:
 
 
 def violations(settings: Any, path: str) -> Iterator[Violation]:
-    """Yield what an instance of a Settings dataclass has outside what its fields declare."""
+    """Yield what an instance of a Settings dataclass has outside what its fields
+    declare."""
     for field in fields_of(type(settings)):
         value = getattr(settings, field.name)
         place = f"{path}.{field.name}" if path else field.name
         if field.nested:
             tables = value if field.is_array else (value,)
             for count, table in enumerate(tables):
-                yield from violations(table, f"{place}[{count}]" if field.is_array else place)
+                yield from violations(
+                    table, f"{place}[{count}]" if field.is_array else place
+                )
         elif value is not None and not field.allows(value):
             yield Violation(place, _shown(field, value), _allowed(field, value))
 
 
 def _allowed(field: SettingField, value: Any) -> str:
     values = value if field.is_array else (value,)
-    beyond = [each for each in values if field.is_number and most(each) < abs(each) < math.inf]
+    beyond = [
+        each for each in values if field.is_number and most(each) < abs(each) < math.inf
+    ]
     if beyond:
         whole = "" if isinstance(beyond[0], float) else "whole "
         rule = f"no {whole}number of a bench is beyond {number(most(beyond[0]))}"

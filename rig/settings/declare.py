@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words that declare a setting, besides those of annotated_types (Ge, Gt, Interval, Unit, doc).
+"""The words that declare a setting, besides those of annotated_types (Ge, Gt, Interval,
+Unit, doc).
 
-idle_s: Annotated[float, Interval(ge=0.1, le=600), Unit("s"), doc("Idle time before all.")] = 0.5
+idle_s: Annotated[float, Interval(ge=0.1, le=600), Unit("s"), doc("Idle time before
+all.")] = 0.5
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import Annotated
 from annotated_types import Ge, Unit
 
 PATH = "path"
-#: Names a file: relative to the bench file, or to the working directory where it comes from the
-#: command line. A value equal to the field's default stays as it is.
+#: Names a file: relative to the bench file, or to the working directory where it comes
+#: from the command line. A value equal to the field's default stays as it is.
 PathText = Annotated[str, PATH]
 FOLDER = "folder"
 #: Names a folder, in the same way.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of a Settings dataclass, described: for checks, documentation and forms."""
+"""The fields of a Settings dataclass, described: for checks, documentation and
+forms."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ _TYPES = {bool: "boolean", int: "integer", float: "float", str: "string", dict: 
 
 @dataclass(frozen=True, slots=True)
 class SettingField:
-    """One setting: `range` is that of its number, or of each number of an array; `nested` are the
-    fields of a table.
+    """One setting: `range` is that of its number, or of each number of an array;
+    `nested` are the fields of a table.
 
-    `type` is TOML's word for it, or "path", of a file or as `is_folder` says; `default` is REQUIRED
-    where there is none.
+    `type` is TOML's word for it, or "path", of a file or as `is_folder` says; `default`
+    is REQUIRED where there is none.
     """
 
     name: str
@@ -52,23 +53,33 @@ class SettingField:
 
     @property
     def allowed(self) -> str:
-        """Return in words which values are allowed, "" where every one of the type is."""
-        words = [" or ".join(map(_quoted, self.choices)), self.form.meaning if self.form else ""]
+        """Return in words which values are allowed, "" where every one of the type
+        is."""
+        words = [
+            " or ".join(map(_quoted, self.choices)),
+            self.form.meaning if self.form else "",
+        ]
         words.append(self.range.text(self.unit, self.is_array))
         if self.length.bounded:
-            words.append(f"{self.length.text()} {'values' if self.is_array else 'characters'}")
+            words.append(
+                f"{self.length.text()} {'values' if self.is_array else 'characters'}"
+            )
         return "; ".join(filter(None, words))
 
     @property
     def summary(self) -> str:
-        """Return type, unit, default and range in a line: "float, s; default 0.5; above 0 s"."""
+        """Return type, unit, default and range in a line: "float, s; default 0.5; above
+        0 s"."""
         kind = f"{self.type}, {self.unit}" if self.unit else self.type
-        default = "needed" if self.default is REQUIRED else f"default {self.shown_default}"
+        default = (
+            "needed" if self.default is REQUIRED else f"default {self.shown_default}"
+        )
         return "; ".join(filter(None, (kind, default, self.allowed)))
 
     @property
     def shown_default(self) -> str:
-        """Return the default as it would stand in a bench file; "needed" where there is none."""
+        """Return the default as it would stand in a bench file; "needed" where there is
+        none."""
         return "needed" if self.default is REQUIRED else _toml(self.default)
 
     def allows(self, value: Any) -> bool:
@@ -88,7 +99,9 @@ def fields_of(kind: type) -> tuple[SettingField, ...]:
     return _described(kind, None)
 
 
-def flat(fields: Iterable[SettingField], prefix: str = "") -> Iterator[tuple[str, SettingField]]:
+def flat(
+    fields: Iterable[SettingField], prefix: str = ""
+) -> Iterator[tuple[str, SettingField]]:
     """Yield all fields with their dotted names, those of a table in its place."""
     for field in fields:
         if field.nested:
@@ -103,11 +116,14 @@ def _described_alone(kind: type) -> tuple[SettingField, ...]:
 
 
 def _described(kind: type, defaults: Any) -> tuple[SettingField, ...]:
-    return _described_alone(kind) if defaults is None else tuple(_fields(kind, defaults))
+    return (
+        _described_alone(kind) if defaults is None else tuple(_fields(kind, defaults))
+    )
 
 
 def _fields(kind: type, defaults: Any) -> Iterator[SettingField]:
-    """Yield a dataclass's fields; `defaults` is an instance that has other ones than the class."""
+    """Yield a dataclass's fields; `defaults` is an instance that has other ones than
+    the class."""
     hints = typing.get_type_hints(kind, include_extras=True)
     for part in dataclasses.fields(kind):
         default = _default(part) if defaults is None else getattr(defaults, part.name)
@@ -138,7 +154,9 @@ def _field(name: str, hint: Any, default: Any) -> SettingField:
         name=name,
         type=f"array of {word}" if is_array else word,
         default=default,
-        help=next((word.documentation for word in words if isinstance(word, DocInfo)), ""),
+        help=next(
+            (word.documentation for word in words if isinstance(word, DocInfo)), ""
+        ),
         unit=next((word.unit for word in words if isinstance(word, Unit)), ""),
         range=Range.of(words),
         length=Range.of_length(words),

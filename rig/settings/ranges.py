@@ -24,10 +24,12 @@ def most(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bounds, each part of the range unless it is open, and single values besides; None: no bound.
+    """Bounds, each part of the range unless it is open, and single values besides;
+    None: no bound.
 
-    Neither nan nor an infinity is in any range, nor a fraction beyond LARGEST or a whole number
-    beyond LARGEST_WHOLE either way: whatever is computed of a setting stays finite.
+    Neither nan nor an infinity is in any range, nor a fraction beyond LARGEST or a
+    whole number beyond LARGEST_WHOLE either way: whatever is computed of a setting
+    stays finite.
     """
 
     low: float | None = None
@@ -83,24 +85,33 @@ class Range:
         """Return whether a number is in the range."""
         if not abs(value) <= most(value):
             return False
-        return any(value == other.value for other in self.besides) or self._between(value)
+        return any(value == other.value for other in self.besides) or self._between(
+            value
+        )
 
     def _between(self, value: float) -> bool:
-        if self.low is not None and (value < self.low or (self.low_open and value == self.low)):
+        if self.low is not None and (
+            value < self.low or (self.low_open and value == self.low)
+        ):
             return False
-        if self.high is not None and (value > self.high or (self.high_open and value == self.high)):
+        if self.high is not None and (
+            value > self.high or (self.high_open and value == self.high)
+        ):
             return False
         return self.multiple_of is None or value % self.multiple_of == 0
 
     def text(self, unit: str = "", each: bool = False) -> str:
-        """Return the range in words: "0: none; or above 0, to 60 s: the reason"; "" without one."""
+        """Return the range in words: "0: none; or above 0, to 60 s: the reason"; ""
+        without one."""
         parts = [f"{number(other.value)}: {other.meaning}" for other in self.besides]
         if bounds := self._bounds(f" {unit}" if unit and unit not in UNITLESS else ""):
             parts.append(f"{bounds} each" if each else bounds)
         return "; or ".join(parts) + (f": {self.why}" if self.why else "")
 
     def _bounds(self, unit: str) -> str:
-        low, high = (None if limit is None else number(limit) for limit in (self.low, self.high))
+        low, high = (
+            None if limit is None else number(limit) for limit in (self.low, self.high)
+        )
         upper = f"below {high}{unit}" if self.high_open else f"{high}{unit} or less"
         if high is None:
             lower = f"above {low}{unit}" if self.low_open else f"{low}{unit} or more"
@@ -110,8 +121,16 @@ class Range:
         elif self.high_open:
             bounds = f"{f'above {low}' if self.low_open else f'{low} or more'}, {upper}"
         else:
-            bounds = f"above {low}, to {high}{unit}" if self.low_open else f"{low} to {high}{unit}"
-        step = "" if self.multiple_of is None else f"a multiple of {number(self.multiple_of)}{unit}"
+            bounds = (
+                f"above {low}, to {high}{unit}"
+                if self.low_open
+                else f"{low} to {high}{unit}"
+            )
+        step = (
+            ""
+            if self.multiple_of is None
+            else f"a multiple of {number(self.multiple_of)}{unit}"
+        )
         return ", ".join(filter(None, (bounds, step)))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The physical truth of a simulated bench: one clock, and one log of supply power and SYNC level
-over it.
+"""The physical truth of a simulated bench: one clock, and one log of supply power and
+SYNC level over it.
 
-A simulated SUT writes the log, a simulated monitor reads it through its own imperfect clock and
-converter. Nothing here computes a result: the log *is* the truth that results are compared with.
+A simulated SUT writes the log, a simulated monitor reads it through its own imperfect
+clock and converter. Nothing here computes a result: the log *is* the truth that results
+are compared with.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """From `time_ns` on the DUT draws `power_w` and drives SYNC to `level` (True is high, the rest
-    state).
+    """From `time_ns` on the DUT draws `power_w` and drives SYNC to `level` (True is
+    high, the rest state).
     """
 
     time_ns: int
@@ -35,13 +36,13 @@ def _nothing() -> None:
 class World:
     """The virtual clock and the log; thread-safe. Time starts at 0 ns.
 
-    In a *virtual* world time passes only by `advance`. A backend whose device lives in real time
-    calls `follow` with two functions: the world's present time, and its horizon: the time before
-    which no further state will be put.
+    In a *virtual* world time passes only by `advance`. A backend whose device lives in
+    real time calls `follow` with two functions: the world's present time, and its
+    horizon: the time before which no further state will be put.
 
-    `monotonic_ns` is what CLOCK_MONOTONIC of the simulated host shows at time 0. `look` is called
-    whenever virtual time is about to pass, and `pause` lets real time pass: who wants to end it all
-    raises there.
+    `monotonic_ns` is what CLOCK_MONOTONIC of the simulated host shows at time 0. `look`
+    is called whenever virtual time is about to pass, and `pause` lets real time pass:
+    who wants to end it all raises there.
     """
 
     def __init__(self) -> None:
@@ -86,8 +87,8 @@ class World:
             watcher()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after every step of virtual time: a simulated instrument that must not
-        fall behind blocks in it.
+        """Call `watcher` after every step of virtual time: a simulated instrument that
+        must not fall behind blocks in it.
 
         Returns what ends it; ending twice is allowed.
         """
@@ -111,7 +112,8 @@ class World:
         with self._lock:
             if time_ns < self._states[-1].time_ns:
                 raise ValueError(
-                    f"state at {time_ns} ns comes after one at {self._states[-1].time_ns} ns"
+                    f"state at {time_ns} ns comes after one at"
+                    f" {self._states[-1].time_ns} ns"
                 )
             self._states.append(State(time_ns, level, power_w))
 
@@ -121,10 +123,13 @@ class World:
             return self._states[first:]
 
     def true_energy_j(self, start_ns: int, stop_ns: int) -> float:
-        """Return the exact energy between two true times: the truth that tests compare with."""
+        """Return the exact energy between two true times: the truth that tests compare
+        with."""
         with self._lock:
             states = self._states
-            at = max(bisect_right(states, start_ns, key=lambda state: state.time_ns) - 1, 0)
+            at = max(
+                bisect_right(states, start_ns, key=lambda state: state.time_ns) - 1, 0
+            )
             energy = 0.0
             time_ns = start_ns
             while time_ns < stop_ns:

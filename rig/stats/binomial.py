@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of yes-or-no outcomes, independent or clustered: exact tails, and the interval of the
-share they come from.
+"""Counts of yes-or-no outcomes, independent or clustered: exact tails, and the interval
+of the share they come from.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from functools import cache
 
 import scipy  # loads its special functions when they are first used: they take 0.2 s
 
-#: Ends are rounded to so many decimals, and quantiles of Student's t, so that they are the same on
-#: every machine.
+#: Ends are rounded to so many decimals, and quantiles of Student's t, so that they are
+#: the same on every machine.
 _DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`count` of `n` independent outcomes were so; an effective count and size need not be whole
-    numbers.
+    """`count` of `n` independent outcomes were so; an effective count and size need not
+    be whole numbers.
     """
 
     count: float
@@ -32,11 +32,11 @@ class Share:
         return self.count / self.n if self.n else math.nan
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the exact interval of the share behind, after Clopper and Pearson (Biometrika 26,
-        1934, 404).
+        """Return the exact interval of the share behind, after Clopper and Pearson
+        (Biometrika 26, 1934, 404).
 
-        It holds that share at least so often, whatever it is, and has a width also where all or
-        none were so.
+        It holds that share at least so often, whatever it is, and has a width also
+        where all or none were so.
         """
         alpha = (1 - confidence) / 2
         missed = self.n - self.count
@@ -54,8 +54,8 @@ class Share:
 
 
 def student(freedom: float, confidence: float = 0.95) -> float:
-    """Return how many standard errors to each side hold Student's t with so often; infinite without
-    a degree of freedom.
+    """Return how many standard errors to each side hold Student's t with so often;
+    infinite without a degree of freedom.
     """
     return (
         round(float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS)
@@ -65,50 +65,60 @@ def student(freedom: float, confidence: float = 0.95) -> float:
 
 
 def effective_size(value: float, variance: float, n: float, freedom: float) -> float:
-    """Return how many independent outcomes give a share as precisely as `n` clustered ones, from
-    which it has the given variance.
+    """Return how many independent outcomes give a share as precisely as `n` clustered
+    ones, from which it has the given variance.
 
-    After Korn and Graubard (Survey Methodology 24, 1998, 193): p (1 - p) / variance, at most n,
-    times the square of t(n - 1) / t(`freedom`), as the variance itself is known with so many
-    degrees of freedom.
+    After Korn and Graubard (Survey Methodology 24, 1998, 193): p (1 - p) / variance, at
+    most n, times the square of t(n - 1) / t(`freedom`), as the variance itself is known
+    with so many degrees of freedom.
     """
     if variance <= 0:
         return n
-    alike = min(value * (1 - value) / variance * (student(n - 1) / student(freedom)) ** 2, n)
+    alike = min(
+        value * (1 - value) / variance * (student(n - 1) / student(freedom)) ** 2, n
+    )
     return max(alike, 1.0)
 
 
 def chance(freedom: int, share: float = 0.75) -> float:
-    """Return what a variance that is known with some degrees of freedom is over the true one, at
-    most, in such a share of cases.
+    """Return what a variance that is known with some degrees of freedom is over the
+    true one, at most, in such a share of cases.
     """
     return round(float(scipy.special.chdtri(freedom, 1 - share)) / freedom, _DECIMALS)
 
 
 def most_events(count: float, confidence: float = 0.95) -> float:
-    """Return the upper end of the exact interval of the mean of a Poisson count (Garwood,
-    Biometrika 28, 1936, 437).
+    """Return the upper end of the exact interval of the mean of a Poisson count
+    (Garwood, Biometrika 28, 1936, 437).
     """
-    return round(float(scipy.special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS)
+    return round(
+        float(scipy.special.gammaincinv(count + 1, (1 + confidence) / 2)), _DECIMALS
+    )
 
 
 @cache
 def places(n: int, share: float, confidence: float = 0.95) -> tuple[int, int]:
-    """Return between which of `n` values, counted in order from 1, a quantile lies; 0 and n + 1 are
-    no bound.
+    """Return between which of `n` values, counted in order from 1, a quantile lies; 0
+    and n + 1 are no bound.
 
-    A `share` of all values that there might be is below the quantile: how many of n are is a
-    binomial count (David and Nagaraja, Order Statistics, 7.1).
+    A `share` of all values that there might be is below the quantile: how many of n are
+    is a binomial count (David and Nagaraja, Order Statistics, 7.1).
     """
     alpha = (1 - confidence) / 2
     # Both tails are monotonic in k.
-    lower = bisect_right(range(n + 1), alpha, key=lambda k: at_most(k - 1, n, share)) - 1
-    upper = bisect_left(range(1, n + 1), True, key=lambda k: at_least(k, n, share) <= alpha) + 1
+    lower = (
+        bisect_right(range(n + 1), alpha, key=lambda k: at_most(k - 1, n, share)) - 1
+    )
+    upper = (
+        bisect_left(range(1, n + 1), True, key=lambda k: at_least(k, n, share) <= alpha)
+        + 1
+    )
     return lower, upper
 
 
 def at_most(count: int, n: int, share: float) -> float:
-    """Return the probability of `count` or fewer of `n`, each with probability `share`."""
+    """Return the probability of `count` or fewer of `n`, each with probability
+    `share`."""
     if count >= n:
         return 1.0
     return float(scipy.special.bdtr(count, n, share)) if count >= 0 else 0.0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of intervals of what lies between 0 and 1: a share, an area under a curve. Pure."""
+"""Ends of intervals of what lies between 0 and 1: a share, an area under a curve.
+Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ Ends = tuple[float, float]
 
 
 def by_logit(at: float, half: float) -> Ends:
-    """Return the ends around a value whose half-width is known, as wide to both sides as logits.
+    """Return the ends around a value whose half-width is known, as wide to both sides
+    as logits.
 
-    Half / (p (1 - p)) is the half-width of the logit (Brown, Cai and DasGupta, Statistical Science
-    16, 2001, 101). Both ends move outwards as `half` grows, and neither leaves 0 to 1. At 0 and 1
-    there is no logit: the value itself is returned twice.
+    Half / (p (1 - p)) is the half-width of the logit (Brown, Cai and DasGupta,
+    Statistical Science 16, 2001, 101). Both ends move outwards as `half` grows, and
+    neither leaves 0 to 1. At 0 and 1 there is no logit: the value itself is returned
+    twice.
     """
     if not half or not 0 < at < 1:
         return at, at
@@ -23,10 +26,12 @@ def by_logit(at: float, half: float) -> Ends:
 
 
 def unchanged(at: float, answers: float) -> Ends:
-    """Return the ends of a share of answers of which none changed from one time to the next.
+    """Return the ends of a share of answers of which none changed from one time to the
+    next.
 
-    So rare a change may still have been missed: 0 of n answers leaves a share of 1 - 0.025**(1/n)
-    open, the upper end of Clopper and Pearson (1934), for right and for wrong answers each.
+    So rare a change may still have been missed: 0 of n answers leaves a share of 1 -
+    0.025**(1/n) open, the upper end of Clopper and Pearson (1934), for right and for
+    wrong answers each.
     """
     right = at * answers
     wrong = (1 - at) * answers

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a claimed value against a measured one, where both scatter by chance. Pure."""
+"""Tests of a claimed value against a measured one, where both scatter by chance.
+Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _MANY = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A value, its standard uncertainty, and with how many degrees of freedom that is known."""
+    """A value, its standard uncertainty, and with how many degrees of freedom that is
+    known."""
 
     value: float
     u: float
@@ -30,9 +32,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The outcome of one test: `chance` of a measurement at least as much worse than the claim, if
-    the claim is right. `u` and `freedom` are those of the difference; both None where the test
-    counts outcomes.
+    """The outcome of one test: `chance` of a measurement at least as much worse than
+    the claim, if the claim is right. `u` and `freedom` are those of the difference;
+    both None where the test counts outcomes.
     """
 
     chance: float
@@ -41,8 +43,8 @@ class Tested:
     ratio: bool = False
 
     def noticeable(self, level: float) -> float | None:
-        """Return the factor by which a claim must be too good to be refused at a level in 80 % of
-        sessions; None where the test is not about a ratio.
+        """Return the factor by which a claim must be too good to be refused at a level
+        in 80 % of sessions; None where the test is not about a ratio.
         """
         if not self.ratio or self.u is None or self.freedom is None:
             return None
@@ -51,10 +53,12 @@ class Tested:
 
 
 def compare(measured: Spread, claimed: Spread, higher_is_better: bool | None) -> Tested:
-    """Test a claim by the logarithm of the ratio of both values; where one of them is not positive,
-    by their difference. A metric without a direction is tested to both sides.
+    """Test a claim by the logarithm of the ratio of both values; where one of them is
+    not positive, by their difference. A metric without a direction is tested to both
+    sides.
 
-    Degrees of freedom after Welch and Satterthwaite. Raises ValueError where neither scatters.
+    Degrees of freedom after Welch and Satterthwaite. Raises ValueError where neither
+    scatters.
     """
     ratio = measured.value > 0 and claimed.value > 0
     if ratio:
@@ -68,15 +72,23 @@ def compare(measured: Spread, claimed: Spread, higher_is_better: bool | None) ->
     return _tested(away, one, other, measured, claimed, higher_is_better, ratio)
 
 
-def compare_bounded(measured: Spread, claimed: Spread, higher_is_better: bool | None) -> Tested:
-    """Test a claim of a quantity between 0 and 1 by the difference of the logits; at 0 or 1 by that
-    of the values. Raises ValueError where neither scatters.
+def compare_bounded(
+    measured: Spread, claimed: Spread, higher_is_better: bool | None
+) -> Tested:
+    """Test a claim of a quantity between 0 and 1 by the difference of the logits; at 0
+    or 1 by that of the values. Raises ValueError where neither scatters.
     """
     inside = 0 < measured.value < 1 and 0 < claimed.value < 1
     if not inside:
         away = measured.value - claimed.value
         return _tested(
-            away, measured.u, claimed.u, measured, claimed, higher_is_better, ratio=False
+            away,
+            measured.u,
+            claimed.u,
+            measured,
+            claimed,
+            higher_is_better,
+            ratio=False,
         )
     away = _logit(measured.value) - _logit(claimed.value)
     one = measured.u / (measured.value * (1 - measured.value))
@@ -87,14 +99,19 @@ def compare_bounded(measured: Spread, claimed: Spread, higher_is_better: bool | 
 def compare_counts(
     measured: tuple[int, int], claimed: tuple[int, int], higher_is_better: bool | None
 ) -> Tested:
-    """Test a claimed share, so many of so many, by Fisher's exact test (hypergeometric tail)."""
+    """Test a claimed share, so many of so many, by Fisher's exact test (hypergeometric
+    tail)."""
     count, n = measured
     claimed_count, claimed_n = claimed
     total = count + claimed_count
     least = max(0, total - claimed_n)
     most = min(n, total)
-    fewer = math.fsum(_hypergeometric(k, n, claimed_n, total) for k in range(least, count + 1))
-    more = math.fsum(_hypergeometric(k, n, claimed_n, total) for k in range(count, most + 1))
+    fewer = math.fsum(
+        _hypergeometric(k, n, claimed_n, total) for k in range(least, count + 1)
+    )
+    more = math.fsum(
+        _hypergeometric(k, n, claimed_n, total) for k in range(count, most + 1)
+    )
     if higher_is_better is None:
         return Tested(min(2 * min(fewer, more), 1.0))
     return Tested(min(fewer if higher_is_better else more, 1.0))
@@ -102,7 +119,8 @@ def compare_counts(
 
 def holm(chances: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]:
     """Return the level at which each claim is refused if its chance is below it (Holm,
-    Scandinavian Journal of Statistics 6, 1979, 65): 0 for those after the first that is not.
+    Scandinavian Journal of Statistics 6, 1979, 65): 0 for those after the first that is
+    not.
     """
     ordered = sorted(chances, key=lambda name: chances[name])
     levels: dict[str, float] = {}
@@ -115,8 +133,8 @@ def holm(chances: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]
 
 
 def freedom_of(coverage_factor: float) -> float:
-    """Return the degrees of freedom with which Student's t has a coverage factor for 95 %; many
-    where the factor is that of a normal distribution or less.
+    """Return the degrees of freedom with which Student's t has a coverage factor for 95
+    %; many where the factor is that of a normal distribution or less.
     """
     low, high = 0.5, _MANY
     if coverage_factor <= student(high):
@@ -125,7 +143,9 @@ def freedom_of(coverage_factor: float) -> float:
         return low
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if student(middle) > coverage_factor else (low, middle)
+        low, high = (
+            (middle, high) if student(middle) > coverage_factor else (low, middle)
+        )
     return high
 
 
@@ -170,7 +190,8 @@ def _logit(share: float) -> float:
 
 
 def _hypergeometric(count: int, n: int, other_n: int, total: int) -> float:
-    """Return the probability of `count` successes among `n` where both samples have `total`."""
+    """Return the probability of `count` successes among `n` where both samples have
+    `total`."""
     return math.exp(
         _log_choose(n, count)
         + _log_choose(other_n, total - count)

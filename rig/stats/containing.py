@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The half-width of an interval that takes in a second source of scatter, and is never narrower
-than without it. Pure.
+"""The half-width of an interval that takes in a second source of scatter, and is never
+narrower than without it. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _UPPER = 0.975
 #: Newton's method needs five to eight steps.
 _STEPS = 30
 _CLOSE = 1e-12
-#: Half-widths are rounded to so many digits, so that they are the same on every machine.
+#: Half-widths are rounded to so many digits, so that they are the same on every
+#: machine.
 _DIGITS = 9
 
 
@@ -47,13 +48,15 @@ class Variance:
 
 
 def half_width(same: Variance, other: Variance) -> float:
-    """Return the half-width of 95 % of a mean for other units, at least that for the same units.
+    """Return the half-width of 95 % of a mean for other units, at least that for the
+    same units.
 
-    `same` is the variance of the mean when the same units are measured again, `other` that from the
-    scatter of the units' means, which has `same` in it. In the model mean + unit + repetition the
-    second expectation is never below the first, so the fiducial variance is the larger of both
-    draws, V nu / chi2(nu) each (Weerahandi, JASA 88, 1993, 899; Hannig, Iyer and Patterson, JASA
-    101, 2006, 254). Since it is so draw by draw, the result contains the interval of `same`.
+    `same` is the variance of the mean when the same units are measured again, `other`
+    that from the scatter of the units' means, which has `same` in it. In the model mean
+    + unit + repetition the second expectation is never below the first, so the fiducial
+    variance is the larger of both draws, V nu / chi2(nu) each (Weerahandi, JASA 88,
+    1993, 899; Hannig, Iyer and Patterson, JASA 101, 2006, 254). Since it is so draw by
+    draw, the result contains the interval of `same`.
     """
     least = same.half_width
     if other.value <= 0:

@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 LEVEL = 0.95
 Floats = NDArray[np.float64]
 
-#: Frequencies at which characteristic functions are looked at, per width of the sum: to the last
-#: one, in pieces of one. A rectangle alone, the slowest to fade, has less than 1e-4 of its
-#: probability beyond.
+#: Frequencies at which characteristic functions are looked at, per width of the sum: to
+#: the last one, in pieces of one. A rectangle alone, the slowest to fade, has less than
+#: 1e-4 of its probability beyond.
 _FREQUENCIES = 300
 _NODES = 16
-#: The interval is sought to so many widths, in so many steps: one value of a Student t of one
-#: degree of freedom needs 12.7.
+#: The interval is sought to so many widths, in so many steps: one value of a Student t
+#: of one degree of freedom needs 12.7.
 _WIDEST = 20.0
 _STEPS = 1 << 24
 #: Most budgets' factors lie between these, in widths.
 _USUAL = (1.6, 2.9)
-#: Frequencies beyond which the product is less than e^-38, or 3e-17, add nothing to a sum of
-#: floats.
+#: Frequencies beyond which the product is less than e^-38, or 3e-17, add nothing to a
+#: sum of floats.
 _NOTHING = 38.0
-#: Beyond so many of its standard deviations' inverse a Student t's characteristic function is less
-#: than 1e-16 (one degree: e^-40).
+#: Beyond so many of its standard deviations' inverse a Student t's characteristic
+#: function is less than 1e-16 (one degree: e^-40).
 _FADED = 40.0
 _TABLE = 2001
 _VARIANCES = 257
@@ -41,7 +41,8 @@ _TAILS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A normal distribution whose variance is drawn: variances, and how probable each is."""
+    """A normal distribution whose variance is drawn: variances, and how probable each
+    is."""
 
     variances: tuple[float, ...]
     weights: tuple[float, ...]
@@ -52,27 +53,29 @@ Component = tuple[float, Shape]
 
 
 def coverage_factor(components: Sequence[Component]) -> float:
-    """Return k so that +-k times the combined standard uncertainty holds 95 % of the sum of
-    independent components.
+    """Return k so that +-k times the combined standard uncertainty holds 95 % of the
+    sum of independent components.
 
-    A component is its scale and its shape: "normal" and "rectangular" with their standard
-    deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5 values, or a Mixture
-    (rig/stats/two_way.py). Their
-    characteristic functions are multiplied and the product is inverted (GUM supplement 1 by numbers
-    instead of by drawing; Gil-Pelaez 1951), which no tail is too long for and no component too
-    narrow: k = 2 is too much where one rectangle dominates, and too little where five trials do
-    (2.78) or two (12.7). Rounded to three decimals, so that it is the same on every machine.
+    A component is its scale and its shape: "normal" and "rectangular" with their
+    standard deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5
+    values, or a Mixture (rig/stats/two_way.py). Their characteristic functions are
+    multiplied and the product is inverted (GUM supplement 1 by numbers instead of by
+    drawing; Gil-Pelaez 1951), which no tail is too long for and no component too
+    narrow: k = 2 is too much where one rectangle dominates, and too little where five
+    trials do (2.78) or two (12.7). Rounded to three decimals, so that it is the same on
+    every machine.
     """
     return _of(tuple((scale, shape) for scale, shape in components if scale > 0))
 
 
-@lru_cache(maxsize=4096)  # a report, a check and a comparison ask for the same budgets again
+# a report, a check and a comparison ask for the same budgets again
+@lru_cache(maxsize=4096)
 def _of(live: tuple[Component, ...]) -> float:
     if not live or not all(math.isfinite(scale) for scale, _ in live):
         return 2.0
     combined = math.hypot(*(scale for scale, _ in live))
-    # Scales of one degree of freedom add up as they are: their sum is wider than its combined
-    # uncertainty.
+    # Scales of one degree of freedom add up as they are: their sum is wider than its
+    # combined uncertainty.
     width = max(combined, math.fsum(_tail(shape) * scale for scale, shape in live))
     nodes = _NODES * _pieces([(scale / width, shape) for scale, shape in live])
     frequencies, weights = (part[:nodes] for part in _quadrature())
@@ -85,8 +88,9 @@ def _of(live: tuple[Component, ...]) -> float:
 
 
 def first_step_beyond(inside: Callable[[float], float]) -> int:
-    """Return the first step at which so much as the level is inside, as halving the interval finds
-    it; false position (Dowell and Jarratt 1971, Illinois) looks 10 times in place of 24.
+    """Return the first step at which so much as the level is inside, as halving the
+    interval finds it; false position (Dowell and Jarratt 1971, Illinois) looks 10 times
+    in place of 24.
     """
     low = 0
     high = _STEPS
@@ -95,7 +99,11 @@ def first_step_beyond(inside: Callable[[float], float]) -> int:
     usual = [round(half / _WIDEST * _STEPS) for half in _USUAL]
     last = 0.0
     while high - low > 1:
-        step = usual.pop() if usual else round(low - below * (high - low) / (above - below))
+        step = (
+            usual.pop()
+            if usual
+            else round(low - below * (high - low) / (above - below))
+        )
         step = min(max(step, low + 1), high - 1)
         value = inside(step * (_WIDEST / _STEPS)) - LEVEL
         # The end that stays for the second time counts half, so that it moves as well.
@@ -112,8 +120,8 @@ def first_step_beyond(inside: Callable[[float], float]) -> int:
 
 
 def _pieces(live: Sequence[Component]) -> int:
-    """Return up to which frequency there is something to add up: all shapes but the rectangle fade
-    evenly.
+    """Return up to which frequency there is something to add up: all shapes but the
+    rectangle fade evenly.
     """
     ends = np.arange(1.0, _FREQUENCIES + 1)
     falls = np.zeros(_FREQUENCIES)
@@ -135,7 +143,8 @@ def _tail(shape: Shape) -> float:
 
 
 def _mixed(frequencies: Floats, shape: Mixture) -> Floats:
-    """Return the characteristic function of a normal distribution of a variance that is drawn."""
+    """Return the characteristic function of a normal distribution of a variance that is
+    drawn."""
     each = np.exp(-0.5 * np.outer(frequencies**2, np.array(shape.variances)))
     found: Floats = each @ np.array(shape.weights)
     return found
@@ -149,8 +158,8 @@ def _freedom(shape: str) -> int:
 
 
 def _characteristic(frequencies: Floats, shape: Shape) -> Floats:
-    """Return the characteristic function of a distribution of scale 1, which is real as all are
-    symmetric.
+    """Return the characteristic function of a distribution of scale 1, which is real as
+    all are symmetric.
     """
     values: Floats
     if isinstance(shape, Mixture):
@@ -166,11 +175,13 @@ def _characteristic(frequencies: Floats, shape: Shape) -> Floats:
 
 @lru_cache(maxsize=64)
 def _student(freedom: int) -> tuple[Floats, Floats]:
-    """Return frequencies, and minus the logarithm of Student's characteristic function there.
+    """Return frequencies, and minus the logarithm of Student's characteristic function
+    there.
 
-    Student's t is a normal distribution whose variance 1/v is drawn itself: v is chi-squared over
-    its degrees of freedom. So its characteristic function is the mean of the normal ones, taken
-    over log v by the trapezoidal rule, which is exact to rounding.
+    Student's t is a normal distribution whose variance 1/v is drawn itself: v is
+    chi-squared over its degrees of freedom. So its characteristic function is the mean
+    of the normal ones, taken over log v by the trapezoidal rule, which is exact to
+    rounding.
     """
     log_v = np.linspace(-56 / freedom - 1, 4.5, _VARIANCES)
     weights = np.exp(freedom / 2 * (log_v - np.exp(log_v) + 1))
@@ -182,8 +193,8 @@ def _student(freedom: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)
 def _quadrature() -> tuple[Floats, Floats]:
-    """Return the nodes of Gauss and Legendre in pieces of length one, and their weights over each
-    node's frequency.
+    """Return the nodes of Gauss and Legendre in pieces of length one, and their weights
+    over each node's frequency.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     places: Floats = (np.arange(_FREQUENCIES)[:, None] + (nodes + 1) / 2).ravel()

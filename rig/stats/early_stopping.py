@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LoadGen's early stopping: a percentile of latency that is, with confidence, not better than the
-truth, from however many queries.
+"""LoadGen's early stopping: a percentile of latency that is, with confidence, not
+better than the truth, from however many queries.
 
-MLPerf LoadGen, early_stopping.cc: for n queries, the largest t with BetaRegularized(p - d; h, t +
-1) <= 1 - c, where h = n - t, the confidence c is 0.99 and the tolerance d 0; the estimate is the
-t-th largest latency. With d = 0 that is: t or fewer of n queries lie above the percentile p with a
-probability of at most 0.01.
+MLPerf LoadGen, early_stopping.cc: for n queries, the largest t with BetaRegularized(p -
+d; h, t +
+1) <= 1 - c, where h = n - t, the confidence c is 0.99 and the tolerance d 0; the
+   estimate is the
+t-th largest latency. With d = 0 that is: t or fewer of n queries lie above the
+percentile p with a probability of at most 0.01.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ def discardable(n: int, percent: float) -> int:
     high = n
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if at_most(middle, n, above) <= 1 - CONFIDENCE else (low, middle)
+        low, high = (
+            (middle, high)
+            if at_most(middle, n, above) <= 1 - CONFIDENCE
+            else (low, middle)
+        )
     return max(low, 0)
 
 
@@ -44,8 +50,8 @@ def needed(percent: float) -> int:
 
 
 def estimate(values: Sequence[float], percent: float) -> float | None:
-    """Return the estimate of a percentile, one of `values`; None where they are fewer than
-    `needed`.
+    """Return the estimate of a percentile, one of `values`; None where they are fewer
+    than `needed`.
     """
     place = discardable(len(values), percent)
     return sorted(values)[-place] if place else None

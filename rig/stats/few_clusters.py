@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variance of a mean over few clusters of any sizes, and its degrees of freedom. Pure."""
+"""The variance of a mean over few clusters of any sizes, and its degrees of freedom.
+Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ Floats = NDArray[np.float64]
 LEAST = 3
 #: More degrees of freedom make no difference.
 _MANY = 1000.0
-#: Clusters of one size to so many digits have one degree of freedom less than there are of them.
+#: Clusters of one size to so many digits have one degree of freedom less than there are
+#: of them.
 _DIGITS = 9
 _NODES = 64
 _STEPS = 40
@@ -28,27 +30,31 @@ _OUTSIDE = 0.05
 def cr2(away: Floats, weights: Floats) -> Variance:
     """Return the variance of a mean by the choice of its clusters (CR2).
 
-    `away` is what the mean changes by, a cluster each, when that one is left out; `weights` are
-    the clusters' shares of all values, of which the sum is 1. Without one cluster the mean changes
-    by its sum of residuals over n (1 - weight), so that sum squared over n**2 (1 - weight), CR2's
-    part (Bell and McCaffrey, Survey Methodology 28, 2002, 169), is away**2 (1 - weight). For a
-    statistic that is no mean this is CR2 of its linearised values.
+    `away` is what the mean changes by, a cluster each, when that one is left out;
+    `weights` are the clusters' shares of all values, of which the sum is 1. Without one
+    cluster the mean changes by its sum of residuals over n (1 - weight), so that sum
+    squared over n**2 (1 - weight), CR2's part (Bell and McCaffrey, Survey Methodology
+    28, 2002, 169), is away**2 (1 - weight). For a statistic that is no mean this is CR2
+    of its linearised values.
 
-    The degrees of freedom are those of which Student's t has the quantile that this mean over the
-    root of this variance has where clusters differ by a normal effect, whatever their sizes
-    (Imbens and Kolesar, Review of Economics and Statistics 98, 2016, 701, match two moments of the
-    variance instead: with sizes 16, 6, 4, 2, 2 these intervals cover 99 %).
+    The degrees of freedom are those of which Student's t has the quantile that this
+    mean over the root of this variance has where clusters differ by a normal effect,
+    whatever their sizes (Imbens and Kolesar, Review of Economics and Statistics 98,
+    2016, 701, match two moments of the variance instead: with sizes 16, 6, 4, 2, 2
+    these intervals cover 99 %).
     """
     live = weights > 0
     shares = weights[live] / weights[live].sum()
     value = float(np.sum(away[live] ** 2 * (1 - shares)))
-    return Variance(value, freedom(tuple(sorted(round(each, _DIGITS) for each in shares.tolist()))))
+    return Variance(
+        value, freedom(tuple(sorted(round(each, _DIGITS) for each in shares.tolist())))
+    )
 
 
 @lru_cache(maxsize=256)
 def freedom(shares: tuple[float, ...]) -> float:
-    """Return the degrees of freedom of the variance of a mean of clusters with such shares of all
-    values; 0 where there is one cluster.
+    """Return the degrees of freedom of the variance of a mean of clusters with such
+    shares of all values; 0 where there is one cluster.
     """
     if len(shares) < 2:
         return 0.0
@@ -59,7 +65,8 @@ def freedom(shares: tuple[float, ...]) -> float:
     each = weights / np.sqrt(1 - weights)
     rows = each[:, None] * residuals
     variance = rows.T @ rows
-    # No cluster counts for more than all: the factor lies between that of one degree and of many.
+    # No cluster counts for more than all: the factor lies between that of one degree
+    # and of many.
     low, high = student(_MANY), student(1)
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -71,10 +78,11 @@ def freedom(shares: tuple[float, ...]) -> float:
 
 
 def _outside(form: Floats) -> float:
-    """Return how often a quadratic form in normal values is above 0, of which one eigenvalue is.
+    """Return how often a quadratic form in normal values is above 0, of which one
+    eigenvalue is.
 
-    The root of a chi-squared of one degree is beyond a sum S with 2 Q(sqrt(S)), and Craig's form of
-    Q (MILCOM 1991, 571) makes the mean over S a product.
+    The root of a chi-squared of one degree is beyond a sum S with 2 Q(sqrt(S)), and
+    Craig's form of Q (MILCOM 1991, 571) makes the mean over S a product.
     """
     values = np.linalg.eigvalsh(form)
     others = np.maximum(-values[:-1] / values[-1], 0.0)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a few values in order of time tell: whether one of them is odd, and whether they drift.
+"""What a few values in order of time tell: whether one of them is odd, and whether they
+drift.
 
-Both tests take the noise that the instrument alone must give as the least scatter: five values that
-agree by accident to the last digit are no reason to call the sixth digit of one of them odd.
+Both tests take the noise that the instrument alone must give as the least scatter: five
+values that agree by accident to the last digit are no reason to call the sixth digit of
+one of them odd.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import scipy
 from rig.stats.binomial import student
 from rig.stats.summary import mean
 
-#: One value of fewer cannot be told from the others: without it, their scatter is hardly known.
+#: One value of fewer cannot be told from the others: without it, their scatter is
+#: hardly known.
 ODD_LEAST = 4
 #: A straight line through two has no residual, and so no interval.
 TREND_LEAST = 3
@@ -24,9 +27,9 @@ TREND_LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class OddOne:
-    """The value that lies farthest from the others: its place, the mean of the others, how many of
-    their standard deviations it is away (that of one further value), and the chance of as much in
-    any of so many values of one normal distribution.
+    """The value that lies farthest from the others: its place, the mean of the others,
+    how many of their standard deviations it is away (that of one further value), and
+    the chance of as much in any of so many values of one normal distribution.
     """
 
     place: int
@@ -37,8 +40,8 @@ class OddOne:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A straight line through values in order: its slope with the 95 % interval, its value at 0,
-    and the chance of as steep a one where nothing changes.
+    """A straight line through values in order: its slope with the 95 % interval, its
+    value at 0, and the chance of as steep a one where nothing changes.
     """
 
     slope: float
@@ -49,12 +52,12 @@ class Trend:
 
 
 def odd_one(values: Sequence[float], noise: float = 0.0) -> OddOne | None:
-    """Return the odd value by the studentised distance from the others, two-sided, times as many
-    values as there are (Grubbs 1969 in another form; Bonferroni).
+    """Return the odd value by the studentised distance from the others, two-sided,
+    times as many values as there are (Grubbs 1969 in another form; Bonferroni).
 
-    The scatter of the others counts, but no less than `noise`, the standard deviation of one value
-    that is known beforehand. None below four values, where one is not finite, and where nothing
-    scatters and no noise is known.
+    The scatter of the others counts, but no less than `noise`, the standard deviation
+    of one value that is known beforehand. None below four values, where one is not
+    finite, and where nothing scatters and no noise is known.
     """
     if len(values) < ODD_LEAST or not all(map(math.isfinite, values)):
         return None
@@ -71,9 +74,11 @@ def odd_one(values: Sequence[float], noise: float = 0.0) -> OddOne | None:
     return max(found, key=lambda one: abs(one.distance))
 
 
-def trend(places: Sequence[float], values: Sequence[float], noise: float = 0.0) -> Trend | None:
-    """Return the straight line of least squares through values at places, with Student's interval
-    of its slope; residuals count as no less than `noise`.
+def trend(
+    places: Sequence[float], values: Sequence[float], noise: float = 0.0
+) -> Trend | None:
+    """Return the straight line of least squares through values at places, with
+    Student's interval of its slope; residuals count as no less than `noise`.
 
     None below three values, where one is not finite, and where all have one place.
     """
@@ -86,7 +91,8 @@ def trend(places: Sequence[float], values: Sequence[float], noise: float = 0.0) 
     centre = mean(values)
     slope = (
         math.fsum(
-            (place - middle) * (value - centre) for place, value in zip(places, values, strict=True)
+            (place - middle) * (value - centre)
+            for place, value in zip(places, values, strict=True)
         )
         / spread
     )
@@ -103,7 +109,8 @@ def trend(places: Sequence[float], values: Sequence[float], noise: float = 0.0) 
 
 
 def _deviation(values: Sequence[float], centre: float, freedom: int) -> float:
-    """Return the standard deviation about a centre; rounding of equal values is none."""
+    """Return the standard deviation about a centre; rounding of equal values is
+    none."""
     size = max(abs(value) for value in values)
     sum_of_squares = math.fsum((value - centre) ** 2 for value in values)
     deviation = math.sqrt(sum_of_squares / freedom)

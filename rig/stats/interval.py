@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The 95 % interval of a metric: its ends, the method behind it, and why it is missing where it
-is.
+"""The 95 % interval of a metric: its ends, the method behind it, and why it is missing
+where it is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass
 class Interval:
     """A 95 % interval, in the metric's unit.
 
-    `low` may be -inf and `high` inf where the data give no bound on that side; both are NaN where
-    no interval is stated, and then `reason` says why. `method` names the method with its source,
-    `units` what counts as independent ("12 recordings"). An interval that is a value and as much to
-    both sides has a `standard_uncertainty` and the `coverage_factor` by which that is multiplied;
-    others have None, or the standard uncertainty alone with its `degrees_of_freedom`.
+    `low` may be -inf and `high` inf where the data give no bound on that side; both are
+    NaN where no interval is stated, and then `reason` says why. `method` names the
+    method with its source, `units` what counts as independent ("12 recordings"). An
+    interval that is a value and as much to both sides has a `standard_uncertainty` and
+    the `coverage_factor` by which that is multiplied; others have None, or the standard
+    uncertainty alone with its `degrees_of_freedom`.
     """
 
     low: float
@@ -46,7 +47,13 @@ class Interval:
         """Return the interval of a value that is as wide to both sides."""
         half = coverage_factor * standard_uncertainty
         return cls(
-            value - half, value + half, method, units, "", standard_uncertainty, coverage_factor
+            value - half,
+            value + half,
+            method,
+            units,
+            "",
+            standard_uncertainty,
+            coverage_factor,
         )
 
     @property
@@ -56,7 +63,8 @@ class Interval:
 
     @property
     def expanded_uncertainty(self) -> float | None:
-        """Return the half-width of an interval that is as wide to both sides, else None."""
+        """Return the half-width of an interval that is as wide to both sides, else
+        None."""
         if self.standard_uncertainty is None or self.coverage_factor is None:
             return None
         return self.coverage_factor * self.standard_uncertainty
@@ -67,8 +75,8 @@ class Intervals:
     """The two intervals of a metric, which answer two questions.
 
     `same_samples`: where would the value lie if the same samples were measured again?
-    `other_samples`: where would it lie for other samples of this kind (other recordings, other
-    workloads), measured in the same way?
+    `other_samples`: where would it lie for other samples of this kind (other
+    recordings, other workloads), measured in the same way?
     """
 
     same_samples: Interval

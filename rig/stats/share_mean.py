@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals of the mean of values between two bounds, as scores between 0 and 1 are. Pure."""
+"""Intervals of the mean of values between two bounds, as scores between 0 and 1 are.
+Pure."""
 
 from __future__ import annotations
 
@@ -10,22 +11,23 @@ from rig.stats.binomial import Share
 
 LOGIT = "logit of the mean, its scatter by linearisation (Brown, Cai and DasGupta 2001)"
 RARE = (
-    "others may be as frequent as the exact interval of their count allows (Clopper and Pearson "
-    "1934)"
+    "others may be as frequent as the exact interval of their count allows (Clopper and"
+    " Pearson 1934)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What values can be: `least` and `most`; `most` is infinite where none is known."""
+    """What values can be: `least` and `most`; `most` is infinite where none is
+    known."""
 
     least: float
     most: float
 
 
 def logit_ends(mean: float, half_width: float) -> tuple[float, float]:
-    """Return the ends of 95 % of a mean between 0 and 1, excluded, whose symmetric interval would
-    have this half-width.
+    """Return the ends of 95 % of a mean between 0 and 1, excluded, whose symmetric
+    interval would have this half-width.
 
     The ends move apart as that grows, and stay within 0 and 1.
     """
@@ -36,19 +38,22 @@ def logit_ends(mean: float, half_width: float) -> tuple[float, float]:
     return _expit(at - step), _expit(at + step)
 
 
-def rare_ends(mean: float, others: int, count: int, bounds: Range) -> tuple[float, float]:
-    """Return the ends of the mean of `count` values, all of which but `others` are at the least.
+def rare_ends(
+    mean: float, others: int, count: int, bounds: Range
+) -> tuple[float, float]:
+    """Return the ends of the mean of `count` values, all of which but `others` are at
+    the least.
 
-    The others are as frequent as the exact interval of their count allows, and each is the most at
-    worst.
+    The others are as frequent as the exact interval of their count allows, and each is
+    the most at worst.
     """
     _, share = Share(others, count).interval()
     return bounds.least, max(bounds.least + share * (bounds.most - bounds.least), mean)
 
 
 def equal_ends(mean: float, count: int, bounds: Range) -> tuple[float, float]:
-    """Return the ends of the mean of `count` values that were all equal: another one is as rare as
-    so many equal ones allow, but anywhere within the bounds.
+    """Return the ends of the mean of `count` values that were all equal: another one is
+    as rare as so many equal ones allow, but anywhere within the bounds.
     """
     _, share = Share(0, count).interval()
     return mean - share * (mean - bounds.least), mean + share * (bounds.most - mean)

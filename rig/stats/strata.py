@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scatter of a mean over strata: its variance, the degrees of freedom of that, and its skewness.
-Pure.
+"""Scatter of a mean over strata: its variance, the degrees of freedom of that, and its
+skewness. Pure.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """The variance of a mean, and the skewness of its distribution; 0 where that is not known."""
+    """The variance of a mean, and the skewness of its distribution; 0 where that is not
+    known."""
 
     variance: Variance
     skewness: float
 
 
 def scatter(strata: Sequence[Sequence[float]]) -> Scatter:
-    """Return the scatter of the mean of all values of strata of two values or more each.
+    """Return the scatter of the mean of all values of strata of two values or more
+    each.
 
-    Only the scatter within strata counts. The degrees of freedom are those of Satterthwaite
-    (Biometrics Bulletin 2, 1946, 110), with the estimate of the fourth power of a standard
-    deviation put right (E s^4 = sigma^4 (n + 1) / (n - 1)): with two values a stratum the plain
-    ones are too few. They lie between those of one stratum and those of all.
+    Only the scatter within strata counts. The degrees of freedom are those of
+    Satterthwaite (Biometrics Bulletin 2, 1946, 110), with the estimate of the fourth
+    power of a standard deviation put right (E s^4 = sigma^4 (n + 1) / (n - 1)): with
+    two values a stratum the plain ones are too few. They lie between those of one
+    stratum and those of all.
     """
     count = sum(map(len, strata))
     parts = [_part(own, len(own) / count) for own in strata]
@@ -41,7 +44,8 @@ def scatter(strata: Sequence[Sequence[float]]) -> Scatter:
     if not variance:
         return Scatter(Variance(0.0, most), 0.0)
     squares = math.fsum(
-        part.variance**2 / (len(own) + 1) for part, own in zip(parts, strata, strict=True)
+        part.variance**2 / (len(own) + 1)
+        for part, own in zip(parts, strata, strict=True)
     )
     least = float(min(map(len, strata)) - 1)
     freedom = min(max(variance**2 / squares - 2, least), most)
@@ -51,7 +55,8 @@ def scatter(strata: Sequence[Sequence[float]]) -> Scatter:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one stratum adds to the variance and to the third central moment of the mean."""
+    """What one stratum adds to the variance and to the third central moment of the
+    mean."""
 
     variance: float
     third: float

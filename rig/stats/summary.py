@@ -18,7 +18,8 @@ def mean(values: Sequence[float]) -> float:
 
 
 def standard_error(values: Sequence[float]) -> float | None:
-    """Return s/sqrt(n) with the sample standard deviation s (n - 1), or None below two values.
+    """Return s/sqrt(n) with the sample standard deviation s (n - 1), or None below two
+    values.
 
     ASC.md: "mean [...] with standard error" over all test samples.
     """
@@ -30,11 +31,11 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def percentile_error(values: Sequence[float], percent: float) -> float | None:
-    """Return the standard error of a percentile, or None where there are too few values: 6 for
-    a median, 368 for the 99th.
+    """Return the standard error of a percentile, or None where there are too few
+    values: 6 for a median, 368 for the 99th.
 
-    The values between which it lies with 95 % (rig/stats/binomial.py, places), the farther end of
-    the two: long tails have one.
+    The values between which it lies with 95 % (rig/stats/binomial.py, places), the
+    farther end of the two: long tails have one.
     """
     low, high = places(len(values), percent / 100)
     if not low or high > len(values):
@@ -45,18 +46,18 @@ def percentile_error(values: Sequence[float], percent: float) -> float | None:
 
 
 def half_width(uncertainty: float | None) -> float | None:
-    """Return the half of the 95 % interval of a normal error, of its standard uncertainty; None of
-    None.
+    """Return the half of the 95 % interval of a normal error, of its standard
+    uncertainty; None of None.
     """
     return None if uncertainty is None else NORMAL_95 * uncertainty
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return a percentile by linear interpolation between order statistics (Hyndman and Fan, type
-    7); NaN for no values.
+    """Return a percentile by linear interpolation between order statistics (Hyndman and
+    Fan, type 7); NaN for no values.
 
-    Gives what numpy.percentile does to the last bit, twenty times as fast for a few values: an
-    uncertainty budget asks for thousands.
+    Gives what numpy.percentile does to the last bit, twenty times as fast for a few
+    values: an uncertainty budget asks for thousands.
     """
     if not values or any(map(math.isnan, values)):
         return math.nan
@@ -73,10 +74,11 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float | None]:
-    """Return sum(above)/sum(below) and its standard error by linearisation: mean power is total
-    energy over total time.
+    """Return sum(above)/sum(below) and its standard error by linearisation: mean power
+    is total energy over total time.
 
-    The scatter is that of above_i - ratio * below_i (Cochran, Sampling Techniques, 6.3).
+    The scatter is that of above_i - ratio * below_i (Cochran, Sampling Techniques,
+    6.3).
     """
     if not math.fsum(below):
         return math.nan, None

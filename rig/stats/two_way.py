@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scatter of a mean from two sources that cross: the units chosen, and the repetitions of all of
-them. Pure.
+"""Scatter of a mean from two sources that cross: the units chosen, and the repetitions
+of all of them. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from rig.stats.coverage_factor import Mixture
 
 Floats = NDArray[np.float64]
 
-#: Places at which each chi-squared distribution is looked at, close together in its lower tail.
+#: Places at which each chi-squared distribution is looked at, close together in its
+#: lower tail.
 _NODES = 48
 _CLOSE = 3
 #: Draws of about one size are counted as one.
@@ -27,12 +28,13 @@ _BINS = 256
 
 @dataclass(frozen=True, slots=True)
 class TwoWay:
-    """Two variances of one mean: by the units `chosen` and by the repetitions (`repeated`); `both`
-    is what the two have in common, infinite where the smaller one is a part of the larger.
+    """Two variances of one mean: by the units `chosen` and by the repetitions
+    (`repeated`); `both` is what the two have in common, infinite where the smaller one
+    is a part of the larger.
 
-    Units and repetitions cross, so the variance of the mean is the sum less what is in both
-    (Cameron, Gelbach and Miller, Journal of Business and Economic Statistics 29, 2011, 238), and
-    never less than either one.
+    Units and repetitions cross, so the variance of the mean is the sum less what is in
+    both (Cameron, Gelbach and Miller, Journal of Business and Economic Statistics 29,
+    2011, 238), and never less than either one.
     """
 
     chosen: Variance
@@ -57,9 +59,10 @@ class TwoWay:
     def shape(self) -> Mixture:
         """Return the fiducial distribution of the mean, of scale 1.
 
-        Each variance is drawn as V nu / chi2(nu) (Weerahandi, JASA 88, 1993, 899; Hannig, Iyer and
-        Patterson, JASA 101, 2006, 254). As their joint variance is at least either one in every
-        draw, the interval contains the one that has the repetitions alone.
+        Each variance is drawn as V nu / chi2(nu) (Weerahandi, JASA 88, 1993, 899;
+        Hannig, Iyer and Patterson, JASA 101, 2006, 254). As their joint variance is at
+        least either one in every draw, the interval contains the one that has the
+        repetitions alone.
         """
         scale = self.value
         parts = (self.chosen, self.repeated)
@@ -82,7 +85,9 @@ def _binned(variances: Floats, weights: Floats) -> Mixture:
     """Return the draws as a few variances, each with the geometric mean of its own."""
     logs = np.log(variances)
     low, high = float(logs.min()), float(logs.max())
-    places = np.minimum(((logs - low) / max(high - low, 1e-9) * _BINS).astype(int), _BINS - 1)
+    places = np.minimum(
+        ((logs - low) / max(high - low, 1e-9) * _BINS).astype(int), _BINS - 1
+    )
     of_bin = np.bincount(places, weights, _BINS)
     sums = np.bincount(places, weights * logs, _BINS)
     filled = of_bin > 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of completions.jsonl, written and read: a step, what the device said, and its score."""
+"""The lines of completions.jsonl, written and read: a step, what the device said, and
+its score."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from rig.store.session_folder import COMPLETIONS, read_lines
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """A line's first part. The second has the fields of its kind (rig/kinds: `form`). `trial` is
-    there where trials were interleaved.
+    """A line's first part. The second has the fields of its kind (rig/kinds: `form`).
+    `trial` is there where trials were interleaved.
     """
 
     step: int
@@ -29,8 +30,8 @@ class StepLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostsLine:
-    """Costs of a search's answer; in sessions of before there were two targets `target` is the best
-    known one.
+    """Costs of a search's answer; in sessions of before there were two targets `target`
+    is the best known one.
     """
 
     cost: int
@@ -63,11 +64,19 @@ class ScoreLine:
 
     @classmethod
     def of(cls, score: Score) -> ScoreLine:
-        """Return a score as a line has it; its case only where something is judged by it."""
+        """Return a score as a line has it; its case only where something is judged by
+        it."""
         costs = CostsLine.of(score.costs) if score.costs else None
         judged = score.scores or costs or score.fault
         case = score.case if judged else None
-        return cls(score.label, score.answer, tuple(score.scores), case, costs, score.fault or None)
+        return cls(
+            score.label,
+            score.answer,
+            tuple(score.scores),
+            case,
+            costs,
+            score.fault or None,
+        )
 
     def score(self) -> Score:
         """Return the score."""
@@ -75,7 +84,13 @@ class ScoreLine:
         correct = costs.met if costs else self.label == self.answer and not self.fault
         scores = tuple(map(float, self.scores))
         return Score(
-            correct, self.label, self.answer, scores, self.case or "", costs, self.fault or ""
+            correct,
+            self.label,
+            self.answer,
+            scores,
+            self.case or "",
+            costs,
+            self.fault or "",
         )
 
 
@@ -166,8 +181,8 @@ def from_json(line: Mapping[str, Any], place: str = COMPLETIONS) -> StepRecord:
 
 
 def read(folder: Path) -> list[StepRecord]:
-    """Return what the device said in a trial, as far as it was written completely; raise
-    DataError.
+    """Return what the device said in a trial, as far as it was written completely;
+    raise DataError.
     """
     path = folder / COMPLETIONS
     return [from_json(line, str(path)) for line in read_lines(path)]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file events.jsonl, open to be written by one process: lines are appended, none is changed.
+"""The file events.jsonl, open to be written by one process: lines are appended, none is
+changed.
 
-A file and the line that names it have one order everywhere: the file appears whole under its name,
-then its line is appended. A process that is killed between the two leaves a file without a line,
-which the same command makes again, with its line.
+A file and the line that names it have one order everywhere: the file appears whole
+under its name, then its line is appended. A process that is killed between the two
+leaves a file without a line, which the same command makes again, with its line.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _LASTING = ("session_started", "trial_finished", "session_finished", "derived")
 
 
 class EventFile:
-    """The lines of a session, for the one process that appends to them; raises DeviceBusy where
-    another one does.
+    """The lines of a session, for the one process that appends to them; raises
+    DeviceBusy where another one does.
 
     A beginning of a line that a killed process left is cut off.
     """
@@ -76,11 +77,12 @@ class EventFile:
 
 
 def write_derived(folder: SessionFolder, name: str, content: str | bytes) -> Path:
-    """Write a file that is made of a finished session, then the line that names it, unless the last
-    such line names the same bytes; return the file's path. Raises DeviceBusy, StorageFull and
-    BenchError.
+    """Write a file that is made of a finished session, then the line that names it,
+    unless the last such line names the same bytes; return the file's path. Raises
+    DeviceBusy, StorageFull and BenchError.
 
-    Where events.jsonl is not as it was written, no line is added to it: the check says so.
+    Where events.jsonl is not as it was written, no line is added to it: the check says
+    so.
     """
     path = folder.path / name
     block = content.encode() if isinstance(content, str) else content
@@ -88,7 +90,11 @@ def write_derived(folder: SessionFolder, name: str, content: str | bytes) -> Pat
         with EventFile(folder.path) as events:
             write_bytes(path, block, READ_ONLY_TRY)
             digest = session_folder.sha256(path)
-            derived = [event.files for event in events.journal.events if event.event == "derived"]
+            derived = [
+                event.files
+                for event in events.journal.events
+                if event.event == "derived"
+            ]
             known = [files[name] for files in derived if name in files]
             is_whole = not events.journal.faults and events.journal.events
             if is_whole and known[-1:] != [digest]:
@@ -99,15 +105,16 @@ def write_derived(folder: SessionFolder, name: str, content: str | bytes) -> Pat
 
 
 def mend(folder: SessionFolder) -> None:
-    """Cut off the beginning of a line that a killed process left in events.jsonl, if there is
-    one.
+    """Cut off the beginning of a line that a killed process left in events.jsonl, if
+    there is one.
     """
     if folder.journal().torn:
         EventFile(folder.path).close()
 
 
 def is_running(path: Path) -> bool:
-    """Return whether a process writes a session now: it holds a lock on events.jsonl."""
+    """Return whether a process writes a session now: it holds a lock on
+    events.jsonl."""
     try:
         with foreign_files.opened(path / EVENTS, path) as stream:
             return not file_lock.take(stream, shared=True)

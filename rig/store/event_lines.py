@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of events.jsonl as they are written: their fields, in their order. The chain of hashes
-is rig/store/journal.py's, which also judges what is read.
+"""The lines of events.jsonl as they are written: their fields, in their order. The
+chain of hashes is rig/store/journal.py's, which also judges what is read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from rig.store.journal import SCHEMA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStartedLine:
-    """The first line: the form of the file, what is planned, the files that are there by then."""
+    """The first line: the form of the file, what is planned, the files that are there
+    by then."""
 
     schema: str = SCHEMA
     event: str = "session_started"

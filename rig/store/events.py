@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events of an open bench and of a running session: frozen events, one after another, to every
-subscriber.
+"""Events of an open bench and of a running session: frozen events, one after another,
+to every subscriber.
 
-Of a bench: Opening, Opened, RailState. They, Recovering, TrialKept and StepBegun are told and not
-kept: the journal (rig/store/journal.py) has the others.
+Of a bench: Opening, Opened, RailState. They, Recovering, TrialKept and StepBegun are
+told and not kept: the journal (rig/store/journal.py) has the others.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rig.model.trial import Trial
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A part of the bench is about to be opened: "task", "scenario", "monitor" or "sut"; `name` is
-    its kind, `rail` that of a monitor, empty where there is only one.
+    """A part of the bench is about to be opened: "task", "scenario", "monitor" or
+    "sut"; `name` is its kind, `rail` that of a monitor, empty where there is only one.
     """
 
     part: str
@@ -34,7 +34,8 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A part of the bench is open; `info` is what it says of itself, None for task and scenario."""
+    """A part of the bench is open; `info` is what it says of itself, None for task and
+    scenario."""
 
     part: str
     name: str
@@ -52,7 +53,8 @@ class RailState:
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """What is left of a trace is about to be recovered, which takes `limit_s` at most."""
+    """What is left of a trace is about to be recovered, which takes `limit_s` at
+    most."""
 
     trace: Path
     limit_s: float
@@ -60,8 +62,8 @@ class Recovering:
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """The bench is open; `queries` are timed ones in each trial, warm-up included; `catalogue` has
-    the task's samples.
+    """The bench is open; `queries` are timed ones in each trial, warm-up included;
+    `catalogue` has the task's samples.
     """
 
     folder: Path
@@ -73,8 +75,8 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class SessionResumed:
-    """The bench is open again, and the session goes on: so many of its `trials` are `finished`, and
-    so many queries of the next one are `done`.
+    """The bench is open again, and the session goes on: so many of its `trials` are
+    `finished`, and so many queries of the next one are `done`.
     """
 
     folder: Path
@@ -86,8 +88,8 @@ class SessionResumed:
 
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
-    """A trial begins; its raw data go to `folder`, or were `recorded` with those of the first one
-    (interleaved), and only its results do.
+    """A trial begins; its raw data go to `folder`, or were `recorded` with those of the
+    first one (interleaved), and only its results do.
     """
 
     trial: int
@@ -98,8 +100,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class TrialResumed:
-    """A trial goes on behind step number `step`, in a further segment whose raw data go to
-    `folder`; `files` as of a trial, those of the segment before.
+    """A trial goes on behind step number `step`, in a further segment whose raw data go
+    to `folder`; `files` as of a trial, those of the segment before.
     """
 
     trial: int
@@ -118,11 +120,11 @@ class TrialKept:
 
 @dataclass(frozen=True, slots=True)
 class StepBegun:
-    """A step is about to be done, loads and SYNC bursts included; `expected_s` is how long it
-    should take by the clock on the wall, 0 where that is not known.
+    """A step is about to be done, loads and SYNC bursts included; `expected_s` is how
+    long it should take by the clock on the wall, 0 where that is not known.
 
-    `share` is which part of the session is done, by time where that is known; `left_s` is how long
-    the rest should take, None where that is not known.
+    `share` is which part of the session is done, by time where that is known; `left_s`
+    is how long the rest should take, None where that is not known.
     """
 
     trial: int
@@ -143,7 +145,8 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True)
 class TrialFinished:
-    """A trial is measured; `files` maps each of its raw and derived files to its SHA-256."""
+    """A trial is measured; `files` maps each of its raw and derived files to its
+    SHA-256."""
 
     trial: Trial
     files: dict[str, str]
@@ -151,8 +154,8 @@ class TrialFinished:
 
 @dataclass(frozen=True, slots=True)
 class SessionFinished:
-    """The end: `status` is success, abort (somebody stopped it) or fail (`reason` says why);
-    `files` as of a trial.
+    """The end: `status` is success, abort (somebody stopped it) or fail (`reason` says
+    why); `files` as of a trial.
     """
 
     status: str

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory of a session folder, made before any of its files is opened: it may be from an
-untrusted source.
+"""Inventory of a session folder, made before any of its files is opened: it may be from
+an untrusted source.
 
-Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its reader, a
-device never ends.
+Only folders and regular files belong there. A link leads elsewhere, a pipe blocks its
+reader, a device never ends.
 """
 
 from __future__ import annotations
@@ -21,23 +21,38 @@ from rig.model.finding import Finding
 #: No folder of the rig has more files.
 _ENTRIES_MAX = 100_000
 #: A folder whose name ends so stands where a file should be.
-_FILES = (".toml", ".json", ".jsonl", ".csv", ".html", ".txt", ".log", ".jls", ".npz", ".sig")
+_FILES = (
+    ".toml",
+    ".json",
+    ".jsonl",
+    ".csv",
+    ".html",
+    ".txt",
+    ".log",
+    ".jls",
+    ".npz",
+    ".sig",
+)
 _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def is_relative(name: str) -> bool:
-    """Return whether a name means a file below a folder, wherever that lies, and can mean no
-    other.
+    """Return whether a name means a file below a folder, wherever that lies, and can
+    mean no other.
     """
     parts = name.split("/")
     return (
-        not _NUL_AND_CONTROLS.search(name) and "\\" not in name and not {"", ".", ".."} & set(parts)
+        not _NUL_AND_CONTROLS.search(name)
+        and "\\" not in name
+        and not {"", ".", ".."} & set(parts)
     )
 
 
 def files(folder: Path) -> dict[str, Path]:
     """Return every regular file of a folder by its name in it, in order."""
-    return {name: path for name, path, mode in sorted(_walk(folder)) if stat.S_ISREG(mode)}
+    return {
+        name: path for name, path, mode in sorted(_walk(folder)) if stat.S_ISREG(mode)
+    }
 
 
 def folders(folder: Path) -> list[str]:
@@ -46,12 +61,16 @@ def folders(folder: Path) -> list[str]:
 
 
 def strange(folder: Path) -> list[Finding]:
-    """Return what does not belong into any session folder, each with the reason; what is there
-    twice or more, once.
+    """Return what does not belong into any session folder, each with the reason; what
+    is there twice or more, once.
     """
     found: list[Finding] = []
     for count, (name, path, mode) in enumerate(_walk(folder)):
-        why = "more files than any session has" if count >= _ENTRIES_MAX else _why(name, path, mode)
+        why = (
+            "more files than any session has"
+            if count >= _ENTRIES_MAX
+            else _why(name, path, mode)
+        )
         if why:
             found.append(Finding(name, False, why))
         if count >= _ENTRIES_MAX:
@@ -60,11 +79,14 @@ def strange(folder: Path) -> list[Finding]:
 
 
 def refuse_strange(folder: Path) -> None:
-    """Raise DataError where something lies in a session folder that belongs into none."""
+    """Raise DataError where something lies in a session folder that belongs into
+    none."""
     for finding in strange(folder):
         raise DataError(
             f"{folder / finding.name} {finding.detail}",
-            try_next="nothing of this folder was read; ask whoever made it for another copy",
+            try_next=(
+                "nothing of this folder was read; ask whoever made it for another copy"
+            ),
         )
 
 
@@ -84,7 +106,9 @@ def _why(name: str, path: Path, mode: int) -> str:
     return ""
 
 
-def _walk(folder: Path, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Path, int]]:
+def _walk(
+    folder: Path, prefix: str = "", depth: int = 0
+) -> Iterator[tuple[str, Path, int]]:
     """Yield name, path and mode of everything in a folder; links are not followed."""
     try:
         with os.scandir(folder) as entries:

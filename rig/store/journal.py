@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of events.jsonl, each chained to the one before: whoever changes one must make all that
-follow again.
+"""The lines of events.jsonl, each chained to the one before: whoever changes one must
+make all that follow again.
 
-The last two fields of a line are `before`, the `sha256` of the line before (empty in the first),
-and `sha256`, that of the line's own text without this field. The head of the chain, the `sha256` of
-the line that ends the session, stands for the whole session.
+The last two fields of a line are `before`, the `sha256` of the line before (empty in
+the first), and `sha256`, that of the line's own text without this field. The head of
+the chain, the `sha256` of the line that ends the session, stands for the whole session.
 """
 
 from __future__ import annotations
@@ -81,7 +81,11 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
         "step": _is_count,
         "files": _is_files,
     },
-    "trial_finished": {"trial": _is_count, "problems": _is_problems, "files": _is_files},
+    "trial_finished": {
+        "trial": _is_count,
+        "problems": _is_problems,
+        "files": _is_files,
+    },
     "session_finished": {"status": _is_text, "reason": _is_text, "files": _is_files},
     "derived": {"files": _is_files},
 }
@@ -89,7 +93,8 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class JournalEvent:
-    """One line of events.jsonl; fields that events of its kind do not have are empty or 0.
+    """One line of events.jsonl; fields that events of its kind do not have are empty or
+    0.
 
     `word` is what the line calls a segment: sessions of before say "sitting".
     """
@@ -124,10 +129,11 @@ class JournalEvent:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The content of events.jsonl: its events, as far as they can be understood, and what is wrong
-    with its lines.
+    """The content of events.jsonl: its events, as far as they can be understood, and
+    what is wrong with its lines.
 
-    `torn`: behind the last whole line stands a beginning of another, as a killed process leaves it.
+    `torn`: behind the last whole line stands a beginning of another, as a killed
+    process leaves it.
     """
 
     events: tuple[JournalEvent, ...]
@@ -136,7 +142,8 @@ class Journal:
 
     @property
     def status(self) -> str:
-        """Return success, abort or fail; "killed" where nothing says that the session ended."""
+        """Return success, abort or fail; "killed" where nothing says that the session
+        ended."""
         end = self._end
         return "killed" if end is None else end.status
 
@@ -153,8 +160,8 @@ class Journal:
 
     @property
     def measured(self) -> tuple[JournalEvent, ...]:
-        """Return the events up to the end of the session, without those of files that were made of
-        it later.
+        """Return the events up to the end of the session, without those of files that
+        were made of it later.
         """
         return tuple(event for event in self.events if event.event != "derived")
 
@@ -166,7 +173,11 @@ class Journal:
     def of_trial(self, kind: str, number: int) -> JournalEvent | None:
         """Return the event of a kind that a trial has."""
         return next(
-            (event for event in self.events if event.event == kind and event.trial == number),
+            (
+                event
+                for event in self.events
+                if event.event == kind and event.trial == number
+            ),
             None,
         )
 
@@ -187,8 +198,8 @@ def read(path: Path) -> Journal:
 
 
 def parse(content: bytes) -> Journal:
-    """Return what the lines say; a line of which nothing can be understood is left out of the
-    events, and reported.
+    """Return what the lines say; a line of which nothing can be understood is left out
+    of the events, and reported.
     """
     *whole, rest = content.split(b"\n")
     events: list[JournalEvent] = []
@@ -218,7 +229,10 @@ def _event(text: str, *, first: bool) -> dict[str, Any]:
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
     if fields is not None and OLD_SEGMENT in event and "segment" in fields:
         # Sessions of before: rig/store/segments.py.
-        fields = {OLD_SEGMENT if name == "segment" else name: test for name, test in fields.items()}
+        fields = {
+            OLD_SEGMENT if name == "segment" else name: test
+            for name, test in fields.items()
+        }
     if fields is None:
         raise ValueError(f"no such event: {str(kind)[:40]!r}")
     if set(event) != {*fields, "event", _BEFORE, _OWN}:
@@ -234,7 +248,9 @@ def _event(text: str, *, first: bool) -> dict[str, Any]:
 
 def _broken(event: Mapping[str, Any], text: str, before: str | None) -> str:
     """Return why a line is no link of the chain; empty where it is one."""
-    content = {name: value for name, value in event.items() if name not in (_BEFORE, _OWN)}
+    content = {
+        name: value for name, value in event.items() if name not in (_BEFORE, _OWN)
+    }
     again, own = line(content, event[_BEFORE])
     if event[_OWN] != own or again != text + "\n":
         return "was changed: its text has another SHA-256 than it names"
@@ -261,11 +277,16 @@ def _order(events: Sequence[JournalEvent]) -> list[str]:
         elif kind == "trial_started":
             # A trial that was cut off may begin again.
             if event.trial != finished + 1:
-                found.append(f"line {number}: trial {event.trial} begins behind trial {finished}")
+                found.append(
+                    f"line {number}: trial {event.trial} begins behind trial {finished}"
+                )
             trial = event.trial
         elif kind in ("trial_resumed", "trial_finished"):
             if event.trial != trial or trial != finished + 1:
-                found.append(f"line {number}: {kind} of trial {event.trial}, not of {finished + 1}")
+                found.append(
+                    f"line {number}: {kind} of trial {event.trial}, not of"
+                    f" {finished + 1}"
+                )
             finished += kind == "trial_finished"
         elif kind == "session_finished":
             ended = True
@@ -276,5 +297,7 @@ def _order(events: Sequence[JournalEvent]) -> list[str]:
 def _ending(number: int, event: JournalEvent) -> list[str]:
     success = event.status == "success"
     if event.status not in ("success", "abort", "fail") or (success and event.reason):
-        return [f"line {number}: status {event.status[:20]!r}, reason {event.reason[:40]!r}"]
+        return [
+            f"line {number}: status {event.status[:20]!r}, reason {event.reason[:40]!r}"
+        ]
     return []

@@ -19,8 +19,8 @@ _GIT_S = 20.0
 
 
 def collect(bench_toml: str) -> dict[str, Any]:
-    """Return versions of the rig and what it runs on, the source revision, the bench file's hash
-    and the host.
+    """Return versions of the rig and what it runs on, the source revision, the bench
+    file's hash and the host.
     """
     return {
         "created_utc": utc_now(),
@@ -46,7 +46,9 @@ def utc_now() -> str:
 def packages() -> dict[str, str]:
     """Return the versions of the packages the rig needs."""
     needed = [
-        requirement for requirement in requires("neurorig") or [] if "extra ==" not in requirement
+        requirement
+        for requirement in requires("neurorig") or []
+        if "extra ==" not in requirement
     ]
     names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in needed}
     found = {name: version_of(name) for name in sorted(names)}
@@ -54,11 +56,11 @@ def packages() -> dict[str, str]:
 
 
 def revision(folder: Path | None = None) -> str:
-    """Return the git revision of a source folder (the rig's own), with "+changes" when files differ
-    from it.
+    """Return the git revision of a source folder (the rig's own), with "+changes" when
+    files differ from it.
 
-    Empty outside a checkout. Of the rig's own folder it is what this process found first: that is
-    what it has imported.
+    Empty outside a checkout. Of the rig's own folder it is what this process found
+    first: that is what it has imported.
     """
     return _own_revision() if folder is None else _revision(folder)
 
@@ -85,8 +87,8 @@ def _revision(folder: Path) -> str:
 
 @cache
 def _is_checkout(folder: Path) -> bool:
-    """Return whether a source folder is the rig's checkout: installed inside somebody else's, this
-    file is not theirs.
+    """Return whether a source folder is the rig's checkout: installed inside somebody
+    else's, this file is not theirs.
     """
     try:
         _git(folder, "ls-files", "--error-unmatch", "rig/store/provenance.py")

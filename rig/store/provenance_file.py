@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of provenance.json as frozen dataclasses: how a session came about.
 
-What a plug-in says besides of itself or its data is free: a backend and a driver put it into the
-`details` of their info, and of a task's provenance `details` holds every key that TaskFacts does
-not name; in the file these stand beside the others.
+What a plug-in says besides of itself or its data is free: a backend and a driver put it
+into the `details` of their info, and of a task's provenance `details` holds every key
+that TaskFacts does not name; in the file these stand beside the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.store.session_folder import PROVENANCE, SessionFolder
 
-#: What `uart_log` says of logs that begin with the opening of the line, and show every answer.
+#: What `uart_log` says of logs that begin with the opening of the line, and show every
+#: answer.
 WHOLE = "whole"
 #: What must be the same for a session to go on.
 _OF_BENCH = ("neurorig", "revision", "bench_sha256", "task")
@@ -36,8 +37,8 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True)
 class DeviceClock:
-    """The limit of the error of the device's own clock, where no monitor checks it, and who says
-    so.
+    """The limit of the error of the device's own clock, where no monitor checks it, and
+    who says so.
     """
 
     limit_ppm: float
@@ -46,12 +47,12 @@ class DeviceClock:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """A task's statements about its data and model; docs/RESULTS.md lists which of it becomes a
-    label of the results.
+    """A task's statements about its data and model; docs/RESULTS.md lists which of it
+    becomes a label of the results.
 
-    `phases` are those that the device marks. `samples` of the `test_samples` of the data are
-    measured, `subset` says which. `names` are those of the samples, where they are workloads to
-    search. `stored` is all of it as it was read.
+    `phases` are those that the device marks. `samples` of the `test_samples` of the
+    data are measured, `subset` says which. `names` are those of the samples, where they
+    are workloads to search. `stored` is all of it as it was read.
     """
 
     name: str
@@ -74,9 +75,9 @@ class TaskFacts:
 class Provenance:
     """All of provenance.json.
 
-    `interleaved`: the trials took turns at each sample, in one recording. `uart_log`: "whole" where
-    the logs of the line have every answer; sessions of before have shortened ones. `stored` is its
-    tree as it was read, which results.json repeats.
+    `interleaved`: the trials took turns at each sample, in one recording. `uart_log`:
+    "whole" where the logs of the line have every answer; sessions of before have
+    shortened ones. `stored` is its tree as it was read, which results.json repeats.
     """
 
     created_utc: str
@@ -108,10 +109,11 @@ def read(folder: SessionFolder) -> Provenance:
 
 
 def changed(before: Provenance, now: Provenance) -> list[str]:
-    """Return what of a bench differs from what it was when its session began: the rig, the task,
-    the device, the instruments.
+    """Return what of a bench differs from what it was when its session began: the rig,
+    the task, the device, the instruments.
 
-    What differs each time a device is opened (its link, what was measured of it) does not count.
+    What differs each time a device is opened (its link, what was measured of it) does
+    not count.
     """
     parts: list[tuple[str, tuple[str, ...], Any, Any]] = [
         ("", _OF_BENCH, before, now),

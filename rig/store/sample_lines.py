@@ -16,7 +16,8 @@ from rig.store.session_folder import SAMPLES, read_lines
 
 @dataclass(frozen=True, slots=True)
 class WindowLine:
-    """A measured window; its energy is None where samples were lost, or there is no monitor."""
+    """A measured window; its energy is None where samples were lost, or there is no
+    monitor."""
 
     phase: str
     start_s: float
@@ -91,7 +92,8 @@ class SearchLine:
 
 @dataclass(frozen=True, slots=True)
 class CrossingLine:
-    """A threshold of a search, with the window until it was reached; None: it was not."""
+    """A threshold of a search, with the window until it was reached; None: it was
+    not."""
 
     threshold: int
     resolved: bool
@@ -115,7 +117,8 @@ class CrossingLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleLine:
-    """A timed query, one window of a stream, or a search; what others have is None or empty."""
+    """A timed query, one window of a stream, or a search; what others have is None or
+    empty."""
 
     step: int
     indices: tuple[int, ...]
@@ -184,7 +187,8 @@ class TrialLines:
 
 
 def read(folder: Path) -> TrialLines:
-    """Read the samples.jsonl of a trial; one that is not there has no lines. Raises DataError."""
+    """Read the samples.jsonl of a trial; one that is not there has no lines. Raises
+    DataError."""
     place = str(folder / SAMPLES)
     idles = []
     streams = []
@@ -200,7 +204,8 @@ def read(folder: Path) -> TrialLines:
 
 
 def text(trial: Trial) -> str:
-    """Return samples.jsonl: idle windows first, then streams, then one line a sample."""
+    """Return samples.jsonl: idle windows first, then streams, then one line a
+    sample."""
     measured = trial.measured
     lines = [
         *(IdleRow(WindowLine.of(window)) for window in measured.idles),

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trial that was cut off and went on later was recorded in several segments.
 
-The only segment of a trial lies in its folder; of several, each has a folder of its own in it,
-`segment-N`, and its own trace, attached to the device's ticks by itself. The first SYNC burst of a
-later segment has the number of the last step that counts of the one before.
+The only segment of a trial lies in its folder; of several, each has a folder of its own
+in it, `segment-N`, and its own trace, attached to the device's ticks by itself. The
+first SYNC burst of a later segment has the number of the last step that counts of the
+one before.
 
-Sessions of before have folders `sitting-N`, and say "sitting" where others say "segment": they are
-read as they are.
+Sessions of before have folders `sitting-N`, and say "sitting" where others say
+"segment": they are read as they are.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def segment(folder: Path, number: int) -> Path:
 
 
 def segments(folder: Path) -> list[Path]:
-    """Return the folders of a trial's segments in order: the trial's own where there is but one."""
+    """Return the folders of a trial's segments in order: the trial's own where there is
+    but one."""
     numbered = [
         (int(found[1]), path)
         for path in folder.glob("s*-*")
@@ -40,7 +42,8 @@ def segments(folder: Path) -> list[Path]:
 
 
 def is_segment(name: str) -> bool:
-    """Return whether a folder of a trial has the name of a segment, whole or set aside."""
+    """Return whether a folder of a trial has the name of a segment, whole or set
+    aside."""
     return name.startswith((f"{SEGMENT}-", f"{OLD_SEGMENT}-"))
 
 
@@ -50,8 +53,8 @@ def word(folder: Path) -> str:
 
 
 def counted(folder: Path) -> list[list[StepRecord]]:
-    """Return what the device said in a trial, for each segment; of one that another follows, only
-    what counts.
+    """Return what the device said in a trial, for each segment; of one that another
+    follows, only what counts.
     """
     read = [completion_lines.read(place) for place in segments(folder)]
     for early, late in pairwise(read):

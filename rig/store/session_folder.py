@@ -29,8 +29,8 @@ EVENTS = "events.jsonl"
 RESULTS = "results.json"
 REPORT = "report.html"
 
-#: Spike trains of a finished session, which a comparison of backends records: an array (steps,
-#: outputs) for each sample, by its index.
+#: Spike trains of a finished session, which a comparison of backends records: an array
+#: (steps, outputs) for each sample, by its index.
 TRAINS = "trains.npz"
 
 CATALOGUE = "catalogue.csv"
@@ -51,7 +51,8 @@ RECORDED = (TRACE, GAPS, EDGES, REDUCED, SAID)
 #: A file that is not whole yet has this behind its name.
 PARTIAL_SUFFIX = ".partial"
 
-#: Names of new folders, and what is written into one before the first line of events.jsonl.
+#: Names of new folders, and what is written into one before the first line of
+#: events.jsonl.
 _CREATED = re.compile(r"[0-9]{8}T[0-9]{6}Z-")
 _BEGINNING = (BENCH, PROVENANCE, CATALOGUE)
 #: Sessions that begin in one second have numbers below this.
@@ -92,15 +93,17 @@ class SessionFolder:
         return self.path / f"trial-{number}"
 
     def recorded(self, number: int) -> Path:
-        """Return the folder in which a trial was recorded: that of the first one where trials were
-        interleaved, as they have one recording, else its own.
+        """Return the folder in which a trial was recorded: that of the first one where
+        trials were interleaved, as they have one recording, else its own.
         """
         return self.trial(1 if self.provenance().get("interleaved") is True else number)
 
     def trials(self) -> list[int]:
         """Return the numbers of the trials that were begun, in order."""
         return sorted(
-            int(found[1]) for path in self.path.iterdir() if (found := _TRIAL.fullmatch(path.name))
+            int(found[1])
+            for path in self.path.iterdir()
+            if (found := _TRIAL.fullmatch(path.name))
         )
 
     def provenance(self) -> dict[str, Any]:
@@ -133,8 +136,8 @@ class SessionFolder:
         return journal.read(self.path / EVENTS)
 
     def events(self) -> tuple[JournalEvent, ...]:
-        """Return the events that were written completely; raise DataError where they are not as
-        they were written.
+        """Return the events that were written completely; raise DataError where they
+        are not as they were written.
         """
         found = self.journal()
         if found.faults:
@@ -146,11 +149,11 @@ class SessionFolder:
         return found.events
 
     def refuse_other(self) -> None:
-        """Raise DataError where this is no session folder of this version, or holds what belongs
-        into none.
+        """Raise DataError where this is no session folder of this version, or holds
+        what belongs into none.
 
-        Whoever reads a session that may come from an untrusted source calls this before anything
-        else.
+        Whoever reads a session that may come from an untrusted source calls this before
+        anything else.
         """
         inventory.refuse_strange(self.path)
         if self.is_unbegun():
@@ -163,31 +166,46 @@ class SessionFolder:
         try:
             schema = strict_json.parse_object(first.decode()).get("schema")
         except ValueError as error:
-            said = f"{EVENTS}, line 1: {error}" if first else f"no {EVENTS}, or an empty one"
+            said = (
+                f"{EVENTS}, line 1: {error}"
+                if first
+                else f"no {EVENTS}, or an empty one"
+            )
             raise no_session(self.path, said) from error
         if schema != journal.SCHEMA:
             raise no_session(
-                self.path, f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}"
+                self.path,
+                f"{EVENTS}, line 1 has schema {schema!r:.60}, not {journal.SCHEMA!r}",
             )
 
     def is_unbegun(self) -> bool:
-        """Return whether this is the folder of a run that ended before its first line: it holds
-        at most what is written before that.
+        """Return whether this is the folder of a run that ended before its first line:
+        it holds at most what is written before that.
         """
         try:
             inside = {entry.name: entry for entry in self.path.iterdir()}
         except OSError:
             return False
-        known = {name + end for name in (*_BEGINNING, EVENTS) for end in ("", PARTIAL_SUFFIX)}
+        known = {
+            name + end for name in (*_BEGINNING, EVENTS) for end in ("", PARTIAL_SUFFIX)
+        }
         is_ours = bool(inside) or _CREATED.match(self.path.name) is not None
-        return is_ours and set(inside) <= known and b"\n" not in _first_line(self.path / EVENTS)
+        return (
+            is_ours
+            and set(inside) <= known
+            and b"\n" not in _first_line(self.path / EVENTS)
+        )
 
     def is_denied(self) -> bool:
-        """Return whether this is a folder with the name of a session into which the account may not
-        look.
+        """Return whether this is a folder with the name of a session into which the
+        account may not look.
         """
         is_named = _CREATED.match(self.path.name) is not None
-        return is_named and self.path.is_dir() and not os.access(self.path, os.R_OK | os.X_OK)
+        return (
+            is_named
+            and self.path.is_dir()
+            and not os.access(self.path, os.R_OK | os.X_OK)
+        )
 
     def refuse_unfinished(self) -> None:
         """Raise DataError where there are no results."""
@@ -198,8 +216,8 @@ class SessionFolder:
             )
 
     def set_aside(self) -> dict[str, str]:
-        """Return the SHA-256 of every file of trials that were cut off and begun again, by its name
-        in the session's folder.
+        """Return the SHA-256 of every file of trials that were cut off and begun again,
+        by its name in the session's folder.
         """
         apart = [path for path in self.path.iterdir() if CUT_OFF.fullmatch(path.name)]
         return {
@@ -210,8 +228,8 @@ class SessionFolder:
 
 
 def refuse_unwritable(folder: Path, try_next: str = "") -> None:
-    """Raise BenchError where nothing can be made in a folder, which need not be there yet; the
-    folder stays as it was. `try_next` as of `storage_error`.
+    """Raise BenchError where nothing can be made in a folder, which need not be there
+    yet; the folder stays as it was. `try_next` as of `storage_error`.
     """
     try:
         above = (folder, *folder.absolute().parents)
@@ -222,7 +240,8 @@ def refuse_unwritable(folder: Path, try_next: str = "") -> None:
 
 
 def _first_line(path: Path) -> bytes:
-    """Return the first line of a file, as far as one may be long; empty where there is no file."""
+    """Return the first line of a file, as far as one may be long; empty where there is
+    no file."""
     try:
         with foreign_files.opened(path, path.parent) as stream:
             return stream.readline(1 << 20)
@@ -240,7 +259,8 @@ def no_session(path: Path, found: str) -> DataError:
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file in a folder and those below it, by its name there."""
+    """Return the SHA-256 of each file in a folder and those below it, by its name
+    there."""
     return {name: sha256(path) for name, path in inventory.files(folder).items()}
 
 
@@ -251,8 +271,8 @@ def sha256(path: Path) -> str:
 
 
 def to_disk(folder: Path) -> None:
-    """Have the system write all files of a folder, and the names of those, to the disk: they then
-    survive a power cut.
+    """Have the system write all files of a folder, and the names of those, to the disk:
+    they then survive a power cut.
     """
     names = {folder.parent, folder}
     for name in inventory.folders(folder):
@@ -270,7 +290,10 @@ def to_disk(folder: Path) -> None:
 def json_text(content: Any) -> str:
     """Return JSON as it is stored: the same content always gives the same bytes."""
     return (
-        json.dumps(content, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False) + "\n"
+        json.dumps(
+            content, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False
+        )
+        + "\n"
     )
 
 
@@ -280,8 +303,8 @@ def write_text(path: Path, text: str, try_next: str = "") -> None:
 
 
 def write_bytes(path: Path, content: bytes, try_next: str = "") -> None:
-    """Write a file whole or not at all: it has its name once all of it is on the disk. A link of
-    its name is replaced, not followed. `try_next` as of `storage_error`.
+    """Write a file whole or not at all: it has its name once all of it is on the disk.
+    A link of its name is replaced, not followed. `try_next` as of `storage_error`.
     """
     partial = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
@@ -296,7 +319,8 @@ def write_bytes(path: Path, content: bytes, try_next: str = "") -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file of a session folder, or one beside session folders; raises DataError."""
+    """Read a JSON file of a session folder, or one beside session folders; raises
+    DataError."""
     folder = foreign_files.session_of(path) or path.parent
     try:
         return strict_json.parse(foreign_files.read_text(path, folder))
@@ -307,8 +331,8 @@ def read_json(path: Path) -> Any:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read JSON lines; an incomplete last line (the writer was killed in it) is left out, any other
-    bad line is a DataError.
+    """Read JSON lines; an incomplete last line (the writer was killed in it) is left
+    out, any other bad line is a DataError.
     """
     try:
         lines = foreign_files.read_text(path, errors="replace").split("\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON from an untrusted source: what two readers could take for two things, or what exhausts one,
-is refused.
+"""JSON from an untrusted source: what two readers could take for two things, or what
+exhausts one, is refused.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 def parse(text: str) -> Any:
     """Return what a JSON text says; raise ValueError for anything else.
 
-    Refused besides: NaN and infinities, a key that is there twice, and a text that is nested so
-    deeply that Python gives up.
+    Refused besides: NaN and infinities, a key that is there twice, and a text that is
+    nested so deeply that Python gives up.
     """
     try:
         return json.loads(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a session against their lines in events.jsonl, before their content is shown.
+"""The files of a session against their lines in events.jsonl, before their content is
+shown.
 
-A hash costs far less than a recomputation, and says less: a file that equals its line may have been
-invented together with that line. `rig check` computes the numbers again.
+A hash costs far less than a recomputation, and says less: a file that equals its line
+may have been invented together with that line. `rig check` computes the numbers again.
 """
 
 from __future__ import annotations
@@ -30,9 +31,18 @@ from rig.store.session_folder import (
 
 #: The files from which a list shows a session.
 OF_LIST = (BENCH, PROVENANCE, RESULTS, REPORT)
-#: The files from which a report, a comparison or Python shows a session. A trace may have gigabytes
-#: and is left to `rig check`.
-OF_NUMBERS = (BENCH, PROVENANCE, CATALOGUE, RESULTS, SAMPLES, COMPLETIONS, LINES, TRAINS)
+#: The files from which a report, a comparison or Python shows a session. A trace may
+#: have gigabytes and is left to `rig check`.
+OF_NUMBERS = (
+    BENCH,
+    PROVENANCE,
+    CATALOGUE,
+    RESULTS,
+    SAMPLES,
+    COMPLETIONS,
+    LINES,
+    TRAINS,
+)
 
 _MADE_AGAIN = (REPORT, TRAINS)
 UNLISTED = "was added: no line of events.jsonl names it"
@@ -41,8 +51,8 @@ MISSING = "is missing"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file of a session that is not as events.jsonl has it: its name there, in words what became
-    of it, and the evidence.
+    """A file of a session that is not as events.jsonl has it: its name there, in words
+    what became of it, and the evidence.
     """
 
     name: str
@@ -54,13 +64,15 @@ class Change:
 
 
 def changes(
-    folder: SessionFolder, names: Sequence[str] = OF_NUMBERS, journal: Journal | None = None
+    folder: SessionFolder,
+    names: Sequence[str] = OF_NUMBERS,
+    journal: Journal | None = None,
 ) -> tuple[Change, ...]:
-    """Return which of the files that have one of these names were changed, removed or added after
-    the run, in the session's folder and in those of its trials.
+    """Return which of the files that have one of these names were changed, removed or
+    added after the run, in the session's folder and in those of its trials.
 
-    `journal`: what events.jsonl says, where the caller has read it. A report that was removed is no
-    change, nor are spike trains: both are made again at any time.
+    `journal`: what events.jsonl says, where the caller has read it. A report that was
+    removed is no change, nor are spike trains: both are made again at any time.
     """
     written = folder.journal() if journal is None else journal
     if written.faults:
@@ -73,8 +85,8 @@ def changes(
 
 
 def listed(journal: Journal) -> dict[str, str]:
-    """Return the SHA-256 of every file by its name in the session's folder: that of the first line
-    that names it, and of what was made of the finished session the last one.
+    """Return the SHA-256 of every file by its name in the session's folder: that of the
+    first line that names it, and of what was made of the finished session the last one.
     """
     listed: dict[str, str] = {}
     derived: dict[str, str] = {}
@@ -84,7 +96,9 @@ def listed(journal: Journal) -> dict[str, str]:
         elif event.event != "trial_resumed":
             for name, digest in named(event).items():
                 listed.setdefault(name, digest)
-    return listed | {name: digest for name, digest in derived.items() if name not in listed}
+    return listed | {
+        name: digest for name, digest in derived.items() if name not in listed
+    }
 
 
 def named(event: JournalEvent) -> dict[str, str]:
@@ -110,9 +124,13 @@ def _change(path: Path, name: str, recorded: str | None) -> Change | None:
             return Change(name, UNLISTED)
         now = sha256(path)
     except FileNotFoundError:
-        return None if recorded is None or name in _MADE_AGAIN else Change(name, MISSING)
+        return (
+            None if recorded is None or name in _MADE_AGAIN else Change(name, MISSING)
+        )
     except OSError as error:
         return Change(name, "cannot be read", error.strerror or str(error))
     if now == recorded:
         return None
-    return Change(name, "was changed", f"SHA-256 {now[:16]}..., recorded {recorded[:16]}...")
+    return Change(
+        name, "was changed", f"SHA-256 {now[:16]}..., recorded {recorded[:16]}..."
+    )

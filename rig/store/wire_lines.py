@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of uart.log, written and read: a block of bytes that passed the line to the device."""
+"""The lines of uart.log, written and read: a block of bytes that passed the line to the
+device."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from rig import foreign_files
 from rig.errors import DataError
 from rig.interfaces.recount import WireBlock
 
-#: What the device says is logged whole: `rig check` decodes it again. Longer blocks of the host
-#: carry payloads, and are logged by their length and beginning.
+#: What the device says is logged whole: `rig check` decodes it again. Longer blocks of
+#: the host carry payloads, and are logged by their length and beginning.
 _SENT_SHOWN_B = 160
 _LINE = re.compile(r"(-?\d{1,12}\.\d{6}) (tx|rx) (\d{1,9}) ((?:[0-9a-f]{2})*)(\.\.\.)?")
 
@@ -20,12 +21,15 @@ def text(block: WireBlock) -> str:
     """Return the line of a block: seconds, direction, length in bytes, content."""
     shown = block.content[:_SENT_SHOWN_B] if block.direction == "tx" else block.content
     more = "..." if len(block.content) > len(shown) else ""
-    return f"{block.at_s:.6f} {block.direction} {len(block.content)} {shown.hex()}{more}\n"
+    return (
+        f"{block.at_s:.6f} {block.direction} {len(block.content)} {shown.hex()}{more}\n"
+    )
 
 
 def read(path: Path) -> list[WireBlock]:
-    """Return the blocks of a log; of a file that is not there none. An incomplete last line, as a
-    killed process leaves it, is left out; raise DataError for any other that is none.
+    """Return the blocks of a log; of a file that is not there none. An incomplete last
+    line, as a killed process leaves it, is left out; raise DataError for any other that
+    is none.
     """
     if not path.exists():
         return []
@@ -36,6 +40,8 @@ def read(path: Path) -> list[WireBlock]:
         content = bytes.fromhex(found[4]) if found else b""
         is_shortened = found is not None and found[5] is not None
         if found is None or (len(content) < int(found[3])) is not is_shortened:
-            raise DataError(f"{path}, line {number} is no block of the line", evidence=line[:80])
+            raise DataError(
+                f"{path}, line {number} is no block of the line", evidence=line[:80]
+            )
         blocks.append(WireBlock(float(found[1]), found[2], content, is_shortened))
     return blocks

@@ -51,13 +51,13 @@ from rig.store.session_folder import (
 
 
 class Store:
-    """Write everything a session says into its folder, line by line, so that a killed process loses
-    at most the line it was in.
+    """Write everything a session says into its folder, line by line, so that a killed
+    process loses at most the line it was in.
     """
 
     def __init__(self, folder: SessionFolder, bench_toml: str | None) -> None:
-        """Begin a session, or, without the text of a bench file, go on with one that was cut
-        off.
+        """Begin a session, or, without the text of a bench file, go on with one that
+        was cut off.
         """
         self._folder = folder
         self._completions: IO[str] | None = None
@@ -86,12 +86,13 @@ class Store:
             try:
                 self._uart.write(wire_lines.text(WireBlock(at_s, direction, block)))
             except OSError as error:
-                # Raised with the next event: inside a conversation with a device it would be taken
-                # for that device's.
+                # Raised with the next event: inside a conversation with a device it
+                # would be taken for that device's.
                 self._wire_failure = error
 
     def opened(self, opening: Sequence[WireBlock]) -> None:
-        """Take what passed the UART while the bench was opened: each log begins with it."""
+        """Take what passed the UART while the bench was opened: each log begins with
+        it."""
         self._opening = tuple(opening)
 
     def close(self) -> None:
@@ -107,12 +108,16 @@ class Store:
                 self._begin(event)
             case SessionResumed():
                 files = self._folder.set_aside()
-                line = SessionResumedLine(finished=event.finished, at_utc=utc_now(), files=files)
+                line = SessionResumedLine(
+                    finished=event.finished, at_utc=utc_now(), files=files
+                )
                 self._events.append(line)
             case TrialStarted():
                 if not event.recorded:
                     self._open_trial(event.folder)
-                self._events.append(TrialStartedLine(trial=event.trial, seed=event.seed))
+                self._events.append(
+                    TrialStartedLine(trial=event.trial, seed=event.seed)
+                )
             case TrialResumed():
                 self._open_trial(event.folder)
                 self._events.append(
@@ -125,21 +130,29 @@ class Store:
                 )
             case StepDone():
                 assert self._completions is not None and self._uart is not None
-                self._completions.write(json.dumps(completion_lines.to_json(event.done)) + "\n")
+                self._completions.write(
+                    json.dumps(completion_lines.to_json(event.done)) + "\n"
+                )
                 self._completions.flush()
                 self._uart.flush()
             case TrialFinished():
                 # What the line says to be there survives a power cut from here on.
                 to_disk(self._folder.trial(event.trial.number))
                 trial = event.trial
-                problems = tuple(ProblemEntry(one.code, one.detail) for one in trial.problems)
+                problems = tuple(
+                    ProblemEntry(one.code, one.detail) for one in trial.problems
+                )
                 self._events.append(
-                    TrialFinishedLine(trial=trial.number, problems=problems, files=event.files)
+                    TrialFinishedLine(
+                        trial=trial.number, problems=problems, files=event.files
+                    )
                 )
             case SessionFinished():
                 to_disk(self._folder.path)
                 self._events.append(
-                    SessionFinishedLine(status=event.status, reason=event.reason, files=event.files)
+                    SessionFinishedLine(
+                        status=event.status, reason=event.reason, files=event.files
+                    )
                 )
 
     def _begin(self, event: SessionStarted) -> None:
@@ -171,7 +184,9 @@ class Store:
             raise storage_error(error, self._folder.path) from error
 
     def _end_trial(self) -> None:
-        streams = [stream for stream in (self._completions, self._uart) if stream is not None]
+        streams = [
+            stream for stream in (self._completions, self._uart) if stream is not None
+        ]
         self._completions = self._uart = None
         with ExitStack() as stack:
             for stream in streams:

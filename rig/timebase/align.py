@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks in device ticks x edges in monitor time -> pairs, time base, problems. Pure.
 
-Every mark is one falling edge. Counts should agree and order gives the pairs; the intervals confirm
-them, and where they do not, the pattern of the intervals says which mark has no edge, which edge no
-mark, and how fast the clocks run (rig/timebase/pairing.py). Device time, edge time and counts are
-compared in every trial: what disagrees is named, and nothing is corrected silently.
+Every mark is one falling edge. Counts should agree and order gives the pairs; the
+intervals confirm them, and where they do not, the pattern of the intervals says which
+mark has no edge, which edge no mark, and how fast the clocks run
+(rig/timebase/pairing.py). Device time, edge time and counts are compared in every
+trial: what disagrees is named, and nothing is corrected silently.
 """
 
 from __future__ import annotations
@@ -22,26 +23,27 @@ from rig.timebase.pairing import Pairing
 from rig.timebase.pairing_seeds import CLOCK_LIMIT, Floats, Indices
 from rig.timebase.timebase import Timebase
 
-#: An edge lies within half a sample of where it was seen; twice a whole one leaves room for the
-#: jitter of the SYNC input. A tick of the device comes on top: its mark was made somewhere within
-#: it.
+#: An edge lies within half a sample of where it was seen; twice a whole one leaves room
+#: for the jitter of the SYNC input. A tick of the device comes on top: its mark was
+#: made somewhere within it.
 RESIDUAL_LIMIT_PERIODS = 2.0
-#: A line bounces about its fall, and about its rise one hold later; the next mark is two holds away
-#: or further (docs/PROTOCOL.md section 5): a fall within so many holds of another is a bounce.
+#: A line bounces about its fall, and about its rise one hold later; the next mark is
+#: two holds away or further (docs/PROTOCOL.md section 5): a fall within so many holds
+#: of another is a bounce.
 DEBOUNCE_HOLDS = 1.25
-#: Where fewer than three quarters lie within the limit, so many times the limit is tried, until
-#: nearly all do: edges that scatter are not missing.
+#: Where fewer than three quarters lie within the limit, so many times the limit is
+#: tried, until nearly all do: edges that scatter are not missing.
 _SCALES = (3.0, 8.0, 24.0, 64.0)
 _ENOUGH = 0.75
 _NEARLY_ALL = 0.95
-#: A single edge so many limits, or so many times the reach, away still belongs to its mark, where
-#: nothing else is near.
+#: A single edge so many limits, or so many times the reach, away still belongs to its
+#: mark, where nothing else is near.
 _STRAY_LIMITS = 8.0
 _STRAY_REACHES = 3.0
 #: How often the fit foretells edges and is made again.
 _ROUNDS = 4
-#: However the errors of the edges, half a resolution each, conspire: the rate is off by less than
-#: so many resolutions in the span.
+#: However the errors of the edges, half a resolution each, conspire: the rate is off by
+#: less than so many resolutions in the span.
 _ERROR_SPANS = 1.5
 #: What makes a monitor's time run at these rates.
 _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
@@ -49,10 +51,12 @@ _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The fitted time base (None when there is nothing to fit) and what is wrong with it.
+    """The fitted time base (None when there is nothing to fit) and what is wrong with
+    it.
 
-    `links` are the pairs (number of mark, number of edge, from 0); `in_gaps` counts the marks whose
-    edges fell where the monitor lost samples, `bounced` the edges that repeat the one before.
+    `links` are the pairs (number of mark, number of edge, from 0); `in_gaps` counts the
+    marks whose edges fell where the monitor lost samples, `bounced` the edges that
+    repeat the one before.
     """
 
     timebase: Timebase | None
@@ -67,8 +71,8 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The marks and edges to align, the limits, and the numbers of the edges that are no
-    bounces.
+    """The marks and edges to align, the limits, and the numbers of the edges that are
+    no bounces.
     """
 
     ticks: Sequence[int]
@@ -82,8 +86,8 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A hypothesis of the alignment: a time base (None when they may mean anything: `why`), its
-    pairs, how many lie within reach of it.
+    """A hypothesis of the alignment: a time base (None when they may mean anything:
+    `why`), its pairs, how many lie within reach of it.
     """
 
     timebase: Timebase | None
@@ -107,10 +111,11 @@ def align(
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    `open_end`: the marks are those of a beginning, and edges behind the last of them count for
-    nothing. An edge less than `debounce_s` after another is a bounce of it (the function of this
-    name). `gaps_s` are the spans, in the monitor's time, in which it lost samples: a mark there has
-    no edge for a known reason, which the caller names.
+    `open_end`: the marks are those of a beginning, and edges behind the last of them
+    count for nothing. An edge less than `debounce_s` after another is a bounce of it
+    (the function of this name). `gaps_s` are the spans, in the monitor's time, in which
+    it lost samples: a mark there has no edge for a known reason, which the caller
+    names.
     """
     marks = len(ticks)
     edges = len(falls_s)
@@ -120,7 +125,9 @@ def align(
     tick_s = 1.0 / tick_hz
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
-    seen = _Seen(ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s)
+    seen = _Seen(
+        ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s
+    )
     reading = _best_reading(seen)
     timebase = reading.timebase
     pairing = reading.found
@@ -130,10 +137,15 @@ def align(
     missing = np.setdiff1d(np.arange(marks), pairing.marks)
     dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), gaps_s, limit_s)
     extra = np.setdiff1d(
-        np.arange(pairing.edges.max() + 1 if open_end and len(pairing) else edges), pairing.edges
+        np.arange(pairing.edges.max() + 1 if open_end and len(pairing) else edges),
+        pairing.edges,
     )
     bounced = ~np.isin(extra, seen.leads)
-    unpaired = [missing[~dark].tolist(), extra[~bounced].tolist(), extra[bounced].tolist()]
+    unpaired = [
+        missing[~dark].tolist(),
+        extra[~bounced].tolist(),
+        extra[bounced].tolist(),
+    ]
     span_s = float(np.ptp(falls_s[pairing.edges]))
     problems = [
         *_edges_problem(marks, edges, len(pairing), *unpaired),
@@ -155,8 +167,8 @@ def align(
 def _lost(
     marks_s: NDArray[np.float64], edges: int, gaps_s: Sequence[tuple[float, float]]
 ) -> Problem | None:
-    """Return the problem of a monitor that lost all edges with its samples; None where it did
-    not.
+    """Return the problem of a monitor that lost all edges with its samples; None where
+    it did not.
     """
     lost_s = math.fsum(stop_s - start_s for start_s, stop_s in gaps_s)
     if edges or not len(marks_s) or lost_s <= marks_s[-1] / 2:
@@ -178,17 +190,18 @@ def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:
 
 
 def debounce_s(hold_s: float, edge_hz: float) -> float:
-    """Return within which time of an edge another one is a bounce, for pulses of `hold_s`; 0 where
-    the monitor cannot tell.
+    """Return within which time of an edge another one is a bounce, for pulses of
+    `hold_s`; 0 where the monitor cannot tell.
 
-    Marks are two holds apart or more; what an instrument times more coarsely than that looks like a
-    bounce and is none.
+    Marks are two holds apart or more; what an instrument times more coarsely than that
+    looks like a bounce and is none.
     """
     return max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / edge_hz), 0.0)
 
 
 def _leads(falls_s: Floats, debounce_s: float) -> Indices:
-    """Return the numbers of the edges that do not follow another within the debouncing time."""
+    """Return the numbers of the edges that do not follow another within the debouncing
+    time."""
     if len(falls_s) < 2 or not np.any(np.diff(falls_s) < debounce_s):
         return np.arange(len(falls_s))
     leads: list[int] = []
@@ -225,20 +238,22 @@ def _aligned_within(seen: _Seen, reach_s: float) -> _Reading:
             return reading
     start = pairing.search(seen.marks_s, edges_s, reach_s, reach_s / 4)
     reading = _settled(
-        seen, ordered if ordered is not None and len(ordered) >= len(start) else start, reach_s
+        seen,
+        ordered if ordered is not None and len(ordered) >= len(start) else start,
+        reach_s,
     )
     if reading.timebase is not None and start.rival:
         why = (
-            f"the edges fit the marks in more than one way, with {len(start)} pairs and with "
-            f"{start.rival}"
+            f"the edges fit the marks in more than one way, with {len(start)} pairs and"
+            f" with {start.rival}"
         )
         return replace(reading, timebase=None, why=why)
     return reading
 
 
 def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
-    """Fit the pairs, foretell the edge of every mark, pair again, until nothing changes; `start`
-    counts leading edges only.
+    """Fit the pairs, foretell the edge of every mark, pair again, until nothing
+    changes; `start` counts leading edges only.
     """
     found = Pairing(start.marks, seen.leads[start.edges])
     for _ in range(_ROUNDS):
@@ -246,7 +261,9 @@ def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
         if timebase is None:
             return _Reading(None, _NONE, 0, "")
         again = _matched(seen, timebase, reach_s)
-        if np.array_equal(again.marks, found.marks) and np.array_equal(again.edges, found.edges):
+        if np.array_equal(again.marks, found.marks) and np.array_equal(
+            again.edges, found.edges
+        ):
             break
         found = again
     else:
@@ -254,13 +271,18 @@ def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
     if timebase is None:
         return _Reading(None, _NONE, 0, "")
     off_s = timebase.residuals_s(
-        [seen.ticks[i] for i in found.marks.tolist()], seen.falls_s[found.edges].tolist()
+        [seen.ticks[i] for i in found.marks.tolist()],
+        seen.falls_s[found.edges].tolist(),
     )
     # Unmatched edges are no evidence: they were sought in a wider reach.
     fitting = int(np.count_nonzero(np.abs(off_s) <= reach_s))
     rate = timebase.s_per_tick / seen.tick_s
     if not pairing.convincing(
-        fitting, timebase.all_seconds(seen.ticks), seen.falls_s[seen.leads], rate, reach_s
+        fitting,
+        timebase.all_seconds(seen.ticks),
+        seen.falls_s[seen.leads],
+        rate,
+        reach_s,
     ):
         return _Reading(
             None,
@@ -285,7 +307,8 @@ def _matched(seen: _Seen, timebase: Timebase, reach_s: float) -> Pairing:
     due_s = timebase.all_seconds(seen.ticks)
     marks, edges = pairing.match(due_s, seen.falls_s[seen.leads], reach_s)
     edges = seen.leads[edges]
-    # What looked like a bounce may be the edge of a mark, and the one before a stray pulse.
+    # What looked like a bounce may be the edge of a mark, and the one before a stray
+    # pulse.
     bounces = np.setdiff1d(np.arange(len(seen.falls_s)), seen.leads)
     free = np.setdiff1d(np.arange(len(due_s)), marks)
     if len(bounces) and len(free):
@@ -323,19 +346,24 @@ def _inside(
 def _judge(
     timebase: Timebase, tick_hz: float, limit_s: float, known_s: float, span_s: float
 ) -> list[Problem]:
-    """Return what the fitted line says against the clocks, where edges are known to `known_s` over
-    `span_s`.
+    """Return what the fitted line says against the clocks, where edges are known to
+    `known_s` over `span_s`.
     """
     problems = []
     ratio = timebase.s_per_tick * tick_hz
-    # Where either clock is so wrong, a period is not what it is said to be, and edges are known
-    # less well.
+    # Where either clock is so wrong, a period is not what it is said to be, and edges
+    # are known less well.
     off = timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0)
     # A step among the edges tilts the line, and says nothing of a rate.
-    rate_error = (_ERROR_SPANS * known_s + (3 * timebase.residual_max_s if off else 0.0)) / span_s
-    # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known better than its
-    # uncertainty.
-    if min(abs(ratio - 1), abs(1 / ratio - 1)) > CLOCK_LIMIT + rate_error + 3 * timebase.slope_u:
+    rate_error = (
+        _ERROR_SPANS * known_s + (3 * timebase.residual_max_s if off else 0.0)
+    ) / span_s
+    # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known
+    # better than its uncertainty.
+    if (
+        min(abs(ratio - 1), abs(1 / ratio - 1))
+        > CLOCK_LIMIT + rate_error + 3 * timebase.slope_u
+    ):
         known = next(
             (
                 f", close to {name}"
@@ -346,28 +374,45 @@ def _judge(
         )
         limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
         detail = (
-            f"the monitor sees device time stretched {ratio:.4f} times{known} ({limit}): "
-            "one clock is wrong by that much"
+            f"the monitor sees device time stretched {ratio:.4f} times{known}"
+            f" ({limit}): one clock is wrong by that much"
         )
         if known:
-            detail += ", as of an instrument that logs more channels than it can at its rate"
+            detail += (
+                ", as of an instrument that logs more channels than it can at its rate"
+            )
         problems.append(Problem("clock", detail))
     if off:
         spread = f"limit {limit_s * 1e6:.2f} us, rms {timebase.residual_s * 1e6:.2f} us"
-        detail = f"an edge lies {timebase.residual_max_s * 1e6:.2f} us off the line ({spread})"
+        detail = (
+            f"an edge lies {timebase.residual_max_s * 1e6:.2f} us off the line"
+            f" ({spread})"
+        )
         problems.append(Problem("sync", detail))
     return problems
 
 
 def _edges_problem(
-    marks: int, edges: int, pairs: int, missing: list[int], extra: list[int], bounced: list[int]
+    marks: int,
+    edges: int,
+    pairs: int,
+    missing: list[int],
+    extra: list[int],
+    bounced: list[int],
 ) -> list[Problem]:
-    kinds = [(missing, "no edge for mark"), (extra, "no mark for edge"), (bounced, "bounced: edge")]
+    kinds = [
+        (missing, "no edge for mark"),
+        (extra, "no mark for edge"),
+        (bounced, "bounced: edge"),
+    ]
     parts = [f"{words} {_some(numbers)}" for numbers, words in kinds if numbers]
     return (
         [
             Problem(
-                "edges", "; ".join([f"{marks} marks, {edges} falling edges, {pairs} pairs", *parts])
+                "edges",
+                "; ".join(
+                    [f"{marks} marks, {edges} falling edges, {pairs} pairs", *parts]
+                ),
             )
         ]
         if parts
@@ -378,7 +423,9 @@ def _edges_problem(
 def _unaligned(marks: int, edges: int, why: str) -> Problem:
     detail = f"{marks} marks, {edges} falling edges, 0 pairs"
     if not edges:
-        detail += "; is SYNC wired to the monitor's input, and its reference voltage set?"
+        detail += (
+            "; is SYNC wired to the monitor's input, and its reference voltage set?"
+        )
     elif why:
         detail += f"; {why}; is it this device's SYNC?"
     return Problem("edges", detail)

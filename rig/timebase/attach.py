@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks of the device x trace of a monitor -> time base, in whichever way the two are attached.
-Pure.
+"""Marks of the device x trace of a monitor -> time base, in whichever way the two are
+attached. Pure.
 
-Edges for all marks are the rule (rig/timebase/align.py). Two instruments have none: one whose trace
-begins at the first edge and that sees no other, and one that reads a clock of the host which the
-device, being that host, stamps its marks with.
+Edges for all marks are the rule (rig/timebase/align.py). Two instruments have none: one
+whose trace begins at the first edge and that sees no other, and one that reads a clock
+of the host which the device, being that host, stamps its marks with.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rig.timebase.align import Alignment, align, backwards, debounce_s
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: Where rates are taken as nominal, a window may lie off by so much of its length (a standard
-#: uncertainty).
+#: Where rates are taken as nominal, a window may lie off by so much of its length (a
+#: standard uncertainty).
 SHIFT_LIMIT = 0.05
-#: Pulses as near as they may be are low for half of the time; the rest is room for samples of the
-#: line.
+#: Pulses as near as they may be are low for half of the time; the rest is room for
+#: samples of the line.
 _LOW_SHARE = 0.75
 
 
@@ -36,14 +36,17 @@ def attach(
     clock: str,
     open_end: bool = False,
 ) -> Alignment:
-    """Return the time base of one trace; `hold_s` is the length of a SYNC pulse, `clock` the host's
-    clock that `ticks` count, or empty; `open_end`: there may be edges behind the last of the ticks.
+    """Return the time base of one trace; `hold_s` is the length of a SYNC pulse,
+    `clock` the host's clock that `ticks` count, or empty; `open_end`: there may be
+    edges behind the last of the ticks.
     """
     if trace.sync == "start":
         return _first_edge(trace, ticks, tick_hz)
     if trace.sync == "clock":
         return _same_clock(trace, ticks, tick_hz, clock)
-    gaps_s = [(gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps]
+    gaps_s = [
+        (gap.start / trace.sample_hz, gap.stop / trace.sample_hz) for gap in trace.gaps
+    ]
     bounce_s = debounce_s(hold_s, trace.edge_hz)
     aligned = align(
         ticks,
@@ -54,38 +57,40 @@ def attach(
         gaps_s=gaps_s,
         open_end=open_end,
     )
-    return replace(aligned, problems=(*aligned.problems, *_inverted(trace, aligned.links)))
+    return replace(
+        aligned, problems=(*aligned.problems, *_inverted(trace, aligned.links))
+    )
 
 
 def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:
-    """Return the problem of windows (start and stop tick) that one known instant cannot place well
-    enough.
+    """Return the problem of windows (start and stop tick) that one known instant cannot
+    place well enough.
     """
     if not timebase.nominal_rate:
         return []
     far = [
-        (timebase.seconds_u_s(stop), timebase.interval_s(start, stop)) for start, stop in windows
+        (timebase.seconds_u_s(stop), timebase.interval_s(start, stop))
+        for start, stop in windows
     ]
     hit = [(u_s, length_s) for u_s, length_s in far if u_s > SHIFT_LIMIT * length_s]
     if not hit:
         return []
     u_s, length_s = max(hit, key=lambda pair: pair[0] / pair[1])
     detail = (
-        f"{len(hit)} of {len(far)} windows may lie off by more than {SHIFT_LIMIT:.0%} of their "
-        "length: "
-        f"one of {length_s * 1e3:.3g} ms by {u_s * 1e3:.3g} ms, as one edge ties the clocks and "
-        "their rates are taken on trust; "
-        "make windows longer (repeat), or use a monitor that sees all edges"
+        f"{len(hit)} of {len(far)} windows may lie off by more than {SHIFT_LIMIT:.0%}"
+        f" of their length: one of {length_s * 1e3:.3g} ms by {u_s * 1e3:.3g} ms, as"
+        " one edge ties the clocks and their rates are taken on trust; make windows"
+        " longer (repeat), or use a monitor that sees all edges"
     )
     return [Problem("sync", detail)]
 
 
 def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, ...]:
-    """Return the problem of a line on which the ends of pulses are taken for marks: all of them
-    alike, so nothing else shows it.
+    """Return the problem of a line on which the ends of pulses are taken for marks: all
+    of them alike, so nothing else shows it.
 
-    A pulse is low, and the next begins no earlier than as long after its end (docs/PROTOCOL.md
-    section 5). Nothing is said where the monitor sees no rises.
+    A pulse is low, and the next begins no earlier than as long after its end
+    (docs/PROTOCOL.md section 5). Nothing is said where the monitor sees no rises.
     """
     paired_s = trace.falls_s[[edge for _, edge in links]] if links else trace.falls_s
     falls_s = paired_s[:-1]
@@ -95,22 +100,26 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
     seen[seen] = trace.rises_s[after[seen]] < nexts_s[seen]
     # Where samples were lost, the rise that is seen may be another pulse's.
     for gap in trace.gaps:
-        seen &= (falls_s > gap.stop / trace.sample_hz) | (nexts_s < gap.start / trace.sample_hz)
+        seen &= (falls_s > gap.stop / trace.sample_hz) | (
+            nexts_s < gap.start / trace.sample_hz
+        )
     low_s = float((trace.rises_s[after[seen]] - falls_s[seen]).sum())
     whole_s = float((nexts_s - falls_s)[seen].sum())
     if low_s <= _LOW_SHARE * whole_s:
         return ()
     detail = (
-        f"the line is low for {low_s / whole_s:.0%} of the time between marks, which are low "
-        "pulses: is it inverted, by a level "
-        "shifter or the wrong pin? All windows lie late by a pulse"
+        f"the line is low for {low_s / whole_s:.0%} of the time between marks, which"
+        " are low pulses: is it inverted, by a level shifter or the wrong pin? All"
+        " windows lie late by a pulse"
     )
     return (Problem("sync", detail),)
 
 
-def at_nominal_rate(ticks: Sequence[int], tick_hz: float, limit_ppm: float) -> Alignment:
-    """Return the device's own clock as the time base, within a limit that is stated and not
-    checked: there is no monitor.
+def at_nominal_rate(
+    ticks: Sequence[int], tick_hz: float, limit_ppm: float
+) -> Alignment:
+    """Return the device's own clock as the time base, within a limit that is stated and
+    not checked: there is no monitor.
 
     Its zero is the first mark.
     """
@@ -118,7 +127,11 @@ def at_nominal_rate(ticks: Sequence[int], tick_hz: float, limit_ppm: float) -> A
     if not marks:
         return Alignment(None, (), 0, 0, 0)
     timebase = Timebase.stated(
-        ticks[0], 0.0, tick_hz, 1 / tick_hz / math.sqrt(12.0), limit_ppm * 1e-6 / math.sqrt(3.0)
+        ticks[0],
+        0.0,
+        tick_hz,
+        1 / tick_hz / math.sqrt(12.0),
+        limit_ppm * 1e-6 / math.sqrt(3.0),
     )
     return Alignment(timebase, backwards(ticks), marks, 0, 0)
 
@@ -140,7 +153,9 @@ def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment
     return Alignment(timebase, backwards(ticks), marks, 1, 1, ((0, 0),))
 
 
-def _same_clock(trace: Trace, ticks: Sequence[int], tick_hz: float, clock: str) -> Alignment:
+def _same_clock(
+    trace: Trace, ticks: Sequence[int], tick_hz: float, clock: str
+) -> Alignment:
     marks = len(ticks)
     if clock != "CLOCK_MONOTONIC" or not marks:
         detail = (

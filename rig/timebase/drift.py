@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bend a line where two crystals drift: continuous straight pieces between knots, fitted by least
-squares. Pure.
+"""Bend a line where two crystals drift: continuous straight pieces between knots,
+fitted by least squares. Pure.
 
-Knots are set only where the residuals ask for it: where, over several edges in a row, they lie to
-one side by more than scatter explains. Marks in step with the samples lie to one side by half a
-resolution without any drift: to begin with it takes a whole one.
+Knots are set only where the residuals ask for it: where, over several edges in a row,
+they lie to one side by more than scatter explains. Marks in step with the samples lie
+to one side by half a resolution without any drift: to begin with it takes a whole one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-#: In how many groups a piece is looked at, and the fewest points that show on which side of the
-#: line a group lies.
+#: In how many groups a piece is looked at, and the fewest points that show on which
+#: side of the line a group lies.
 _GROUPS = (4, 16, 64)
 _GROUP_POINTS = 4
 #: A piece of fewer points is not halved.
 _PIECE_POINTS = 16
-#: How far a group must lie to one side: in resolutions to begin with and once the line is bent, and
-#: in standard errors on top.
+#: How far a group must lie to one side: in resolutions to begin with and once the line
+#: is bent, and in standard errors on top.
 _BEGIN = 1.0
 _GO_ON = 0.2
 _SIGNIFICANT = 4.0
@@ -35,8 +35,8 @@ _QUARTILE = 0.6745
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """A correction of the line at each knot; variance (of an edge of variance 1) of each, and its
-    correlation with the next.
+    """A correction of the line at each knot; variance (of an edge of variance 1) of
+    each, and its correlation with the next.
     """
 
     knots: NDArray[np.float64]
@@ -57,8 +57,11 @@ class Bend:
         return float(np.ptp(np.diff(self.added_s) / np.diff(self.knots)))
 
 
-def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float) -> Bend | None:
-    """Bend a line from which points at ascending `x` lie `off_s` away; None where it suffices."""
+def bend(
+    x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
+) -> Bend | None:
+    """Bend a line from which points at ascending `x` lie `off_s` away; None where it
+    suffices."""
     if resolution_s <= 0 or len(x) < _PIECE_POINTS:
         return None
     cuts = [0, len(x) - 1]
@@ -68,7 +71,8 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
     while True:
         limit_s = (_GO_ON if best else _BEGIN) * resolution_s
         halves = {
-            _halve(x, rest_s, first, last, scatter_s, limit_s) for first, last in pairwise(cuts)
+            _halve(x, rest_s, first, last, scatter_s, limit_s)
+            for first, last in pairwise(cuts)
         } - {0}
         if not halves:
             return best
@@ -78,12 +82,13 @@ def bend(x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
 
 
 def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:
-    """Return the scatter of points about whatever line they follow: from one to the next, and never
-    less than a resolution's.
+    """Return the scatter of points about whatever line they follow: from one to the
+    next, and never less than a resolution's.
     """
     steps_s = np.abs(np.diff(off_s))
     return max(
-        resolution_s / math.sqrt(12.0), float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0)
+        resolution_s / math.sqrt(12.0),
+        float(np.median(steps_s)) / _QUARTILE / math.sqrt(2.0),
     )
 
 
@@ -95,7 +100,8 @@ def _halve(
     scatter_s: float,
     limit_s: float,
 ) -> int:
-    """Return where to put a knot between two, 0 where none is needed or none has room."""
+    """Return where to put a knot between two, 0 where none is needed or none has
+    room."""
     points = last - first
     middle = (first + last) // 2
     if points < _PIECE_POINTS or not x[first] < x[middle] < x[last]:
@@ -105,9 +111,13 @@ def _halve(
         if size < _GROUP_POINTS:
             break
         aside_s = np.abs(
-            np.median(rest_s[first : first + groups * size].reshape(groups, size), axis=1)
+            np.median(
+                rest_s[first : first + groups * size].reshape(groups, size), axis=1
+            )
         )
-        if float(aside_s.max()) > limit_s + _SIGNIFICANT * _MEDIAN_U * scatter_s / math.sqrt(size):
+        if float(
+            aside_s.max()
+        ) > limit_s + _SIGNIFICANT * _MEDIAN_U * scatter_s / math.sqrt(size):
             return middle
     return 0
 
@@ -119,17 +129,23 @@ def _place(
     return piece, (x - knots[piece]) / (knots[piece + 1] - knots[piece])
 
 
-def _fit(knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.float64]) -> Bend:
-    """Fit values at the knots: the normal matrix of hats is tridiagonal, and solved in a fixed
-    order so that it comes out the same to the last bit on any machine.
+def _fit(
+    knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.float64]
+) -> Bend:
+    """Fit values at the knots: the normal matrix of hats is tridiagonal, and solved in
+    a fixed order so that it comes out the same to the last bit on any machine.
     """
     piece, share = _place(knots, x)
     count = len(knots)
     left = 1 - share
     right = share
-    diagonal = np.bincount(piece, left**2, count) + np.bincount(piece + 1, right**2, count)
+    diagonal = np.bincount(piece, left**2, count) + np.bincount(
+        piece + 1, right**2, count
+    )
     beside = np.bincount(piece, left * right, count)
-    due = np.bincount(piece, left * off_s, count) + np.bincount(piece + 1, right * off_s, count)
+    due = np.bincount(piece, left * off_s, count) + np.bincount(
+        piece + 1, right * off_s, count
+    )
     a = diagonal.tolist()
     b = beside.tolist()
     y = due.tolist()
@@ -146,6 +162,7 @@ def _fit(knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.f
     variance = tuple(1 / (down[k] + up[k] - a[k]) for k in range(count))
     # The inverse has C[k, k+1] = -b[k] / down[k] * C[k+1, k+1].
     correlation = tuple(
-        -b[k] / down[k] * math.sqrt(variance[k + 1] / variance[k]) for k in range(count - 1)
+        -b[k] / down[k] * math.sqrt(variance[k + 1] / variance[k])
+        for k in range(count - 1)
     )
     return Bend(knots, np.array(y), variance, correlation)

@@ -9,15 +9,16 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-#: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many channels)
-#: differ by far more.
+#: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many
+#: channels) differ by far more.
 CLOCK_LIMIT = 500e-6
 #: Rates that are looked for when the nominal one fits nothing.
 _RATES = (1 / 16, 16.0)
 #: Marks that seeds are sought for: so many from either end, and spread over the whole.
 _END_SEEDS = 8
 _SPREAD_SEEDS = 16
-#: Edges that are tried for each of them, and how many marks to either side say how good a seed is.
+#: Edges that are tried for each of them, and how many marks to either side say how good
+#: a seed is.
 _SEED_EDGES = 64
 _CHUNK = 12
 Floats = NDArray[np.float64]
@@ -26,7 +27,8 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A mark and an edge that may belong together, and the rate of the clocks near them."""
+    """A mark and an edge that may belong together, and the rate of the clocks near
+    them."""
 
     mark: int
     edge: int
@@ -42,9 +44,11 @@ def nearest(times_s: Floats, due_s: Floats) -> Indices:
     return after - (due_s - times_s[after - 1] <= times_s[after] - due_s)
 
 
-def seeds(marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> list[Seed]:
-    """Return where to begin, the best first: by how many marks around find an edge, then by how
-    much order would be off.
+def seeds(
+    marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool
+) -> list[Seed]:
+    """Return where to begin, the best first: by how many marks around find an edge,
+    then by how much order would be off.
     """
     if len(marks_s) < 3 or len(edges_s) < 3:
         return []
@@ -60,7 +64,12 @@ def seeds(marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool) -> l
 
 
 def _seeds_of(
-    mark: int, marks_s: Floats, edges_s: Floats, steps_s: Floats, reach_s: float, any_rate: bool
+    mark: int,
+    marks_s: Floats,
+    edges_s: Floats,
+    steps_s: Floats,
+    reach_s: float,
+    any_rate: bool,
 ) -> list[tuple[float, int, Seed]]:
     one_s = float(marks_s[mark + 1] - marks_s[mark])
     two_s = float(marks_s[mark + 2] - marks_s[mark + 1])
@@ -86,7 +95,9 @@ def _seeds_of(
         return []
     marks = len(marks_s)
     total = len(edges_s)
-    disorder = np.minimum(np.abs(edges - mark), np.abs((total - edges) - (marks - mark)))
+    disorder = np.minimum(
+        np.abs(edges - mark), np.abs((total - edges) - (marks - mark))
+    )
     disorder = np.minimum(disorder, np.abs(edges - mark * total // marks))
     order = np.argsort(disorder, kind="stable")[:_SEED_EDGES]
     edges = edges[order]
@@ -97,7 +108,11 @@ def _seeds_of(
         rates = np.clip(rates, 1 - CLOCK_LIMIT, 1 + CLOCK_LIMIT)
     scores = _scores(mark, edges, rates, rate_u, marks_s, edges_s, reach_s)
     return [
-        (-round(float(score), 2), int(disorder[at]), Seed(mark, int(edge), float(rate), rate_u))
+        (
+            -round(float(score), 2),
+            int(disorder[at]),
+            Seed(mark, int(edge), float(rate), rate_u),
+        )
         for score, at, edge, rate in zip(scores, order, edges, rates, strict=True)
     ]
 
@@ -111,10 +126,13 @@ def _scores(
     edges_s: Floats,
     reach_s: float,
 ) -> Floats:
-    """Return which share of the marks around one finds an edge, for each edge it may have."""
+    """Return which share of the marks around one finds an edge, for each edge it may
+    have."""
     around_s = marks_s[max(mark - _CHUNK, 0) : mark + _CHUNK + 1] - marks_s[mark]
     due_s = edges_s[edges][:, None] + rates[:, None] * around_s
-    away_s = np.abs(edges_s[nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s)
+    away_s = np.abs(
+        edges_s[nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s
+    )
     # Far away the rate is not known well enough to tell one edge from its neighbour.
     limit_s = 2 * reach_s + np.minimum(
         rate_u * np.abs(around_s), median(np.diff(around_s).tolist()) / 4

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device ticks <-> bench seconds: a straight line fitted to SYNC edges, bent at knots where the
-crystals drift, with its residual and uncertainty.
+"""Device ticks <-> bench seconds: a straight line fitted to SYNC edges, bent at knots
+where the crystals drift, with its residual and uncertainty.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rig.timebase import drift
 from rig.timebase.drift import Bend
 from rig.timebase.residual_drift import unseen
 
-#: More points than this share beyond the limit are no outliers but the scatter of the edges: none
-#: is left out.
+#: More points than this share beyond the limit are no outliers but the scatter of the
+#: edges: none is left out.
 _OUTLIER_SHARE = 0.2
 _ROUNDS = 30
-#: No crystal drifts so far: edges that would need it are of other marks, and the line stays
-#: straight.
+#: No crystal drifts so far: edges that would need it are of other marks, and the line
+#: stays straight.
 _DRIFT_LIMIT = 200e-6
-#: A parabola through a straight piece of length h, at whose knots the rate changes by r, is off by
-#: r * h over this (root mean square), and its rate by r over the other.
+#: A parabola through a straight piece of length h, at whose knots the rate changes by
+#: r, is off by r * h over this (root mean square), and its rate by r over the other.
 _HIDDEN_OFFSET = 12 * math.sqrt(5.0)
 _HIDDEN_RATE = math.sqrt(12.0)
 
@@ -43,19 +43,20 @@ class _Knots(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Timebase:
-    """The line seconds = origin_s + (tick - origin_tick) * s_per_tick in the monitor's time, plus
-    what the knots add to it.
+    """The line seconds = origin_s + (tick - origin_tick) * s_per_tick in the monitor's
+    time, plus what the knots add to it.
 
-    `points` edges were fitted: `residual_s` is their root mean square distance from the fit,
-    `residual_max_s` the largest distance of any edge, left out ones included. `offset_u_s` and
-    `slope_u` are standard uncertainties of the line at its origin and of `s_per_tick` (relative),
-    `scatter_s` that of one edge, `centre_ticks` where (from the origin) the line is known best.
+    `points` edges were fitted: `residual_s` is their root mean square distance from the
+    fit, `residual_max_s` the largest distance of any edge, left out ones included.
+    `offset_u_s` and `slope_u` are standard uncertainties of the line at its origin and
+    of `s_per_tick` (relative), `scatter_s` that of one edge, `centre_ticks` where (from
+    the origin) the line is known best.
 
-    A line that suffices has no knots. Else each knot has a tick (from the origin), what it adds to
-    the line (s), its standard uncertainty (s), and its correlation with the next one; `drift_ppm`
-    is the range of the rates between knots. Where the line was left straight, `unseen_s` and
-    `unseen_rate` (relative) are what a bend too faint for a knot leaves
-    (rig/timebase/residual_drift.py).
+    A line that suffices has no knots. Else each knot has a tick (from the origin), what
+    it adds to the line (s), its standard uncertainty (s), and its correlation with the
+    next one; `drift_ppm` is the range of the rates between knots. Where the line was
+    left straight, `unseen_s` and `unseen_rate` (relative) are what a bend too faint for
+    a knot leaves (rig/timebase/residual_drift.py).
     """
 
     origin_tick: int
@@ -85,23 +86,25 @@ class Timebase:
         tick_s: float = 0.0,
         outlier_s: float = math.inf,
     ) -> Timebase:
-        """Fit ascending ticks by least squares; `edge_period_s` is the sampling period of the SYNC
-        input, `tick_s` one tick.
+        """Fit ascending ticks by least squares; `edge_period_s` is the sampling period
+        of the SYNC input, `tick_s` one tick.
 
-        Edges further than `outlier_s` from the fit are left out of it, the furthest first, unless
-        they are so many that this is how the edges scatter. The fit is bent only where the
-        residuals ask for it (rig/timebase/drift.py), never where neither period is told.
+        Edges further than `outlier_s` from the fit are left out of it, the furthest
+        first, unless they are so many that this is how the edges scatter. The fit is
+        bent only where the residuals ask for it (rig/timebase/drift.py), never where
+        neither period is told.
 
-        The scatter of one edge is the larger of two: the residual, and hypot(edge_period_s,
-        tick_s)/sqrt(12), the standard deviation of an edge that lies anywhere between two samples
-        and of a tick that began anywhere before it. A residual below the resolution is chance, or
-        sampling in step with the marks, which the fit absorbs: either way no edge is known better
-        than to its sample. Raises LocalProtocolError for fewer than two different ticks.
+        The scatter of one edge is the larger of two: the residual, and
+        hypot(edge_period_s, tick_s)/sqrt(12), the standard deviation of an edge that
+        lies anywhere between two samples and of a tick that began anywhere before it. A
+        residual below the resolution is chance, or sampling in step with the marks,
+        which the fit absorbs: either way no edge is known better than to its sample.
+        Raises LocalProtocolError for fewer than two different ticks.
         """
         if len(ticks) != len(seconds) or len(set(ticks)) < 2:
             raise LocalProtocolError(
-                f"a time base needs two or more pairs of tick and edge, got {len(ticks)} and "
-                f"{len(seconds)}"
+                "a time base needs two or more pairs of tick and edge, got"
+                f" {len(ticks)} and {len(seconds)}"
             )
         origin_tick = int(ticks[len(ticks) // 2])
         x = np.array([tick - origin_tick for tick in ticks], dtype=np.float64)
@@ -113,9 +116,12 @@ class Timebase:
         unknowns = len(bend.knots) if bend else 2
         rms = float(np.sqrt(np.mean(off[kept] ** 2)))
         scatter = max(
-            rms * float(np.sqrt(count / max(count - unknowns, 1))), resolution_s / math.sqrt(12.0)
+            rms * float(np.sqrt(count / max(count - unknowns, 1))),
+            resolution_s / math.sqrt(12.0),
         )
-        unseen_s, unseen_per_tick = (0.0, 0.0) if bend else unseen(x[kept], off[kept], resolution_s)
+        unseen_s, unseen_per_tick = (
+            (0.0, 0.0) if bend else unseen(x[kept], off[kept], resolution_s)
+        )
         return cls(
             origin_tick=origin_tick,
             origin_s=y_mean - slope * x_mean,
@@ -124,7 +130,9 @@ class Timebase:
             residual_s=rms,
             residual_max_s=float(np.max(np.abs(off))),
             offset_u_s=scatter * math.sqrt(1 / count + x_mean**2 / spread),
-            slope_u=scatter / float(np.sqrt(spread)) / abs(slope) if slope else float("inf"),
+            slope_u=(
+                scatter / float(np.sqrt(spread)) / abs(slope) if slope else float("inf")
+            ),
             scatter_s=scatter,
             centre_ticks=x_mean,
             unseen_s=unseen_s,
@@ -134,7 +142,11 @@ class Timebase:
 
     def seconds(self, tick: int) -> float:
         """Return the bench time of a device tick, in seconds."""
-        return self.origin_s + (tick - self.origin_tick) * self.s_per_tick + self._added_s(tick)
+        return (
+            self.origin_s
+            + (tick - self.origin_tick) * self.s_per_tick
+            + self._added_s(tick)
+        )
 
     def all_seconds(self, ticks: Sequence[int]) -> NDArray[np.float64]:
         """Return the bench times of many device ticks, in seconds."""
@@ -142,7 +154,9 @@ class Timebase:
         line_s: NDArray[np.float64] = self.origin_s + x * self.s_per_tick
         if not self.knot_ticks:
             return line_s
-        bend = Bend(np.array(self.knot_ticks, dtype=np.float64), np.array(self.knot_s), (), ())
+        bend = Bend(
+            np.array(self.knot_ticks, dtype=np.float64), np.array(self.knot_s), (), ()
+        )
         return line_s + bend.at(x)
 
     def interval_s(self, start_tick: int, stop_tick: int) -> float:
@@ -152,11 +166,11 @@ class Timebase:
         )
 
     def seconds_u_s(self, tick: int) -> float:
-        """Return the standard uncertainty of `seconds(tick)`; that the mark lies anywhere within
-        its tick is not in it.
+        """Return the standard uncertainty of `seconds(tick)`; that the mark lies
+        anywhere within its tick is not in it.
 
-        It is that of the least-squares fit, for edges whose errors are independent, and between
-        knots what a straight piece hides.
+        It is that of the least-squares fit, for edges whose errors are independent, and
+        between knots what a straight piece hides.
         """
         if not self.points:
             return math.inf
@@ -165,12 +179,16 @@ class Timebase:
             return math.hypot(
                 math.sqrt(max(self._covariance(at, at), 0.0)), self._hidden_s(at[0][0])
             )
-        away = (tick - self.origin_tick - self.centre_ticks) * self.s_per_tick * self.slope_u
+        away = (
+            (tick - self.origin_tick - self.centre_ticks)
+            * self.s_per_tick
+            * self.slope_u
+        )
         return math.hypot(self.scatter_s / math.sqrt(self.points), away, self.unseen_s)
 
     def interval_u_s(self, start_tick: int, stop_tick: int) -> float:
-        """Return the standard uncertainty of `interval_s`: what both ends have in common drops out
-        of it.
+        """Return the standard uncertainty of `interval_s`: what both ends have in
+        common drops out of it.
         """
         if not self.points:
             return math.inf
@@ -184,49 +202,81 @@ class Timebase:
                 * abs(stop_tick - start_tick)
                 / _HIDDEN_RATE
             )
-            hidden_s = min(of_rates_s, math.hypot(*(self._hidden_s(at) for at in pieces)))
-            return math.hypot(math.sqrt(max(self._covariance(ends, ends), 0.0)), hidden_s)
+            hidden_s = min(
+                of_rates_s, math.hypot(*(self._hidden_s(at) for at in pieces))
+            )
+            return math.hypot(
+                math.sqrt(max(self._covariance(ends, ends), 0.0)), hidden_s
+            )
         length_s = abs((stop_tick - start_tick) * self.s_per_tick)
         return math.hypot(
             length_s * self.slope_u,
             min(length_s * self.unseen_rate, math.sqrt(2.0) * self.unseen_s),
         )
 
-    def residuals_s(self, ticks: Sequence[int], seconds: Sequence[float]) -> NDArray[np.float64]:
+    def residuals_s(
+        self, ticks: Sequence[int], seconds: Sequence[float]
+    ) -> NDArray[np.float64]:
         """Return the distance of each edge from the fit, in seconds."""
         return np.asarray(seconds, dtype=np.float64) - self.all_seconds(ticks)
 
     @classmethod
     def stated(
-        cls, origin_tick: int, origin_s: float, tick_hz: float, offset_u_s: float, rate_u: float
+        cls,
+        origin_tick: int,
+        origin_s: float,
+        tick_hz: float,
+        offset_u_s: float,
+        rate_u: float,
     ) -> Timebase:
-        """Return a time base from one known instant and clocks taken at their word, within `rate_u`
-        (relative, standard) of each other.
+        """Return a time base from one known instant and clocks taken at their word,
+        within `rate_u` (relative, standard) of each other.
         """
         return cls(
-            origin_tick, origin_s, 1.0 / tick_hz, 1, 0.0, 0.0, offset_u_s, rate_u, offset_u_s
+            origin_tick,
+            origin_s,
+            1.0 / tick_hz,
+            1,
+            0.0,
+            0.0,
+            offset_u_s,
+            rate_u,
+            offset_u_s,
         )
 
     @property
     def nominal_rate(self) -> bool:
-        """Return whether the rate was stated and not fitted: its error is then the same in all
-        trials.
+        """Return whether the rate was stated and not fitted: its error is then the same
+        in all trials.
         """
         return self.points == 1
 
     @classmethod
     def nominal(cls, origin_tick: int, tick_hz: float) -> Timebase:
-        """Return the device's own word: no edge confirms it, and its zero is the first mark."""
+        """Return the device's own word: no edge confirms it, and its zero is the first
+        mark."""
         unknown = math.inf
-        return cls(origin_tick, 0.0, 1.0 / tick_hz, 0, unknown, unknown, unknown, unknown, unknown)
+        return cls(
+            origin_tick,
+            0.0,
+            1.0 / tick_hz,
+            0,
+            unknown,
+            unknown,
+            unknown,
+            unknown,
+            unknown,
+        )
 
     def _weights(self, tick: int) -> list[tuple[int, float]]:
-        """Return the two knots that a tick lies between, each with its share; beyond the ends the
-        last rate goes on.
+        """Return the two knots that a tick lies between, each with its share; beyond
+        the ends the last rate goes on.
         """
         x = tick - self.origin_tick
         at = min(max(bisect_right(self.knot_ticks, x) - 1, 0), len(self.knot_ticks) - 2)
-        share = (x - self.knot_ticks[at]) / (self.knot_ticks[at + 1] - self.knot_ticks[at])
+        share = (x - self.knot_ticks[at]) / (
+            self.knot_ticks[at + 1] - self.knot_ticks[at]
+        )
         return [(at, 1.0 - share), (at + 1, share)]
 
     def _added_s(self, tick: int) -> float:
@@ -236,7 +286,9 @@ class Timebase:
             else 0.0
         )
 
-    def _covariance(self, first: list[tuple[int, float]], other: list[tuple[int, float]]) -> float:
+    def _covariance(
+        self, first: list[tuple[int, float]], other: list[tuple[int, float]]
+    ) -> float:
         return sum(
             share
             * other_share
@@ -248,13 +300,15 @@ class Timebase:
         )
 
     def _rate_change(self, piece: int) -> float:
-        """Return by how much the rate changes at the knots of a piece, in seconds per tick: its
-        neighbours tell of its bend.
+        """Return by how much the rate changes at the knots of a piece, in seconds per
+        tick: its neighbours tell of its bend.
         """
         ticks = self.knot_ticks
         added_s = self.knot_s
         near = range(max(piece - 1, 0), min(piece + 2, len(ticks) - 1))
-        rates = [(added_s[at + 1] - added_s[at]) / (ticks[at + 1] - ticks[at]) for at in near]
+        rates = [
+            (added_s[at + 1] - added_s[at]) / (ticks[at + 1] - ticks[at]) for at in near
+        ]
         return max(abs(later - earlier) for earlier, later in pairwise(rates))
 
     def _hidden_s(self, piece: int) -> float:
@@ -265,12 +319,14 @@ class Timebase:
         )
 
     def _correlation(self, at: int, other: int) -> float:
-        # A hat reaches to its neighbours only, so the normal matrix is tridiagonal and the knots
-        # are a Markov chain.
+        # A hat reaches to its neighbours only, so the normal matrix is tridiagonal and
+        # the knots are a Markov chain.
         return math.prod(self.knot_correlation[min(at, other) : max(at, other)])
 
 
-def _line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float, float, float]:
+def _line(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[float, float, float, float]:
     """Return slope, both means, and the spread of x, of the least-squares line."""
     x_mean = float(x.mean())
     y_mean = float(y.mean())
@@ -279,10 +335,13 @@ def _line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float,
 
 
 def _robust(
-    x: NDArray[np.float64], y: NDArray[np.float64], resolution_s: float, outlier_s: float
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    resolution_s: float,
+    outlier_s: float,
 ) -> tuple[NDArray[np.bool_], Bend | None, NDArray[np.float64]]:
-    """Return which points are fitted, how the line is bent, and the distance of all points from the
-    fit.
+    """Return which points are fitted, how the line is bent, and the distance of all
+    points from the fit.
     """
     everything = np.ones(len(x), dtype=bool)
     kept = everything
@@ -292,15 +351,18 @@ def _robust(
         if np.array_equal(inside, kept) or not np.any(inside) or np.ptp(x[inside]) == 0:
             break
         kept = inside
-    if np.count_nonzero(np.abs(off) > outlier_s) > _OUTLIER_SHARE * len(x) or not np.array_equal(
-        inside, kept
-    ):
+    if np.count_nonzero(np.abs(off) > outlier_s) > _OUTLIER_SHARE * len(
+        x
+    ) or not np.array_equal(inside, kept):
         return everything, *_fitted(x, y, everything, resolution_s)
     return kept, bend, off
 
 
 def _fitted(
-    x: NDArray[np.float64], y: NDArray[np.float64], kept: NDArray[np.bool_], resolution_s: float
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    resolution_s: float,
 ) -> tuple[Bend | None, NDArray[np.float64]]:
     slope, x_mean, y_mean, _ = _line(x[kept], y[kept])
     off: NDArray[np.float64] = (y - y_mean) - slope * (x - x_mean)
@@ -311,8 +373,8 @@ def _fitted(
 
 
 def _inside(away: NDArray[np.float64], outlier_s: float) -> NDArray[np.bool_]:
-    """Return which points are no outliers; a few far ones may have pulled the line off all others,
-    so those go first.
+    """Return which points are no outliers; a few far ones may have pulled the line off
+    all others, so those go first.
     """
     for limit_s in (outlier_s, max(outlier_s, float(away.max()) / 2)):
         if np.count_nonzero(away > limit_s) <= _OUTLIER_SHARE * len(away):
@@ -323,7 +385,9 @@ def _inside(away: NDArray[np.float64], outlier_s: float) -> NDArray[np.bool_]:
 
 def _bent(bend: Bend | None, scatter_s: float, slope: float) -> _Knots:
     if bend is None:
-        return _Knots(drift_ppm=0.0, knot_ticks=(), knot_s=(), knot_u_s=(), knot_correlation=())
+        return _Knots(
+            drift_ppm=0.0, knot_ticks=(), knot_s=(), knot_u_s=(), knot_correlation=()
+        )
     return _Knots(
         drift_ppm=bend.range() / slope * 1e6,
         knot_ticks=tuple(int(knot) for knot in bend.knots),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Current and voltage of a trace that is written: all samples, or, where the folder's trace is
-thinned, samples near windows and means of everything (rig/trace/thinning.py).
+"""Current and voltage of a trace that is written: all samples, or, where the folder's
+trace is thinned, samples near windows and means of everything (rig/trace/thinning.py).
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ TimeOf = Callable[[float], int]
 
 
 class AnalogStore:
-    """The samples of current and voltage in an open JLS file, of `recorded` samples `stored`."""
+    """The samples of current and voltage in an open JLS file, of `recorded` samples
+    `stored`."""
 
-    def __init__(self, folder: Path, sample_hz: float, edge_hz: float, sync_kind: str) -> None:
+    def __init__(
+        self, folder: Path, sample_hz: float, edge_hz: float, sync_kind: str
+    ) -> None:
         self.recorded = 0
         self.stored = 0
         self.means = 0
@@ -41,7 +44,9 @@ class AnalogStore:
         self._thinner: Thinner | None = None
         times = offered(folder) if may_be_thinned(sync_kind, sample_hz) else None
         if times is not None:
-            self._thinner = Thinner(folder, sample_hz, times, self._put, self._put_means)
+            self._thinner = Thinner(
+                folder, sample_hz, times, self._put, self._put_means
+            )
             self._edges = LevelEdges(edge_hz)
             self._edge_hz = edge_hz
 
@@ -58,8 +63,13 @@ class AnalogStore:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what the file says of the thinning; nothing where all samples are kept."""
-        return {} if self._thinner is None else {"thinning": typed.to_json(self._thinner.thinning)}
+        """Return what the file says of the thinning; nothing where all samples are
+        kept."""
+        return (
+            {}
+            if self._thinner is None
+            else {"thinning": typed.to_json(self._thinner.thinning)}
+        )
 
     @property
     def rates(self) -> list[tuple[int, float]]:
@@ -67,18 +77,23 @@ class AnalogStore:
         found = [(CURRENT, self._hz), (VOLTAGE, self._hz)]
         if self._thinner is not None:
             rate_hz = self._hz / self._thinner.thinning.every
-            found += [(signal, rate_hz) for signal in (CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN)]
+            found += [
+                (signal, rate_hz) for signal in (CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN)
+            ]
         return found
 
     @property
     def lengths(self) -> dict[int, int]:
         """Return how many samples of each signal were written."""
         means = dict.fromkeys((CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN), self.means)
-        return {CURRENT: self.stored, VOLTAGE: self.stored} | (means if self._thinner else {})
+        return {CURRENT: self.stored, VOLTAGE: self.stored} | (
+            means if self._thinner else {}
+        )
 
     @property
     def counted(self) -> dict[str, int]:
-        """Return what the closed file says besides, where samples may have been left out."""
+        """Return what the closed file says besides, where samples may have been left
+        out."""
         return {} if self._thinner is None else {str(RECORDED_SAMPLES): self.recorded}
 
     def add(self, current: Floats, voltage: Floats) -> None:
@@ -97,7 +112,8 @@ class AnalogStore:
             self._thinner.sync(falls_s, rises_s, (at + 8 * len(packed)) / self._edge_hz)
 
     def end(self) -> dict[str, Any]:
-        """Write what is held back, and return what recording.json says of the thinning."""
+        """Write what is held back, and return what recording.json says of the
+        thinning."""
         if self._thinner is None:
             return {}
         self._thinner.close()
@@ -112,11 +128,15 @@ class AnalogStore:
         if at - self.stored != self._missing:
             # Behind a span that was left out, other programs know the time by these.
             for place in (self.stored - 1, self.stored):
-                recorded = place + (self._missing if place < self.stored else at - self.stored)
+                recorded = place + (
+                    self._missing if place < self.stored else at - self.stored
+                )
                 if place >= 0:
                     with translated(self._folder):
                         for signal in (CURRENT, VOLTAGE):
-                            self._writer.utc(signal, place, self._time_of(recorded / self._hz))
+                            self._writer.utc(
+                                signal, place, self._time_of(recorded / self._hz)
+                            )
             self._missing = at - self.stored
         with translated(self._folder):
             self._writer.fsr_f32(CURRENT, self.stored, current)
@@ -125,6 +145,8 @@ class AnalogStore:
 
     def _put_means(self, *means: Floats) -> None:
         with translated(self._folder):
-            for signal, values in zip((CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN), means, strict=True):
+            for signal, values in zip(
+                (CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN), means, strict=True
+            ):
                 self._writer.fsr_f32(signal, self.means, values)
         self.means += len(means[0])

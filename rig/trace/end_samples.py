@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples at the ends of a window between edges: which of them an end cuts, and how their
-readings differ from those of their neighbours inside. Pure.
+"""The samples at the ends of a window between edges: which of them an end cuts, and how
+their readings differ from those of their neighbours inside. Pure.
 
 An end on the border of two samples cuts neither: what is inside counts as it was read
 (docs/decisions/2026-11-24-edges-on-borders.md).
@@ -17,11 +17,12 @@ from rig.trace.samples import Around
 
 
 class EndSample(NamedTuple):
-    """The power beside an end of a window, and how its sample differs from its neighbour inside.
+    """The power beside an end of a window, and how its sample differs from its
+    neighbour inside.
 
-    `apart_w` is by how much the sample's own reading differs from that of its neighbour inside, in
-    watts times the share of the sample that counts: of a sample that is cut what it reads for its
-    part inside, less the power outside.
+    `apart_w` is by how much the sample's own reading differs from that of its neighbour
+    inside, in watts times the share of the sample that counts: of a sample that is cut
+    what it reads for its part inside, less the power outside.
     """
 
     power: EndPower
@@ -31,8 +32,9 @@ class EndSample(NamedTuple):
 def of_window(
     around: Sequence[Around], ends: tuple[float, float], length: int, stepped: bool
 ) -> tuple[EndSample, EndSample]:
-    """Return what is at the ends of a window, in samples, of a trace so long; `around` are the
-    samples about each. Only where the power steps at them their samples are compared.
+    """Return what is at the ends of a window, in samples, of a trace so long; `around`
+    are the samples about each. Only where the power steps at them their samples are
+    compared.
     """
     start, stop = ends
     if not stepped:
@@ -52,17 +54,21 @@ def of_window(
 def _end_sample(
     near: Around, places: tuple[int, int, int, int], share: float, length: int
 ) -> EndSample:
-    """Return what is known of an end; `places` are the second sample outside, the first, the sample
-    at the end and its neighbour inside, and `share` is the part of the third that is inside.
+    """Return what is known of an end; `places` are the second sample outside, the
+    first, the sample at the end and its neighbour inside, and `share` is the part of
+    the third that is inside.
     """
     far_w, outside_w, own_w, inside_w = (
         near.power_w(min(max(place, 0), length - 1)) for place in places
     )
     if share == 1:
-        # Where the edge came a little early, the first sample outside holds some of both.
+        # Where the edge came a little early, the first sample outside holds some of
+        # both.
         return EndSample(EndPower(far_w, inside_w), _finite(own_w - inside_w))
     # At the end of a trace, or beside lost samples, no power outside is known.
-    known_w = outside_w if 0 <= places[1] < length and math.isfinite(outside_w) else own_w
+    known_w = (
+        outside_w if 0 <= places[1] < length and math.isfinite(outside_w) else own_w
+    )
     apart_w = own_w - (1 - share) * known_w - share * inside_w
     return EndSample(EndPower(outside_w, inside_w), _finite(apart_w))
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fingerprints of recordings: windows of samples whose noise does not occur twice.
 
-Wherever the bits of two neighbouring samples of current say so, a window begins: a copy has the
-same windows however it was shifted, cut or packed. Windows that hardly change from sample to sample
-are left out: of a signal without noise, every trial may have the same.
+Wherever the bits of two neighbouring samples of current say so, a window begins: a copy
+has the same windows however it was shifted, cut or packed. Windows that hardly change
+from sample to sample are left out: of a signal without noise, every trial may have the
+same.
 
-Run as a program, it reads traces that may come from an untrusted source: their reader is C, and may
-crash or never end on a forged file.
+Run as a program, it reads traces that may come from an untrusted source: their reader
+is C, and may crash or never end on a forged file.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from rig.units import bytes_text
 #: Samples of a window, and how many of them must differ from the one before.
 _WINDOW = 32
 _CHANGES = 12
-#: Of a window that no signal without noise repeats: so many of its values are different ones.
+#: Of a window that no signal without noise repeats: so many of its values are different
+#: ones.
 _DISTINCT = 24
-#: One pair of samples in so many begins a window; so many of the windows are kept, by their hashes,
-#: whatever the length.
+#: One pair of samples in so many begins a window; so many of the windows are kept, by
+#: their hashes, whatever the length.
 _EVERY = 64
 _KEPT = 512
 #: Two recordings with as many windows in common are copies: by chance, not even one is.
@@ -43,7 +45,8 @@ COMMON = 8
 _BLOCK = 1 << 18
 #: So much memory, and processor time beside what a long trace needs, a reader may take.
 _MEMORY_B = 8 << 30
-#: First line of a reader that has loaded its libraries: what ends it later lies in a trace.
+#: First line of a reader that has loaded its libraries: what ends it later lies in a
+#: trace.
 _READY = "ready"
 _LIMIT_S = 120.0
 _SLOW_B_PER_S = 5e6
@@ -53,9 +56,9 @@ _SECOND = np.uint32(2246822519)
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Hashes of some windows of a recording, and whether it says of itself that it is simulated;
-    `fault`: why it cannot be read; `reduced`: spans of it are kept as means alone; `repeat`: a
-    stretch that it holds twice.
+    """Hashes of some windows of a recording, and whether it says of itself that it is
+    simulated; `fault`: why it cannot be read; `reduced`: spans of it are kept as means
+    alone; `repeat`: a stretch that it holds twice.
     """
 
     windows: frozenset[int] = frozenset()
@@ -65,7 +68,8 @@ class Fingerprint:
     repeat: Repeat | None = None
 
     def copies(self, other: Fingerprint) -> bool:
-        """Return whether two recordings hold the same samples, or one a part of the other."""
+        """Return whether two recordings hold the same samples, or one a part of the
+        other."""
         return len(self.windows & other.windows) >= COMMON
 
 
@@ -80,16 +84,20 @@ class FingerprintLine:
     repeat: tuple[int, int, int] | None
 
 
-def windows(blocks: Iterable[NDArray[np.float32]]) -> tuple[frozenset[int], Repeat | None]:
-    """Return the hashes of windows of a signal that comes in blocks, the smallest ones, which are a
-    fair choice; and the longest stretch that is there twice.
+def windows(
+    blocks: Iterable[NDArray[np.float32]],
+) -> tuple[frozenset[int], Repeat | None]:
+    """Return the hashes of windows of a signal that comes in blocks, the smallest ones,
+    which are a fair choice; and the longest stretch that is there twice.
     """
     kept: NDArray[np.uint64] = np.zeros(0, np.uint64)
     carried: NDArray[np.uint32] = np.zeros(0, np.uint32)
     repeats = Repeats()
     at = 0
     for block in blocks:
-        bits = np.concatenate([carried, np.ascontiguousarray(block, np.float32).view(np.uint32)])
+        bits = np.concatenate(
+            [carried, np.ascontiguousarray(block, np.float32).view(np.uint32)]
+        )
         hashes, begins, distinct = _hashes(bits)
         repeats.add(hashes[distinct], begins[distinct] + at)
         carried = bits[max(len(bits) - _WINDOW + 1, 0) :]
@@ -101,8 +109,8 @@ def windows(blocks: Iterable[NDArray[np.float32]]) -> tuple[frozenset[int], Repe
 def _hashes(
     bits: NDArray[np.uint32],
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the windows that begin in these samples and end in them: their hashes, where they
-    begin, and whether almost all of their values are different ones.
+    """Return the windows that begin in these samples and end in them: their hashes,
+    where they begin, and whether almost all of their values are different ones.
     """
     if len(bits) < _WINDOW:
         return np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
@@ -110,20 +118,24 @@ def _hashes(
     mixed = bits[:starts] * _FIRST + bits[1 : starts + 1] * _SECOND
     begins = np.flatnonzero(mixed >> np.uint32(16) < (1 << 16) // _EVERY)
     rows = bits[begins[:, None] + np.arange(_WINDOW)]
-    lively = np.count_nonzero(np.diff(rows.astype(np.int64), axis=1), axis=1) >= _CHANGES
-    factors = np.random.default_rng(1).integers(1, 2**63, _WINDOW, np.uint64) * np.uint64(
-        2
-    ) + np.uint64(1)
+    lively = (
+        np.count_nonzero(np.diff(rows.astype(np.int64), axis=1), axis=1) >= _CHANGES
+    )
+    factors = np.random.default_rng(1).integers(
+        1, 2**63, _WINDOW, np.uint64
+    ) * np.uint64(2) + np.uint64(1)
     mixed_64 = (rows[lively].astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
     mixed_64 ^= mixed_64 >> np.uint64(31)
     hashes: NDArray[np.uint64] = mixed_64 * np.uint64(0x9E3779B97F4A7C15)
-    values = np.count_nonzero(np.diff(np.sort(rows[lively], axis=1), axis=1), axis=1) + 1
+    values = (
+        np.count_nonzero(np.diff(np.sort(rows[lively], axis=1), axis=1), axis=1) + 1
+    )
     return hashes, begins[lively].astype(np.int64), values >= _DISTINCT
 
 
 def of_trace(path: Path) -> Fingerprint:
-    """Read a trace to its end, all that is ever read of it; raises DataError where that cannot
-    be.
+    """Read a trace to its end, all that is ever read of it; raises DataError where that
+    cannot be.
     """
     trace = Trace.open(path)
     with reading(path) as reader:
@@ -143,8 +155,8 @@ def of_trace(path: Path) -> Fingerprint:
 
 
 def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
-    """Return the fingerprint of each trace; of one on which its reader crashes or does not end, the
-    fault.
+    """Return the fingerprint of each trace; of one on which its reader crashes or does
+    not end, the fault.
     """
     fingerprints: dict[Path, Fingerprint] = {}
     while left := [path for path in paths if path not in fingerprints]:
@@ -154,13 +166,15 @@ def read(paths: Sequence[Path]) -> Mapping[Path, Fingerprint]:
 
 
 def _told(paths: Sequence[Path]) -> list[Fingerprint]:
-    """Return what a process of its own says of the traces; the last is a fault where it did not
-    come to its end. Raises BenchError where it cannot start.
+    """Return what a process of its own says of the traces; the last is a fault where it
+    did not come to its end. Raises BenchError where it cannot start.
     """
     limit_s = _limit_s(paths)
     asked = json.dumps([str(path.absolute()) for path in paths])
     try:
-        done = limited_child.run(["-m", "rig.trace.fingerprint"], asked.encode(), limit_s)
+        done = limited_child.run(
+            ["-m", "rig.trace.fingerprint"], asked.encode(), limit_s
+        )
         stdout = done.stdout
         if not stdout.startswith(_READY.encode()):
             raise _unable(f"exit code {done.returncode}: {_last_line(done.stderr)}")
@@ -175,7 +189,9 @@ def _told(paths: Sequence[Path]) -> list[Fingerprint]:
     lines = stdout.decode(errors="replace").split("\n")[1:-1]
     fingerprints = [_parsed(line) for line in lines]
     return (
-        fingerprints if len(fingerprints) >= len(paths) else [*fingerprints, Fingerprint(fault=why)]
+        fingerprints
+        if len(fingerprints) >= len(paths)
+        else [*fingerprints, Fingerprint(fault=why)]
     )
 
 
@@ -185,7 +201,11 @@ def _last_line(stderr: bytes) -> str:
 
 def _unable(evidence: str) -> BenchError:
     allowed_b = _allowed_b()
-    limit = "" if allowed_b is None else f"; a process may take {bytes_text(allowed_b)} (ulimit -v)"
+    limit = (
+        ""
+        if allowed_b is None
+        else f"; a process may take {bytes_text(allowed_b)} (ulimit -v)"
+    )
     return BenchError(
         "the process that reads traces does not start, so the session was not checked",
         evidence=evidence + limit,
@@ -201,7 +221,9 @@ def _limit_s(paths: Sequence[Path]) -> float:
 def _parsed(line: str) -> Fingerprint:
     told = typed.from_json(FingerprintLine, json.loads(line), "the reader's answer")
     repeat = None if told.repeat is None else Repeat(*told.repeat)
-    return Fingerprint(frozenset(told.windows), told.simulated, told.fault, told.reduced, repeat)
+    return Fingerprint(
+        frozenset(told.windows), told.simulated, told.fault, told.reduced, repeat
+    )
 
 
 def main() -> None:
@@ -217,8 +239,13 @@ def main() -> None:
         # Whatever a forged file does to its reader is a finding, and no crash.
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"[:300]
-            if isinstance(error, MemoryError) and (allowed_b := _allowed_b()) is not None:
-                fault += f" ({bytes_text(allowed_b)} is what a process may take: ulimit -v)"
+            if (
+                isinstance(error, MemoryError)
+                and (allowed_b := _allowed_b()) is not None
+            ):
+                fault += (
+                    f" ({bytes_text(allowed_b)} is what a process may take: ulimit -v)"
+                )
             fingerprint = Fingerprint(fault=fault)
         line = FingerprintLine(
             tuple(sorted(fingerprint.windows)),
@@ -232,8 +259,8 @@ def main() -> None:
 
 
 def _limit() -> None:
-    """Let a forged length end this process, not the computer's memory; the account's own limit
-    stays where it is lower.
+    """Let a forged length end this process, not the computer's memory; the account's
+    own limit stays where it is lower.
     """
     if sys.platform != "win32" and _allowed_b() is None:
         import resource
@@ -243,13 +270,18 @@ def _limit() -> None:
 
 
 def _allowed_b() -> int | None:
-    """Return how much memory the account lets a process take, None where that is enough."""
+    """Return how much memory the account lets a process take, None where that is
+    enough."""
     if sys.platform == "win32":
         return None
     import resource
 
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    low = [limit for limit in limits if limit != resource.RLIM_INFINITY and limit < _MEMORY_B]
+    low = [
+        limit
+        for limit in limits
+        if limit != resource.RLIM_INFINITY and limit < _MEMORY_B
+    ]
     return min(low, default=None)
 
 

@@ -51,6 +51,10 @@ def read(path: Path) -> tuple[Gap, ...]:
     except FileNotFoundError:
         return ()
     try:
-        return tuple(typed.from_json(Gap, json.loads(line), str(path)) for line in lines)
+        return tuple(
+            typed.from_json(Gap, json.loads(line), str(path)) for line in lines
+        )
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
+        raise DataError(
+            f"{path} has a line of another form", evidence=str(error)
+        ) from error

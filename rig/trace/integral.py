@@ -11,8 +11,8 @@ from rig.trace.integrate import Sums
 
 
 class EndPower(NamedTuple):
-    """The power beside an end of a window, in watts: of the sample outside and of the one inside of
-    that in which the end lies.
+    """The power beside an end of a window, in watts: of the sample outside and of the
+    one inside of that in which the end lies.
     """
 
     outside_w: float
@@ -21,14 +21,14 @@ class EndPower(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Integral:
-    """Integral over one window, range by range of the current: energy, charge, voltage over time,
-    and time; and the power at its ends.
+    """Integral over one window, range by range of the current: energy, charge, voltage
+    over time, and time; and the power at its ends.
 
-    `ends` are start and stop. Where `stepped`, samples that they cut count for what they leave of
-    them with the power inside; `cut` says whether each end cuts one, and `apart_j` by how much that
-    sample's own reading differs (rig/trace/end_samples.py). `lost_s` of it were lost: there the
-    mean of the rest stands in. `beyond_j` of the energy were measured at a current beyond all
-    ranges; the last range has it too.
+    `ends` are start and stop. Where `stepped`, samples that they cut count for what
+    they leave of them with the power inside; `cut` says whether each end cuts one, and
+    `apart_j` by how much that sample's own reading differs (rig/trace/end_samples.py).
+    `lost_s` of it were lost: there the mean of the rest stands in. `beyond_j` of the
+    energy were measured at a current beyond all ranges; the last range has it too.
     """
 
     start_s: float
@@ -66,11 +66,13 @@ def integral_of(
     sample_hz: float,
     ends: tuple[EndPower, EndPower],
 ) -> Integral:
-    """Return what sums over a window of so many samples say; `lost` of them were left out of the
-    sums, and the mean of the others stands in for them.
+    """Return what sums over a window of so many samples say; `lost` of them were left
+    out of the sums, and the mean of the others stands in for them.
     """
     start_s, stop_s = between_s
-    held = sums.sums * (samples / (samples - lost) / sample_hz if lost else 1 / sample_hz)
+    held = sums.sums * (
+        samples / (samples - lost) / sample_hz if lost else 1 / sample_hz
+    )
     beyond_j = float(held[0, -1]) if held.shape[1] > 1 else 0.0
     if held.shape[1] > 1:
         held[:, -2] += held[:, -1]
@@ -93,12 +95,16 @@ def integral_of(
 
 
 def seen(end: EndPower, sums: Sums) -> EndPower:
-    """Return an end whose sample outside was lost with what the window has that is farthest from
-    the power inside.
+    """Return an end whose sample outside was lost with what the window has that is
+    farthest from the power inside.
     """
     if math.isfinite(end.outside_w) or not math.isfinite(end.inside_w):
         return end
     seen_w = [
-        power_w for power_w in (end.inside_w, sums.least_w, sums.most_w) if math.isfinite(power_w)
+        power_w
+        for power_w in (end.inside_w, sums.least_w, sums.most_w)
+        if math.isfinite(power_w)
     ]
-    return EndPower(max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w)
+    return EndPower(
+        max(seen_w, key=lambda power_w: abs(power_w - end.inside_w)), end.inside_w
+    )

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Samples that are summed at once: of those whose current lies within one range none is looked at
-#: on its own.
+#: Samples that are summed at once: of those whose current lies within one range none is
+#: looked at on its own.
 _CELL = 512
 
 Floats = NDArray[np.float32]
@@ -20,24 +20,24 @@ Floats = NDArray[np.float32]
 class Sums:
     """Sums over samples in each range of the current, and the extremes of the power.
 
-    `ends_a` are the ranges' upper ends, ascending; a sample belongs to the first range whose end
-    its current, of either sign, does not exceed, and one beyond them all, or without a number, to a
-    last column of its own. At most `most` samples are added at once. Samples are in single
-    precision, products and sums in double.
+    `ends_a` are the ranges' upper ends, ascending; a sample belongs to the first range
+    whose end its current, of either sign, does not exceed, and one beyond them all, or
+    without a number, to a last column of its own. At most `most` samples are added at
+    once. Samples are in single precision, products and sums in double.
     """
 
     def __init__(self, ends_a: Sequence[float], most: int) -> None:
         # Samples are in single precision: one that reads 0.05 A is 0.050000000745.
         self._ends = [max(end, float(np.float32(end))) for end in ends_a]
         self._ends_a = np.array(self._ends, dtype=np.float64)
-        # Kept: to give memory of this size back after each block, and take it again, costs more
-        # than the arithmetic.
+        # Kept: to give memory of this size back after each block, and take it again,
+        # costs more than the arithmetic.
         self._power = np.empty(most)
         self.clear()
 
     def clear(self) -> None:
-        """Begin again: `sums` of power (W), current (A), voltage (V), a row each, a column for each
-        range and one for beyond; `least_w`, `most_w`.
+        """Begin again: `sums` of power (W), current (A), voltage (V), a row each, a
+        column for each range and one for beyond; `least_w`, `most_w`.
         """
         self.sums = np.zeros((3, len(self._ends) + 1))
         self.least_w = np.inf
@@ -48,7 +48,9 @@ class Sums:
         count = len(current_a)
         if not count:
             return
-        power = np.multiply(current_a, voltage_v, out=self._power[:count], dtype=np.float64)
+        power = np.multiply(
+            current_a, voltage_v, out=self._power[:count], dtype=np.float64
+        )
         self.least_w, self.most_w = (
             min(self.least_w, float(power.min())),
             max(self.most_w, float(power.max())),
@@ -63,14 +65,17 @@ class Sums:
             cells = [row[:whole].reshape(-1, _CELL) for row in rows]
             mixed = self._add_pure(cells)
             apart = [
-                np.append(values, row[mixed]) for values, row in zip(apart, cells, strict=True)
+                np.append(values, row[mixed])
+                for values, row in zip(apart, cells, strict=True)
             ]
         self._put(np.searchsorted(self._ends_a, np.abs(apart[1])), apart)
 
     def take(self, current_a: float, voltage_v: float, share: float) -> None:
         """Add a share of one sample, which may be negative."""
         place = (
-            bisect_left(self._ends, abs(current_a)) if current_a == current_a else len(self._ends)
+            bisect_left(self._ends, abs(current_a))
+            if current_a == current_a
+            else len(self._ends)
         )
         for row, value in enumerate((current_a * voltage_v, current_a, voltage_v)):
             self.sums[row, place] += share * value

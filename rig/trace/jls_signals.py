@@ -12,12 +12,12 @@ from rig.trace.chunks import Chunks
 from rig.trace.reduced import CURRENT_MEAN, POWER_MEAN, VOLTAGE_MEAN, Thinning
 from rig.trace.trace import SYNC
 
-#: Layouts of floats and of levels. Data chunks of levels are shorter than pyjls's 65 536: less of
-#: the line is lost with a killed process.
+#: Layouts of floats and of levels. Data chunks of levels are shorter than pyjls's 65
+#: 536: less of the line is lost with a killed process.
 _FLOATS = Chunks(8192, 128, 640, 20)
 _LEVELS = Chunks(8192, 1024, 1280, 20)
-#: At this rate and above, chunks are longer and have fewer summaries: a quarter less time to write
-#: them, and still no more than 33 ms that is lost with a killed process.
+#: At this rate and above, chunks are longer and have fewer summaries: a quarter less
+#: time to write them, and still no more than 33 ms that is lost with a killed process.
 _FAST_HZ = 1e6
 _FAST_FLOATS = Chunks(32_768, 1024, 640, 20)
 _FAST_LEVELS = Chunks(32_768, 1024, 1280, 20)
@@ -36,8 +36,8 @@ def define_signal(
     layout: Chunks | None = None,
     **more: Any,
 ) -> None:
-    """Define a signal in a JLS file, of chunks as they are for its rate where no others are
-    given.
+    """Define a signal in a JLS file, of chunks as they are for its rate where no others
+    are given.
     """
     writer.signal_def(
         signal_id=number,
@@ -70,8 +70,9 @@ def define_means(writer: Any, sample_hz: float, thinning: Thinning) -> None:
 
 
 def thinned(rate_hz: float, margin: int) -> Chunks:
-    """Return the chunks of samples of which spans are left out: no longer than the margin that
-    follows each window, so that a window is in the file before a span begins.
+    """Return the chunks of samples of which spans are left out: no longer than the
+    margin that follows each window, so that a window is in the file before a span
+    begins.
     """
     usual = _FAST_FLOATS if rate_hz >= _FAST_HZ else _FLOATS
     data = min(usual.data, 1 << (margin.bit_length() - 1))

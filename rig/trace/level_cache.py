@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levels of traces, kept in the user's cache folder by what is in the trace; never in a session.
+"""Levels of traces, kept in the user's cache folder by what is in the trace; never in a
+session.
 
 A file of the cache may go at any time: its trace is then read again.
 """
@@ -65,13 +66,17 @@ def load(trace: Trace) -> Levels | None:
         os.utime(path)
     except (ConfigError, OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
-    if finest.rows.shape != (9, -(-trace.length // ENTRY)) or len(finest) != finest.rows.shape[1]:
+    if (
+        finest.rows.shape != (9, -(-trace.length // ENTRY))
+        or len(finest) != finest.rows.shape[1]
+    ):
         return None
     return Levels.of(trace.length, finest, gaps)
 
 
 def save(trace: Trace, levels: Levels) -> None:
-    """Keep the levels of a trace where there is room for them; without it they are not kept."""
+    """Keep the levels of a trace where there is room for them; without it they are not
+    kept."""
     if trace.length < _LEAST:
         return
     finest = levels.tables[0]
@@ -97,8 +102,8 @@ def save(trace: Trace, levels: Levels) -> None:
 
 
 def fingerprint(trace: Trace) -> str:
-    """Return what a trace is known by: length and time of its file, pieces of its content, its gaps
-    and where its samples are.
+    """Return what a trace is known by: length and time of its file, pieces of its
+    content, its gaps and where its samples are.
     """
     about = trace.path.stat()
     digest = hashlib.sha256()
@@ -130,7 +135,9 @@ def _tidy(place: Path) -> None:
     """Remove what was not used for longest, until the rest is small enough."""
     kept_b = 0
     files = [(path.stat(), path) for path in place.glob("*.npz")]
-    for about, path in sorted(files, key=lambda file: file[0].st_mtime_ns, reverse=True):
+    for about, path in sorted(
+        files, key=lambda file: file[0].st_mtime_ns, reverse=True
+    ):
         kept_b += about.st_size
         if kept_b > _MOST_B:
             path.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levels of a trace: least, mean and most of current, voltage and power over many samples each, so
-that a picture of any stretch costs the same. No number is ever taken from them.
+"""Levels of a trace: least, mean and most of current, voltage and power over many
+samples each, so that a picture of any stretch costs the same. No number is ever taken
+from them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from rig.trace.trace import Gap, Trace, reading
 #: Samples of an entry of the first level, and entries that make one of the next.
 ENTRY = 256
 _NEXT = 16
-#: A column has at least so many entries where a finer level is there: its width is then a multiple
-#: of them that is near to what was asked for.
+#: A column has at least so many entries where a finer level is there: its width is then
+#: a multiple of them that is near to what was asked for.
 _FINE = 4
 _BLOCK = ENTRY << 12
 #: So many gaps are kept of a trace that says nothing of its own.
@@ -45,16 +46,24 @@ class Levels:
         tables = [finest]
         while len(tables[-1]) > _NEXT:
             below = tables[-1]
-            tables.append(_single(reduce.coarser(below, np.arange(0, len(below), _NEXT))))
+            tables.append(
+                _single(reduce.coarser(below, np.arange(0, len(below), _NEXT)))
+            )
         return cls(length, tuple(tables), unknown)
 
-    def columns(self, first: int, last: int, columns: int) -> tuple[NDArray[np.int64], Table]:
-        """Return the borders of at most `columns` columns that cover samples first <= k < last, and
-        their table; they begin at whole multiples of their width and reach a little over both ends.
+    def columns(
+        self, first: int, last: int, columns: int
+    ) -> tuple[NDArray[np.int64], Table]:
+        """Return the borders of at most `columns` columns that cover samples first <= k
+        < last, and their table; they begin at whole multiples of their width and reach
+        a little over both ends.
         """
         width = -(-(last - first) // columns)
         level = 0
-        while level + 1 < len(self.tables) and ENTRY * _NEXT ** (level + 1) * _FINE <= width:
+        while (
+            level + 1 < len(self.tables)
+            and ENTRY * _NEXT ** (level + 1) * _FINE <= width
+        ):
             level += 1
         entry = ENTRY * _NEXT**level
         bounds = borders(first, last, columns, entry)
@@ -67,12 +76,13 @@ class Levels:
 
 
 def borders(first: int, last: int, columns: int, entry: int) -> NDArray[np.int64]:
-    """Return the borders of at most `columns` columns that begin at whole multiples of their width,
-    itself a multiple of `entry`.
+    """Return the borders of at most `columns` columns that begin at whole multiples of
+    their width, itself a multiple of `entry`.
     """
     if last <= first:
         return np.zeros(1, dtype=np.int64)
-    # Of columns that begin where they do anyway, one more may be needed than their width says.
+    # Of columns that begin where they do anyway, one more may be needed than their
+    # width says.
     for parts in (columns, columns - 1):
         width = -(-last // entry) * entry
         if parts:
@@ -87,8 +97,8 @@ def borders(first: int, last: int, columns: int, entry: int) -> NDArray[np.int64
 def build(
     trace: Trace, progress: Progress | None = None, stopped: Stopped | None = None
 ) -> Levels | None:
-    """Read a whole trace and return its levels; None where `stopped` said so. `progress` is told
-    the share that is done.
+    """Read a whole trace and return its levels; None where `stopped` said so.
+    `progress` is told the share that is done.
     """
     tables = []
     unknown: list[Gap] = []
@@ -119,7 +129,8 @@ class Hidden:
         return np.flatnonzero((self._starts < last) & (self._stops > first))
 
     def hide(self, first: int, *signals: NDArray[np.floating[Any]]) -> None:
-        """Make the samples of a block no numbers that lie in gaps; its first has number `first`."""
+        """Make the samples of a block no numbers that lie in gaps; its first has number
+        `first`."""
         for place in self.touch(first, first + len(signals[0])):
             start = max(int(self._starts[place]) - first, 0)
             for signal in signals:
@@ -129,7 +140,8 @@ class Hidden:
 def _unknown(
     current: reduce.Floats, voltage: reduce.Floats, first: int, before: list[Gap]
 ) -> list[Gap]:
-    """Return where samples are no numbers, what adjoins the last one before as its continuation."""
+    """Return where samples are no numbers, what adjoins the last one before as its
+    continuation."""
     if np.isfinite(np.einsum("i,i", current, voltage)):
         return []
     bad = ~(np.isfinite(current) & np.isfinite(voltage))

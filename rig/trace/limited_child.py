@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that reads a file which may be damaged, as its reader in C may crash or never end."""
+"""A process that reads a file which may be damaged, as its reader in C may crash or
+never end."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run Python with these arguments, give it `asked`, and return what became of it.
 
-    The program applies `limit_s` of processor time itself (rig/processor_limit.py). Raises
-    subprocess.TimeoutExpired where it is late by the clock, and Stopped; it is killed then. Ctrl-C
-    is for this process alone: a reader that it ends would be taken for one that failed.
+    The program applies `limit_s` of processor time itself (rig/processor_limit.py).
+    Raises subprocess.TimeoutExpired where it is late by the clock, and Stopped; it is
+    killed then. Ctrl-C is for this process alone: a reader that it ends would be taken
+    for one that failed.
     """
     # -P: nothing is imported from the folder at hand, which may be the stranger's.
     command = [sys.executable, "-P", *arguments]
@@ -33,8 +35,12 @@ def run(
             while True:
                 left_s = end_s - time.monotonic()
                 try:
-                    stdout, stderr = child.communicate(unsent, max(min(left_s, LOOK_S), 0.0))
-                    return subprocess.CompletedProcess(command, child.returncode, stdout, stderr)
+                    stdout, stderr = child.communicate(
+                        unsent, max(min(left_s, LOOK_S), 0.0)
+                    )
+                    return subprocess.CompletedProcess(
+                        command, child.returncode, stdout, stderr
+                    )
                 except subprocess.TimeoutExpired:
                     unsent = None
                     look()

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A named instant, in seconds from the trace's first sample; `kind` is "vertical" or "text"."""
+    """A named instant, in seconds from the trace's first sample; `kind` is "vertical"
+    or "text"."""
 
     name: str
     at_s: float

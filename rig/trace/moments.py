@@ -14,7 +14,8 @@ _CHUNK = 1 << 14
 
 
 class Moments:
-    """Weight, mean, sum of squared distances from it, least and most of values so far."""
+    """Weight, mean, sum of squared distances from it, least and most of values so
+    far."""
 
     def __init__(self) -> None:
         self.weight = 0.0

@@ -21,31 +21,39 @@ from rig import foreign_files, processor_limit
 from rig.errors import DataError
 from rig.trace import limited_child
 from rig.trace.chunks import Chunks
-from rig.trace.jls_file import ABOUT, LENGTHS, jls_state, new_writer, user_data, utf8_name
+from rig.trace.jls_file import (
+    ABOUT,
+    LENGTHS,
+    jls_state,
+    new_writer,
+    user_data,
+    utf8_name,
+)
 
-#: So much processor time a recovery may take for Python's start and its imports on a small
-#: computer, and a second more for each so many bytes: with other work on two processors the copy
-#: needs less than a twentieth of that.
+#: So much processor time a recovery may take for Python's start and its imports on a
+#: small computer, and a second more for each so many bytes: with other work on two
+#: processors the copy needs less than a twentieth of that.
 _LIMIT_S = 10.0
 _SLOW_B_PER_S = 5e6
 #: How the folder of a copy that is not whole yet is named.
 _UNFINISHED = "recovering-"
 _BLOCK = 1 << 20
-#: A chunk of a JLS file (jls/format.h): its tag, signal and length of payload; then the payload and
-#: its CRC, in steps of 8 bytes.
+#: A chunk of a JLS file (jls/format.h): its tag, signal and length of payload; then the
+#: payload and its CRC, in steps of 8 bytes.
 _FIRST_B = 32
 _HEADER = struct.Struct("<16xBxHI8x")
 _HEADER_B = 32
 _CRC_B = 4
 _DATA = 0x22
-#: The payload of a data chunk begins with the number of its first sample; the samples stand behind
-#: so many bytes.
+#: The payload of a data chunk begins with the number of its first sample; the samples
+#: stand behind so many bytes.
 _SAMPLES = struct.Struct("<q")
 _SAMPLES_B = 16
 
 
 class LateError(DataError):
-    """A recovery that was not done in time by the clock, which says nothing of the trace."""
+    """A recovery that was not done in time by the clock, which says nothing of the
+    trace."""
 
 
 #: Called before a recovery with the file, and the longest time that it may take, in s.
@@ -53,17 +61,17 @@ Begun = Callable[[Path, float], None]
 
 
 def recover(partial: Path, into: Path, begun: Begun | None = None) -> None:
-    """Copy what a killed process left of a trace into a new, readable file; raises DataError when
-    nothing can be read.
+    """Copy what a killed process left of a trace into a new, readable file; raises
+    DataError when nothing can be read.
 
-    Runs in a subprocess, and never on the original: the reader of an unclosed JLS file may crash,
-    never end, or rewrite it. `begun` is called with the file and the longest time by the clock in
-    s. The file has its name when it is whole and on the disk: a recovery that is cut off itself
-    leaves none, and is done again.
+    Runs in a subprocess, and never on the original: the reader of an unclosed JLS file
+    may crash, never end, or rewrite it. `begun` is called with the file and the longest
+    time by the clock in s. The file has its name when it is whole and on the disk: a
+    recovery that is cut off itself leaves none, and is done again.
     """
     _refuse_empty(partial)
-    # What is left of a recovery that was killed goes first: a process of its that still copies
-    # finds its folder no more.
+    # What is left of a recovery that was killed goes first: a process of its that still
+    # copies finds its folder no more.
     for stale in into.parent.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale, ignore_errors=True)
     limit_s = _LIMIT_S + partial.stat().st_size / _SLOW_B_PER_S
@@ -80,30 +88,36 @@ def recover(partial: Path, into: Path, begun: Begun | None = None) -> None:
 
 
 def _refuse_empty(partial: Path) -> None:
-    """Raise DataError for a file in which no block of samples is whole: the library may loop for
-    ever on such a one.
+    """Raise DataError for a file in which no block of samples is whole: the library may
+    loop for ever on such a one.
     """
     is_jls, _ = jls_state(partial)
     if not is_jls:
-        raise DataError(f"{partial} cannot be recovered", evidence="it does not begin as JLS does")
+        raise DataError(
+            f"{partial} cannot be recovered", evidence="it does not begin as JLS does"
+        )
     size_b = partial.stat().st_size
     with foreign_files.opened(partial) as stream:
         blocks = (at for tag, _, _, at in _stored(stream) if tag == _DATA)
         if all(at > size_b for at in blocks):
             raise DataError(
                 f"{partial} holds no samples",
-                evidence=f"its {size_b} bytes end before the first block of samples is whole",
+                evidence=(
+                    f"its {size_b} bytes end before the first block of samples is whole"
+                ),
             )
 
 
 def _copied(partial: Path, into: Path, limit_s: float) -> None:
     code = (
-        "import sys; from pathlib import Path; from rig import processor_limit; "
-        "from rig.trace.recovery import copy_all; processor_limit.apply(float(sys.argv[1])); "
-        "copy_all(*map(Path, sys.argv[2:]))"
+        "import sys; from pathlib import Path; from rig import processor_limit; from"
+        " rig.trace.recovery import copy_all;"
+        " processor_limit.apply(float(sys.argv[1])); copy_all(*map(Path, sys.argv[2:]))"
     )
     try:
-        done = limited_child.run(["-c", code, str(limit_s), str(partial), str(into)], b"", limit_s)
+        done = limited_child.run(
+            ["-c", code, str(limit_s), str(partial), str(into)], b"", limit_s
+        )
     except subprocess.TimeoutExpired as error:
         raise LateError(
             f"{partial} was not recovered in time",
@@ -129,8 +143,8 @@ def copy_all(partial: Path, into: Path) -> None:
     """
     readable = _without_torn_header(partial, into)
     into.touch()  # with the account's own permissions; those of the library are closer
-    # The copy may complain of the torn end although it is complete: what counts is that the copy
-    # opens.
+    # The copy may complain of the torn end although it is complete: what counts is that
+    # the copy opens.
     with suppress(RuntimeError):
         pyjls.copy(utf8_name(Path(foreign_files.checked(readable))), utf8_name(into))
     with closing(pyjls.Reader(utf8_name(into))) as reader:
@@ -167,8 +181,8 @@ def _chunks(signal: Any) -> Chunks:
 
 
 def _without_torn_header(partial: Path, into: Path) -> Path:
-    """Return a file that ends with a whole header: `partial`, or a copy of it beside `into`. Where
-    a file ends inside of one, pyjls 0.17 copies for ever.
+    """Return a file that ends with a whole header: `partial`, or a copy of it beside
+    `into`. Where a file ends inside of one, pyjls 0.17 copies for ever.
     """
     with foreign_files.opened(partial) as stream:
         end = max((end for *_, end in _stored(stream)), default=_FIRST_B)
@@ -182,8 +196,8 @@ def _without_torn_header(partial: Path, into: Path) -> Path:
 
 
 def _stored(stream: BinaryIO) -> Iterator[tuple[int, int, int, int]]:
-    """Yield tag, signal, bytes of payload and end of each chunk of a file; the payload is next to
-    be read. The last one may end behind the file.
+    """Yield tag, signal, bytes of payload and end of each chunk of a file; the payload
+    is next to be read. The last one may end behind the file.
     """
     at = _FIRST_B
     while True:
@@ -197,8 +211,8 @@ def _stored(stream: BinaryIO) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
-    """Return the samples of signals that stand in a closed file behind those of its index, packed
-    as there.
+    """Return the samples of signals that stand in a closed file behind those of its
+    index, packed as there.
     """
     tails: dict[int, bytes] = {}
     if not lengths:
@@ -214,8 +228,11 @@ def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
     return tails
 
 
-def _rewrite(reader: Any, signals: list[Any], tails: dict[int, bytes], path: Path) -> None:
-    """Write all samples again, each signal so long that the index reaches its last one."""
+def _rewrite(
+    reader: Any, signals: list[Any], tails: dict[int, bytes], path: Path
+) -> None:
+    """Write all samples again, each signal so long that the index reaches its last
+    one."""
     writer = new_writer(path)
     for source in reader.sources.values():
         if source.source_id:
@@ -240,7 +257,9 @@ def _rewrite(reader: Any, signals: list[Any], tails: dict[int, bytes], path: Pat
         put = writer.fsr if is_packed else writer.fsr_f32
         for at in range(0, length, _BLOCK):
             put(number, at, reader.fsr(number, at, min(_BLOCK, length - at)))
-        tail = np.frombuffer(tails.get(number, b""), np.uint8 if is_packed else np.float32).copy()
+        tail = np.frombuffer(
+            tails.get(number, b""), np.uint8 if is_packed else np.float32
+        ).copy()
         if len(tail):
             put(number, length, tail)
         lengths[number] = length + len(tail) * (8 if is_packed else 1)
@@ -248,7 +267,10 @@ def _rewrite(reader: Any, signals: list[Any], tails: dict[int, bytes], path: Pat
         last = (
             0
             if not is_packed
-            else 255 * int((tail[-1] if len(tail) else reader.fsr(number, length - 8, 8)[0]) >> 7)
+            else 255
+            * int(
+                (tail[-1] if len(tail) else reader.fsr(number, length - 8, 8)[0]) >> 7
+            )
         )
         if more:
             fill = (

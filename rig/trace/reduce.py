@@ -22,8 +22,8 @@ _MEANS = (1, 4, 7)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Least, mean and most of current, voltage and power, nine rows, and how many samples of each
-    column are known; a column without any is NaN.
+    """Least, mean and most of current, voltage and power, nine rows, and how many
+    samples of each column are known; a column without any is NaN.
     """
 
     rows: NDArray[np.floating[Any]]
@@ -49,8 +49,8 @@ def joined(tables: list[Table]) -> Table:
 
 
 def of_samples(current: Floats, voltage: Floats, first: int, width: int) -> Table:
-    """Return the columns of samples of which the first has number `first`; columns begin at whole
-    multiples of `width`, so that the first and the last may be shorter.
+    """Return the columns of samples of which the first has number `first`; columns
+    begin at whole multiples of `width`, so that the first and the last may be shorter.
 
     A sample counts where both its current and its voltage are numbers.
     """
@@ -62,7 +62,9 @@ def of_samples(current: Floats, voltage: Floats, first: int, width: int) -> Tabl
     for start, stop, wide in parts:
         if stop > start:
             rows = current[start:stop], voltage[start:stop]
-            found.append(_of_rows(*(row.reshape(-1, wide or stop - start) for row in rows)))
+            found.append(
+                _of_rows(*(row.reshape(-1, wide or stop - start) for row in rows))
+            )
     return joined(found)
 
 
@@ -78,7 +80,9 @@ def coarser(table: Table, starts: NDArray[np.int64]) -> Table:
         # A column without a known sample has no mean, and no weight.
         weighed = np.where(table.known > 0, table.rows[mean], 0.0) * table.known
         total = np.add.reduceat(weighed.astype(np.float64), starts)
-        rows[mean] = np.divide(total, known, out=np.full(len(starts), np.nan), where=known > 0)
+        rows[mean] = np.divide(
+            total, known, out=np.full(len(starts), np.nan), where=known > 0
+        )
     return Table(rows, known)
 
 
@@ -87,7 +91,8 @@ def _of_rows(current: Floats, voltage: Floats) -> Table:
     signals = current, voltage, power
     width = current.shape[1]
     rows = np.empty((_ROWS, len(current)))
-    # One number that is none makes the sums of all none: seldom is there anything to look for.
+    # One number that is none makes the sums of all none: seldom is there anything to
+    # look for.
     means = [signal.sum(axis=1, dtype=np.float64) for signal in signals]
     if all(np.isfinite(mean).all() for mean in means):
         for place, (signal, mean) in enumerate(zip(signals, means, strict=True)):

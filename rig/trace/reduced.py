@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reduced spans of a trace: stretches in which the device was only given data, and of which means
-are kept in place of samples.
+"""Reduced spans of a trace: stretches in which the device was only given data, and of
+which means are kept in place of samples.
 
-In the file, current and voltage then hold the samples outside of the spans, one behind the other.
-Means of current, voltage and power over `every` samples each are signals of their own, of the whole
-recording. Numbers of samples mean the recording, everywhere but in this file and the writer.
+In the file, current and voltage then hold the samples outside of the spans, one behind
+the other. Means of current, voltage and power over `every` samples each are signals of
+their own, of the whole recording. Numbers of samples mean the recording, everywhere but
+in this file and the writer.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ VOLTAGE_MEAN = 5
 POWER_MEAN = 6
 #: Each signal of samples with that of its means.
 MEANS = {1: CURRENT_MEAN, 2: VOLTAGE_MEAN}
-#: About so many means a second are kept. A slower monitor is not reduced: little would be saved.
+#: About so many means a second are kept. A slower monitor is not reduced: little would
+#: be saved.
 MEAN_HZ = 1000.0
 LEAST_HZ = 20 * MEAN_HZ
 #: So much on each side of an edge of SYNC is always kept.
 MARGIN_S = 0.01
 
-#: A mean of more samples is no trace's: those are of a hundred times the fastest monitor.
+#: A mean of more samples is no trace's: those are of a hundred times the fastest
+#: monitor.
 _EVERY_MAX = 200_000
 #: A killed process may lack so many means at the end.
 _UNWRITTEN = 4096
@@ -43,7 +46,8 @@ Floats = NDArray[np.float32]
 
 
 def may_be_thinned(sync_kind: str, sample_hz: float) -> bool:
-    """Return whether a trace of such a SYNC line and rate is thinned where that is wanted."""
+    """Return whether a trace of such a SYNC line and rate is thinned where that is
+    wanted."""
     return sync_kind == "digital" and sample_hz >= LEAST_HZ
 
 
@@ -57,8 +61,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Thinning:
-    """What a trace says of itself where spans of it may be reduced: a mean stands for `every`
-    samples, and `margin` samples on each side of an edge are kept.
+    """What a trace says of itself where spans of it may be reduced: a mean stands for
+    `every` samples, and `margin` samples on each side of an edge are kept.
     """
 
     every: int
@@ -72,8 +76,8 @@ class Thinning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """The reduced spans of a trace, a row each, in order; `before` is how many samples are missing
-    before each of them, and `means` how many means there are.
+    """The reduced spans of a trace, a row each, in order; `before` is how many samples
+    are missing before each of them, and `means` how many means there are.
     """
 
     thinning: Thinning
@@ -106,10 +110,13 @@ class Reduced:
         return place - int(self.before[at]) - (min(place, stop) - start)
 
     def recorded(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers in the recording of samples that are in the file at `places`."""
+        """Return the numbers in the recording of samples that are in the file at
+        `places`."""
         spans = np.searchsorted(self.bounds[:, 0] - self.before, places, side="right")
         lengths = self.bounds[:, 1] - self.bounds[:, 0]
-        found: NDArray[np.int64] = places + np.concatenate([[0], np.cumsum(lengths)])[spans]
+        found: NDArray[np.int64] = (
+            places + np.concatenate([[0], np.cumsum(lengths)])[spans]
+        )
         return found
 
     def touching(self, start: float, stop: float) -> Span | None:
@@ -124,19 +131,28 @@ class Reduced:
         low = int(np.searchsorted(self.bounds[:, 1], first, side="right"))
         high = int(np.searchsorted(self.bounds[:, 0], last, side="left"))
         return [
-            (max(start, first), min(stop, last)) for start, stop in self.bounds[low:high].tolist()
+            (max(start, first), min(stop, last))
+            for start, stop in self.bounds[low:high].tolist()
         ]
 
     def read(self, reader: Any, signal: int, first: int, count: int) -> Floats:
-        """Return samples of the recording from number `first` on: in a span the means, each as
-        often as it stands for; a mean that a killed process did not write is no number.
+        """Return samples of the recording from number `first` on: in a span the means,
+        each as often as it stands for; a mean that a killed process did not write is no
+        number.
         """
         begin, end = self.stored(first), self.stored(first + count)
-        kept = reader.fsr(signal, begin, end - begin) if end > begin else np.zeros(0, np.float32)
+        kept = (
+            reader.fsr(signal, begin, end - begin)
+            if end > begin
+            else np.zeros(0, np.float32)
+        )
         parts = []
         at, taken = first, 0
         for start, stop in self.inside(first, first + count):
-            parts += [kept[taken : taken + start - at], self._held(reader, signal, start, stop)]
+            parts += [
+                kept[taken : taken + start - at],
+                self._held(reader, signal, start, stop),
+            ]
             taken += start - at
             at = stop
         return np.concatenate([*parts, kept[taken:]]) if parts else kept
@@ -154,16 +170,18 @@ class Reduced:
 def read(
     path: Path, thinning: Thinning, stored: int, lengths: Mapping[int, int], most: int
 ) -> Reduced:
-    """Read the spans of a trace that has `stored` samples in its file, and cannot be of more than
-    `most`; raises DataError.
+    """Read the spans of a trace that has `stored` samples in its file, and cannot be of
+    more than `most`; raises DataError.
 
-    Of a process that was killed, lines may stand there whose samples are not in the file.
+    Of a process that was killed, lines may stand there whose samples are not in the
+    file.
     """
     try:
         lines = foreign_files.read_text(path, errors="replace").split("\n")[:-1]
     except FileNotFoundError as error:
         raise DataError(
-            f"{path.name} is missing beside a trace: which samples that lacks is not known",
+            f"{path.name} is missing beside a trace: which samples that lacks is not"
+            " known",
             try_next="the two together, as they were in one folder",
         ) from error
     try:
@@ -171,16 +189,24 @@ def read(
         pairs = [(span.start, span.stop) for span in told]
         bounds = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     except (ValueError, RecursionError, OverflowError) as error:
-        raise DataError(f"{path} has a line of another form", evidence=str(error)) from error
+        raise DataError(
+            f"{path} has a line of another form", evidence=str(error)
+        ) from error
     flat = bounds.ravel()
     every = thinning.every
-    if not 2 <= every <= _EVERY_MAX or (len(flat) and (flat[0] < 0 or (np.diff(flat) <= 0).any())):
+    if not 2 <= every <= _EVERY_MAX or (
+        len(flat) and (flat[0] < 0 or (np.diff(flat) <= 0).any())
+    ):
         raise DataError(f"{path} has spans that are not in order")
     if (flat % every).any():
-        raise DataError(f"{path} has a span that is no whole number of means", evidence=f"{every}")
+        raise DataError(
+            f"{path} has a span that is no whole number of means", evidence=f"{every}"
+        )
     means = min(lengths.get(signal, 0) for signal in (CURRENT_MEAN, VOLTAGE_MEAN))
     found = Reduced.of(thinning, bounds, means)
     there = bounds[found.bounds[:, 0] - found.before <= stored]
     if len(there) and there[-1, 1] > min((means + _UNWRITTEN) * every, most):
-        raise DataError(f"{path} has spans beyond the recording", evidence=f"{means} means")
+        raise DataError(
+            f"{path} has spans beyond the recording", evidence=f"{means} means"
+        )
     return Reduced.of(thinning, there, means)

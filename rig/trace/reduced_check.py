@@ -21,8 +21,9 @@ _ROUNDED = 1e-5
 
 
 def currents(trace: Trace, reader: Any, reduced: Reduced) -> Iterator[Floats]:
-    """Yield the current of a whole trace, block by block; raises DataError where a span lies beside
-    an edge, or where samples have another mean than the file says: spans were moved, then.
+    """Yield the current of a whole trace, block by block; raises DataError where a span
+    lies beside an edge, or where samples have another mean than the file says: spans
+    were moved, then.
     """
     _require_quiet(trace, reduced)
     every = reduced.thinning.every
@@ -37,7 +38,9 @@ def currents(trace: Trace, reader: Any, reduced: Reduced) -> Iterator[Floats]:
 
 def _require_quiet(trace: Trace, reduced: Reduced) -> None:
     """Raise DataError where a span reaches into the margin about an edge of SYNC."""
-    edges_s: NDArray[np.float64] = np.sort(np.concatenate([trace.falls_s, trace.rises_s]))
+    edges_s: NDArray[np.float64] = np.sort(
+        np.concatenate([trace.falls_s, trace.rises_s])
+    )
     margin = np.array([-reduced.thinning.margin, reduced.thinning.margin])
     near = (reduced.bounds + margin) / trace.sample_hz
     between = np.searchsorted(edges_s, near[:, 0], side="right") < np.searchsorted(
@@ -46,8 +49,11 @@ def _require_quiet(trace: Trace, reduced: Reduced) -> None:
     for place in np.flatnonzero(between)[:1].tolist():
         start, stop = reduced.bounds[place].tolist()
         raise DataError(
-            f"{trace.path}: samples {start} to {stop} were reduced, and an edge of SYNC is near",
-            evidence=f"{reduced.thinning.margin} samples on each side of an edge are kept",
+            f"{trace.path}: samples {start} to {stop} were reduced, and an edge of SYNC"
+            " is near",
+            evidence=(
+                f"{reduced.thinning.margin} samples on each side of an edge are kept"
+            ),
         )
 
 
@@ -56,7 +62,8 @@ def _require_means(
 ) -> None:
     every = reduced.thinning.every
     first = at // every
-    # Of a recording that was cut off, the last mean may be missing, or of fewer samples.
+    # Of a recording that was cut off, the last mean may be missing, or of fewer
+    # samples.
     count = min(len(values) // every, reduced.means - first)
     if count <= 0:
         return
@@ -66,6 +73,7 @@ def _require_means(
     for place in np.flatnonzero(~same)[:1].tolist():
         begin = at + place * every
         raise DataError(
-            f"{trace.path}: the mean of samples {begin} to {begin + every} is not that of its file",
+            f"{trace.path}: the mean of samples {begin} to {begin + every} is not that"
+            " of its file",
             evidence=f"{made[place]:.9g}, the file has {said[place]:.9g}",
         )

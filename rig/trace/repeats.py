@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stretches that a recording holds twice: noise does not repeat itself, so one is a copy of the
-other.
+"""Stretches that a recording holds twice: noise does not repeat itself, so one is a
+copy of the other.
 
-Of a long recording the windows with the smallest hashes are kept, a fair choice: a stretch is found
-where enough of its windows are among them.
+Of a long recording the windows with the smallest hashes are kept, a fair choice: a
+stretch is found where enough of its windows are among them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 #: So many windows are kept: all of a recording of 16 million samples.
 _KEPT = 1 << 18
-#: As many windows at one distance make a stretch: by chance, not even one is there twice.
+#: As many windows at one distance make a stretch: by chance, not even one is there
+#: twice.
 _STRETCH = 8
 #: What comes more often is periodic: a signal without noise, and no copy.
 _OFTEN = 16
@@ -26,8 +27,8 @@ _Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A stretch that is there twice: the samples at which the first and the second one begin, and
-    how many windows they have in common.
+    """A stretch that is there twice: the samples at which the first and the second one
+    begin, and how many windows they have in common.
     """
 
     first: int

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of current and voltage: where they are in a file, and how they are read block by
-block.
+"""Samples of current and voltage: where they are in a file, and how they are read block
+by block.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rig.trace.reduced import Reduced
 CURRENT = 1
 VOLTAGE = 2
 
-#: Samples that are read at once: whole chunks of the file; and a processor's cache holds what is
-#: computed of them.
+#: Samples that are read at once: whole chunks of the file; and a processor's cache
+#: holds what is computed of them.
 BLOCK = 1 << 18
 
 Floats = NDArray[np.float32]
@@ -28,11 +28,12 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the samples of a trace are in its file: the current's signal, from sample `current_at`
-    on, and the voltage's; one sample of voltage stands for `times` of current.
+    """Where the samples of a trace are in its file: the current's signal, from sample
+    `current_at` on, and the voltage's; one sample of voltage stands for `times` of
+    current.
 
-    Sample k has the voltage's sample (k + voltage_at) // times. Where `voltage` is None the voltage
-    is `fixed_v`. `cleaned` makes of samples what a foreign file needs.
+    Sample k has the voltage's sample (k + voltage_at) // times. Where `voltage` is None
+    the voltage is `fixed_v`. `cleaned` makes of samples what a foreign file needs.
     """
 
     current: int = CURRENT
@@ -90,15 +91,16 @@ class Around:
         return current * voltage
 
     def beside_w(self, at: float, length: int) -> tuple[float, float]:
-        """Return the power of the samples before and after the one in which an end lies."""
+        """Return the power of the samples before and after the one in which an end
+        lies."""
         before = max(math.floor(at) - 1, 0)
         after = min(math.floor(at) + 1, length - 1)
         return self.power_w(before), self.power_w(after)
 
 
 class Samples:
-    """Reads current and voltage block by block; the last block is kept, as the next window often
-    begins in it.
+    """Reads current and voltage block by block; the last block is kept, as the next
+    window often begins in it.
     """
 
     def __init__(self, reader: Any, layout: Layout, length: int) -> None:
@@ -127,7 +129,9 @@ class Samples:
         parts = [(current, voltage) for _, current, voltage in self.blocks(first, last)]
         if len(parts) == 1:
             return parts[0]
-        current, voltage = (np.concatenate(signal) for signal in zip(*parts, strict=True))
+        current, voltage = (
+            np.concatenate(signal) for signal in zip(*parts, strict=True)
+        )
         return current, voltage
 
     def around(self, at: float) -> Around:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SYNC line of a trace: its edges, read from the file when they are first asked for."""
+"""The SYNC line of a trace: its edges, read from the file when they are first asked
+for."""
 
 from __future__ import annotations
 
@@ -24,10 +25,13 @@ Levels = tuple[float, float, float]
 
 
 class SyncLine:
-    """The edges of a trace, which `read` reads once; they are kept. For several threads."""
+    """The edges of a trace, which `read` reads once; they are kept. For several
+    threads."""
 
     def __init__(
-        self, read: Callable[[], Edges], read_levels: Callable[[], Levels | None] | None = None
+        self,
+        read: Callable[[], Edges],
+        read_levels: Callable[[], Levels | None] | None = None,
     ) -> None:
         self._read = read
         self._read_levels = read_levels
@@ -40,15 +44,16 @@ class SyncLine:
         return self._edges is not None
 
     def edges(self) -> Edges:
-        """Return the edges in seconds from the first analog sample; raises DataError."""
+        """Return the edges in seconds from the first analog sample; raises
+        DataError."""
         with self._lock:
             if self._edges is None:
                 self._edges = self._read()
             return self._edges
 
     def levels(self) -> Levels | None:
-        """Return the least, the mean and the most of the line: of a digital input 0 to 1, of a
-        voltage volts; None where only edges are known, or nothing was recorded.
+        """Return the least, the mean and the most of the line: of a digital input 0 to
+        1, of a voltage volts; None where only edges are known, or nothing was recorded.
         """
         return None if self._read_levels is None else self._read_levels()
 
@@ -57,9 +62,9 @@ class SyncLine:
 class OwnLine:
     """The SYNC line in a file of the rig's own.
 
-    `kind` is how edges came (rig/trace/writer.py), `signal` the one they are in, `length` samples
-    at `rate_hz`; `stamps` the file of edges that the instrument stamped. Edges within `dark_s` are
-    none.
+    `kind` is how edges came (rig/trace/writer.py), `signal` the one they are in,
+    `length` samples at `rate_hz`; `stamps` the file of edges that the instrument
+    stamped. Edges within `dark_s` are none.
     """
 
     path: Path
@@ -89,7 +94,8 @@ class OwnLine:
             else:
                 signal = self.signal
                 found = voltage_edges.in_pieces(
-                    lambda: blocks_of(reader, signal, self.length, 4 * BLOCK), self.rate_hz
+                    lambda: blocks_of(reader, signal, self.length, 4 * BLOCK),
+                    self.rate_hz,
                 )
         return edges.outside(found, list(self.dark_s))
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Taps: what looks at a trace while it is written, and changes nothing of it.
 
-A trace that is being written must not be opened (rig/trace/writer.py). Whoever wants to see it
-offers a tap for its folder before the recording begins; drivers know nothing of that.
+A trace that is being written must not be opened (rig/trace/writer.py). Whoever wants to
+see it offers a tap for its folder before the recording begins; drivers know nothing of
+that.
 """
 
 from __future__ import annotations
@@ -34,18 +35,21 @@ class TraceForm:
 
 
 class Tap(Protocol):
-    """What a writer calls with all that it has written, in the writer's thread: it must be quick.
+    """What a writer calls with all that it has written, in the writer's thread: it must
+    be quick.
 
-    An error that it raises ends it, and never reaches the writer. Arrays belong to the writer:
-    what is kept of them is copied.
+    An error that it raises ends it, and never reaches the writer. Arrays belong to the
+    writer: what is kept of them is copied.
     """
 
-    def analog(self, current_a: NDArray[np.float32], voltage_v: NDArray[np.float32]) -> None:
+    def analog(
+        self, current_a: NDArray[np.float32], voltage_v: NDArray[np.float32]
+    ) -> None:
         """Take the next samples; lost ones are not finite."""
 
     def levels(self, at: int, packed: NDArray[np.uint8]) -> None:
-        """Take samples of SYNC from number `at` on, eight to a byte, the first in the lowest
-        bit.
+        """Take samples of SYNC from number `at` on, eight to a byte, the first in the
+        lowest bit.
         """
 
     def sync_voltage(self, at: int, voltage_v: NDArray[np.float32]) -> None:
@@ -55,7 +59,8 @@ class Tap(Protocol):
         """Take an edge that the instrument stamped."""
 
     def skip(self, samples: int, cause: str) -> None:
-        """Take note that so many samples were lost; the next ones follow behind them."""
+        """Take note that so many samples were lost; the next ones follow behind
+        them."""
 
     def gap(self, gap: Gap) -> None:
         """Take note that samples that came are not to be trusted."""
@@ -75,8 +80,8 @@ _lock = threading.Lock()
 
 @contextmanager
 def tapped(folder: Path, make: MakeTap, kept: bool = True) -> Iterator[None]:
-    """Let a trace that is begun in `folder` have a tap, until this context is left; where it is not
-    `kept`, the tap alone has the samples, and no file of them is left.
+    """Let a trace that is begun in `folder` have a tap, until this context is left;
+    where it is not `kept`, the tap alone has the samples, and no file of them is left.
     """
     place = _place(folder)
     with _lock:
@@ -89,7 +94,8 @@ def tapped(folder: Path, make: MakeTap, kept: bool = True) -> Iterator[None]:
 
 
 class Tapped:
-    """What a writer has for the tap of its folder; does nothing where none is offered."""
+    """What a writer has for the tap of its folder; does nothing where none is
+    offered."""
 
     def __init__(self, folder: Path, form: TraceForm) -> None:
         with _lock:

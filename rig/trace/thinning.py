@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thin a trace while it is written: between windows, where the device is only given data, keep
-means in place of samples (rig/trace/reduced.py).
+"""Thin a trace while it is written: between windows, where the device is only given
+data, keep means in place of samples (rig/trace/reduced.py).
 
-Which stretches these are is known by counting. Who talks to the device says behind which of its
-marks it is only given data; that stretch begins at this edge of SYNC and ends at the next, wherever
-they come in the monitor's own time. No clock is compared with another, and what a monitor hands
-over late does no harm: what is said later than its samples come finds them written. A stretch is
-kept whole where the last two edges are not as far apart as the last two marks: from there on
-edges and marks are no longer known to be counted alike, and everything is kept.
+Which stretches these are is known by counting. Who talks to the device says behind
+which of its marks it is only given data; that stretch begins at this edge of SYNC and
+ends at the next, wherever they come in the monitor's own time. No clock is compared
+with another, and what a monitor hands over late does no harm: what is said later than
+its samples come finds them written. A stretch is kept whole where the last two edges
+are not as far apart as the last two marks: from there on edges and marks are no longer
+known to be counted alike, and everything is kept.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from rig import typed
 from rig.errors import storage_error
 from rig.trace.reduced import REDUCED, Span, Thinning
 
-#: Edges and marks agree to this share, of a clock without a crystal, and to this time, in which a
-#: mark may have waited for the pulse before it.
+#: Edges and marks agree to this share, of a clock without a crystal, and to this time,
+#: in which a mark may have waited for the pulse before it.
 _SHARE = 0.05
 _WAIT_S = 0.001
 #: What is decided no later than so is written as it is.
@@ -41,7 +42,8 @@ Put = Callable[[int, Floats, Floats], None]
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """Behind so many marks the device is only given data; the last two were `apart_s` apart."""
+    """Behind so many marks the device is only given data; the last two were `apart_s`
+    apart."""
 
     marks: int
     apart_s: float
@@ -49,8 +51,8 @@ class Quiet:
 
 @dataclass(frozen=True, slots=True)
 class Thinned:
-    """How much of a recording was left out, in recording.json; where edges and marks were no longer
-    counted alike, and so everything was kept, `kept_on` says why.
+    """How much of a recording was left out, in recording.json; where edges and marks
+    were no longer counted alike, and so everything was kept, `kept_on` says why.
     """
 
     spans: int
@@ -59,7 +61,8 @@ class Thinned:
 
 
 class QuietTimes:
-    """What is said of quiet stretches in the course of one recording; for several threads."""
+    """What is said of quiet stretches in the course of one recording; for several
+    threads."""
 
     def __init__(self) -> None:
         self._said: tuple[Quiet, ...] = ()
@@ -71,7 +74,9 @@ class QuietTimes:
 
     def after(self, marks: int) -> Quiet | None:
         """Return what was said of the stretch behind so many marks."""
-        return next((quiet for quiet in reversed(self._said) if quiet.marks == marks), None)
+        return next(
+            (quiet for quiet in reversed(self._said) if quiet.marks == marks), None
+        )
 
 
 _offered: dict[str, QuietTimes] = {}
@@ -92,16 +97,17 @@ def thinned(folder: Path, times: QuietTimes) -> Iterator[None]:
 
 
 def offered(folder: Path) -> QuietTimes | None:
-    """Return what is said of quiet stretches while a trace in `folder` is written; None where all
-    of it is to be kept.
+    """Return what is said of quiet stretches while a trace in `folder` is written; None
+    where all of it is to be kept.
     """
     with _lock:
         return _offered.get(str(folder.absolute()))
 
 
 class Thinner:
-    """Holds samples back until SYNC shows whether an edge is near, and writes them or leaves them
-    out; the means of all of them go to `put_means` (current, voltage, power).
+    """Holds samples back until SYNC shows whether an edge is near, and writes them or
+    leaves them out; the means of all of them go to `put_means` (current, voltage,
+    power).
     """
 
     def __init__(
@@ -121,7 +127,10 @@ class Thinner:
         self._times = times
         self._put = put
         self._put_means = put_means
-        self._rest: tuple[Floats, Floats] = (np.zeros(0, np.float32), np.zeros(0, np.float32))
+        self._rest: tuple[Floats, Floats] = (
+            np.zeros(0, np.float32),
+            np.zeros(0, np.float32),
+        )
         self._held: deque[tuple[Floats, Floats]] = deque()
         self._at = 0
         self._end = 0
@@ -137,7 +146,10 @@ class Thinner:
 
     def analog(self, current: Floats, voltage: Floats) -> None:
         """Take samples."""
-        joined = [np.concatenate(pair) for pair in zip(self._rest, (current, voltage), strict=True)]
+        joined = [
+            np.concatenate(pair)
+            for pair in zip(self._rest, (current, voltage), strict=True)
+        ]
         whole = len(joined[0]) // self.thinning.every * self.thinning.every
         self._mean(joined[0][:whole], joined[1][:whole], self.thinning.every)
         self._rest = joined[0][whole:], joined[1][whole:]
@@ -146,7 +158,9 @@ class Thinner:
         self._end += len(current)
         self._advance()
 
-    def sync(self, falls_s: NDArray[np.float64], rises_s: NDArray[np.float64], to_s: float) -> None:
+    def sync(
+        self, falls_s: NDArray[np.float64], rises_s: NDArray[np.float64], to_s: float
+    ) -> None:
         """Take edges of SYNC, and how far the line is known."""
         edges = [(at_s, True) for at_s in falls_s.tolist()]
         edges += [(at_s, False) for at_s in rises_s.tolist()]
@@ -190,8 +204,8 @@ class Thinner:
             self._keep(self._end - round(_HELD_S * self._hz))
 
     def _take(self, stop: int, is_last: bool) -> None:
-        """Decide on samples up to `stop`; on all of them where an edge follows, else on whole
-        means.
+        """Decide on samples up to `stop`; on all of them where an edge follows, else on
+        whole means.
         """
         if self._at < self._clear_from:
             self._keep(min(stop, self._clear_from))
@@ -214,7 +228,8 @@ class Thinner:
             self._last_two_s = (self._last_two_s[1], at_s)
 
     def _is_quiet(self) -> bool:
-        """Return whether the stretch behind the last edge is one in which nothing is measured."""
+        """Return whether the stretch behind the last edge is one in which nothing is
+        measured."""
         quiet = None if self._lost_count else self._times.after(self._falls)
         if quiet is None:
             return False
@@ -222,16 +237,16 @@ class Thinner:
         if abs(apart_s - quiet.apart_s) <= _SHARE * quiet.apart_s + _WAIT_S:
             return True
         self._lost_count = (
-            f"edge {self._falls} came {apart_s:.6f} s after the one before, mark {self._falls} "
-            f"{quiet.apart_s:.6f} s"
+            f"edge {self._falls} came {apart_s:.6f} s after the one before, mark"
+            f" {self._falls} {quiet.apart_s:.6f} s"
         )
         return False
 
     def _keep(self, stop: int) -> None:
         """Write samples up to number `stop`."""
         if stop > self._at:
-            # What was left out before them is told first: a reader of a file that was cut off here
-            # knows where they belong.
+            # What was left out before them is told first: a reader of a file that was
+            # cut off here knows where they belong.
             self._finish()
         while self._at < stop:
             self._put(self._at, *self._next(stop))

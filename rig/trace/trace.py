@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces: current, voltage and SYNC over monitor time, file-backed (JLS v2), with exact energy
-between two instants.
+"""Traces: current, voltage and SYNC over monitor time, file-backed (JLS v2), with exact
+energy between two instants.
 
-Conventions. Analog sample k is the mean over [k, k + 1) / sample_hz. SYNC sample k of a digital
-input is the level at k / edge_hz, so an edge first seen at k happened at (k - 1/2) / edge_hz, give
-or take half a period. Time 0 is the first sample.
+Conventions. Analog sample k is the mean over [k, k + 1) / sample_hz. SYNC sample k of a
+digital input is the level at k / edge_hz, so an edge first seen at k happened at (k -
+1/2) / edge_hz, give or take half a period. Time 0 is the first sample.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ PARTIAL = "trace.jls.partial"
 GAPS = "gaps.jsonl"
 EDGES = "edges.jsonl"
 
-#: What an instrument said of itself in the course of a recording; nothing that is measured depends
-#: on it.
+#: What an instrument said of itself in the course of a recording; nothing that is
+#: measured depends on it.
 SAID = "recording.json"
 
 #: Edges that the instrument stamped itself lie in a file of their own.
@@ -73,8 +73,8 @@ LOST_LIMIT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the recorder wrote of a trace into its file (rig/trace/writer.py), `more` what a driver
-    says besides.
+    """What the recorder wrote of a trace into its file (rig/trace/writer.py), `more`
+    what a driver says besides.
     """
 
     sample_hz: float
@@ -88,13 +88,14 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A closed trace: its rates, its edges and its gaps; samples are read from the file when asked
-    for.
+    """A closed trace: its rates, its edges and its gaps; samples are read from the file
+    when asked for.
 
-    An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came (rig/trace/writer.py);
-    `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0, where marks are attached by it;
-    `rate_limit_ppm` how far a device's clock may differ, where it is attached by one edge; `sync_s`
-    how far the line reaches, where it was sampled.
+    An edge of SYNC is known to 1 / `edge_hz`. `sync` is how edges came
+    (rig/trace/writer.py); `start_monotonic_ns` what CLOCK_MONOTONIC showed at time 0,
+    where marks are attached by it; `rate_limit_ppm` how far a device's clock may
+    differ, where it is attached by one edge; `sync_s` how far the line reaches, where
+    it was sampled.
     """
 
     path: Path
@@ -111,22 +112,26 @@ class Trace:
 
     @classmethod
     def open(cls, path: Path, lazily: bool = False) -> Trace:
-        """Open a trace that was closed properly; raises DataError for anything else. `lazily` reads
-        the edges when they are asked for: only then it is known whether they can be read.
+        """Open a trace that was closed properly; raises DataError for anything else.
+        `lazily` reads the edges when they are asked for: only then it is known whether
+        they can be read.
         """
         with reading(path) as reader:
             signals = {signal.signal_id: signal for signal in reader.signals.values()}
             about = about_of(reader)
             lengths = lengths_of(reader)
             sync = {"digital": SYNC, "voltage": SYNC_VOLTAGE}.get(about.get("sync", ""))
-            if not {CURRENT, VOLTAGE} <= set(signals) or (sync is not None and sync not in signals):
+            if not {CURRENT, VOLTAGE} <= set(signals) or (
+                sync is not None and sync not in signals
+            ):
                 raise DataError(
                     f"{path} lacks a signal",
                     evidence=f"it has {sorted(s.name for s in signals.values())}",
                 )
             if not about.get("sample_hz"):
                 raise DataError(
-                    f"{path} was not recorded by the rig", try_next="rig measure reads it"
+                    f"{path} was not recorded by the rig",
+                    try_next="rig measure reads it",
                 )
         said = typed.from_json(About, about, str(path))
         sample_hz = float(said.sample_hz)
@@ -137,7 +142,8 @@ class Trace:
         layout = _layout(path, said, stored, lengths)
         period_s = max(1 / sample_hz, 1 / edge_hz)
         dark_s = [
-            (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s) for gap in gaps
+            (gap.start / sample_hz - period_s, gap.stop / sample_hz + period_s)
+            for gap in gaps
         ]
         rate_hz = edge_hz if kind == "digital" else sample_hz
         stamps = path.with_name(EDGES) if kind in STAMPED else None
@@ -177,22 +183,27 @@ class Trace:
 
     @property
     def reach_s(self) -> float:
-        """Return how far current, voltage and SYNC all reach: of a recording that was cut off, one
-        may be shorter than the others.
+        """Return how far current, voltage and SYNC all reach: of a recording that was
+        cut off, one may be shorter than the others.
         """
         return min(self.duration_s, self.sync_s)
 
     def gap_between(self, start_s: float, stop_s: float) -> Gap | None:
-        """Return the first gap that touches a window; samples outside the trace count as one."""
+        """Return the first gap that touches a window; samples outside the trace count
+        as one."""
         start = self.place(start_s)
         stop = self.place(stop_s)
         if start < 0 or stop > self.length:
             return Gap(
-                int(start), int(stop), f"the window lies outside the trace of {self.length} samples"
+                int(start),
+                int(stop),
+                f"the window lies outside the trace of {self.length} samples",
             )
         if (span := self.reduced_between(start_s, stop_s)) is not None:
             return Gap(span.start, span.stop, "kept as means alone, between windows")
-        return next((gap for gap in self.gaps if gap.start < stop and gap.stop > start), None)
+        return next(
+            (gap for gap in self.gaps if gap.start < stop and gap.stop > start), None
+        )
 
     @property
     def reduced(self) -> tuple[Span, ...]:
@@ -200,23 +211,31 @@ class Trace:
         return () if self.layout.reduced is None else self.layout.reduced.spans
 
     def reduced_between(self, start_s: float, stop_s: float) -> Span | None:
-        """Return the first reduced span that a window touches, or a sample beside it."""
+        """Return the first reduced span that a window touches, or a sample beside
+        it."""
         if self.layout.reduced is None:
             return None
         start, stop = self.place(start_s), self.place(stop_s)
         return self.layout.reduced.touching(start - STEPPED, stop + STEPPED)
 
     def lost_between(self, start_s: float, stop_s: float) -> int | None:
-        """Return how many samples inside a window are lost; None where its ends, or what lies
-        beside them, are, or more than LOST_LIMIT of it: then nothing is known of its energy.
+        """Return how many samples inside a window are lost; None where its ends, or
+        what lies beside them, are, or more than LOST_LIMIT of it: then nothing is known
+        of its energy.
         """
         start = self.place(start_s)
         stop = self.place(stop_s)
-        if start < 0 or stop > self.length or self.reduced_between(start_s, stop_s) is not None:
+        if (
+            start < 0
+            or stop > self.length
+            or self.reduced_between(start_s, stop_s) is not None
+        ):
             return None
         hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
         lost = sum(gap.stop - gap.start for gap in gap_lines.joined(hit))
-        at_ends = any(gap.start < start + STEPPED or gap.stop > stop - STEPPED for gap in hit)
+        at_ends = any(
+            gap.start < start + STEPPED or gap.stop > stop - STEPPED for gap in hit
+        )
         return None if at_ends or lost > LOST_LIMIT * (stop - start) else lost
 
     def integrals(
@@ -226,14 +245,16 @@ class Trace:
         steps_at_ends: bool = False,
         bridged: bool = False,
     ) -> list[Integral]:
-        """Integrate over each window: current times voltage, the end samples by their fraction.
+        """Integrate over each window: current times voltage, the end samples by their
+        fraction.
 
-        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the part of a
-        sample that an end cuts counts with the reading of its neighbour inside: where the power
-        changes just at the end of a window, as at a mark, that sample is a mixture of what came
-        before and after. Where `bridged`, lost samples inside, as `lost_between` allows them, are
-        taken for the mean of the others; else they count as they stand there. Raises DataError for
-        a window outside the trace.
+        `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the
+        part of a sample that an end cuts counts with the reading of its neighbour
+        inside: where the power changes just at the end of a window, as at a mark, that
+        sample is a mixture of what came before and after. Where `bridged`, lost samples
+        inside, as `lost_between` allows them, are taken for the mean of the others;
+        else they count as they stand there. Raises DataError for a window outside the
+        trace.
         """
         if not windows:
             return []
@@ -258,23 +279,25 @@ class Trace:
         return self.energy_j(start_s, stop_s) / (stop_s - start_s)
 
     def samples(self, reader: Any, first: int, count: int) -> tuple[Floats, Floats]:
-        """Return current and voltage of `count` samples from `first` on, as they are in the file of
-        an open reader.
+        """Return current and voltage of `count` samples from `first` on, as they are in
+        the file of an open reader.
         """
         return self.layout.read(reader, first, count)
 
     def power_w(
         self, start_s: float, stop_s: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return times (of the middle of each sample, s) and power (W) of the whole samples that
-        touch a window.
+        """Return times (of the middle of each sample, s) and power (W) of the whole
+        samples that touch a window.
         """
         first = max(int(np.floor(start_s * self.sample_hz)), 0)
         last = min(int(np.ceil(stop_s * self.sample_hz)), self.length)
         if last <= first:
             return np.zeros(0), np.zeros(0)
         with reading(self.path) as reader:
-            current, voltage = Samples(reader, self.layout, self.length).some(first, last)
+            current, voltage = Samples(reader, self.layout, self.length).some(
+                first, last
+            )
         power = np.multiply(current, voltage, dtype=np.float64)
         times_s: NDArray[np.float64] = (
             np.arange(first, last, dtype=np.float64) + 0.5
@@ -282,8 +305,8 @@ class Trace:
         return times_s, power
 
     def place(self, at_s: float) -> float:
-        """Return an instant in samples; on the border of two whatever the multiplication was
-        rounded to, or the digits cut to.
+        """Return an instant in samples; on the border of two whatever the
+        multiplication was rounded to, or the digits cut to.
         """
         at = at_s * self.sample_hz
         return float(round(at)) if abs(at - round(at)) < _ON_BORDER else at
@@ -307,38 +330,54 @@ class Trace:
         first = math.floor(start)
         last = min(max(math.ceil(stop), first + 1), self.length)
         sums.clear()
-        # A sample in which the power steps is a mixture: neither is it summed, nor is it the least
-        # or the most. An end on the border of two samples cuts none.
+        # A sample in which the power steps is a mixture: neither is it summed, nor is
+        # it the least or the most. An end on the border of two samples cuts none.
         stepped = steps_at_ends and last - first >= STEPPED
         cut = (stepped and start > first, stepped and stop < last)
         around = [samples.around(start)]
         lost = self._sum(samples, first + cut[0], last - cut[1], sums, bridged)
         around.append(samples.around(stop))
         if stepped:
-            parts = [(0, first + 1, 1 - (start - first)), (1, last - 2, 1 - (last - stop))]
+            parts = [
+                (0, first + 1, 1 - (start - first)),
+                (1, last - 2, 1 - (last - stop)),
+            ]
             parts = [part for part, is_cut in zip(parts, cut, strict=True) if is_cut]
         else:
-            # Samples first and last - 1 lie only partly inside: they count by their fraction, also
-            # where both are one sample.
-            parts = [(0, first, first - start), (1, last - 1, stop - last)] if last > first else []
+            # Samples first and last - 1 lie only partly inside: they count by their
+            # fraction, also where both are one sample.
+            parts = (
+                [(0, first, first - start), (1, last - 1, stop - last)]
+                if last > first
+                else []
+            )
         for end, at, share in parts:
             sums.take(*around[end].sample(at), share)
         at_ends = end_samples.of_window(around, (start, stop), self.length, stepped)
         ends = (seen(at_ends[0].power, sums), seen(at_ends[1].power, sums))
         return replace(
-            integral_of(sums, (start_s, stop_s), stop - start, lost, self.sample_hz, ends),
+            integral_of(
+                sums, (start_s, stop_s), stop - start, lost, self.sample_hz, ends
+            ),
             stepped=stepped,
             cut=cut,
-            apart_j=(at_ends[0].apart_w / self.sample_hz, at_ends[1].apart_w / self.sample_hz),
+            apart_j=(
+                at_ends[0].apart_w / self.sample_hz,
+                at_ends[1].apart_w / self.sample_hz,
+            ),
         )
 
-    def _sum(self, samples: Samples, first: int, last: int, sums: Sums, bridged: bool) -> int:
-        """Add samples first <= k < last to `sums`, without those in gaps where these are `bridged`;
-        return how many were left out.
+    def _sum(
+        self, samples: Samples, first: int, last: int, sums: Sums, bridged: bool
+    ) -> int:
+        """Add samples first <= k < last to `sums`, without those in gaps where these
+        are `bridged`; return how many were left out.
         """
         lost = 0
         inside = (
-            gap_lines.joined([gap for gap in self.gaps if gap.start < last and gap.stop > first])
+            gap_lines.joined(
+                [gap for gap in self.gaps if gap.start < last and gap.stop > first]
+            )
             if bridged
             else []
         )
@@ -358,12 +397,16 @@ def _layout(path: Path, said: About, stored: int, lengths: dict[int, int]) -> La
         return OWN
     # Nothing is left out of which the line is not known.
     most = round((lengths.get(SYNC, 0) / said.edge_hz + _SYNC_LOST_S) * said.sample_hz)
-    found = reduced.read(path.with_name(reduced.REDUCED), said.thinning, stored, lengths, most)
+    found = reduced.read(
+        path.with_name(reduced.REDUCED), said.thinning, stored, lengths, most
+    )
     recorded = lengths.get(RECORDED_SAMPLES)
     if recorded is not None and recorded != stored + found.samples:
         raise DataError(
             f"{path.with_name(reduced.REDUCED)} does not fit its trace",
-            evidence=f"{recorded} samples were recorded, {stored} are kept, the spans have "
-            f"{found.samples}",
+            evidence=(
+                f"{recorded} samples were recorded, {stored} are kept, the spans have "
+                f"{found.samples}"
+            ),
         )
     return replace(OWN, reduced=found)

@@ -2,8 +2,9 @@
 """The edges of a voltage line that is too long to be held: the same as of the whole
 (rig/trace/edges.py), found block by block. Pure.
 
-The levels are order statistics of all samples. They are found exactly, without sorting: single
-precision has 32 bits, of which one pass counts the upper 16 and another one the lower 16.
+The levels are order statistics of all samples. They are found exactly, without sorting:
+single precision has 32 bits, of which one pass counts the upper 16 and another one the
+lower 16.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ _BINS = 1 << 16
 
 
 def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
-    """Return the edges of a line; `blocks` gives its samples from the start each time."""
+    """Return the edges of a line; `blocks` gives its samples from the start each
+    time."""
     none = Edges(np.zeros(0), np.zeros(0))
     least, most = math.inf, -math.inf
     for block in blocks():
         finite = block[np.isfinite(block)]
         if len(finite):
-            least, most = min(least, float(finite.min())), max(most, float(finite.max()))
+            least, most = (
+                min(least, float(finite.min())),
+                max(most, float(finite.max())),
+            )
     if not most - least >= SWING_V:
         return none
     middle_v = (most + least) / 2
@@ -39,7 +44,8 @@ def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
 
 
 def _levels(blocks: Blocks, middle_v: float) -> tuple[float, float]:
-    """Return the first quartile of what lies below the middle, and the third of what is above."""
+    """Return the first quartile of what lies below the middle, and the third of what is
+    above."""
     upper = np.zeros((2, _BINS), dtype=np.int64)
     for keys, above in _keys(blocks, middle_v):
         for side in (0, 1):
@@ -61,8 +67,11 @@ def _levels(blocks: Blocks, middle_v: float) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _keys(blocks: Blocks, middle_v: float) -> Iterable[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Yield finite samples as whole numbers of the same order, and 1 for those above the middle."""
+def _keys(
+    blocks: Blocks, middle_v: float
+) -> Iterable[tuple[NDArray[np.int64], NDArray[Any]]]:
+    """Yield finite samples as whole numbers of the same order, and 1 for those above
+    the middle."""
     for block in blocks():
         finite = np.ascontiguousarray(block[np.isfinite(block)], dtype=np.float32)
         # Zero has two signs, and one place.
@@ -72,7 +81,8 @@ def _keys(blocks: Blocks, middle_v: float) -> Iterable[tuple[NDArray[np.int64], 
 
 
 def _bin(counts: NDArray[np.int64], rank: int) -> tuple[int, int]:
-    """Return the bin in which the value of a rank is, and how many lie before the bin."""
+    """Return the bin in which the value of a rank is, and how many lie before the
+    bin."""
     sums = np.cumsum(counts)
     place = int(np.searchsorted(sums, rank, side="right"))
     return place, int(sums[place - 1]) if place else 0
@@ -87,12 +97,18 @@ def _crossings(blocks: Blocks, low_v: float, high_v: float, rate_hz: float) -> E
     falls, rises = [np.zeros(0)], [np.zeros(0)]
     at = 0
     # Before the first sample that is known the line is as there.
-    held = next(float(finite[0]) for block in blocks() if len(finite := block[np.isfinite(block)]))
+    held = next(
+        float(finite[0])
+        for block in blocks()
+        if len(finite := block[np.isfinite(block)])
+    )
     last: tuple[float, bool] | None = None
     for block in blocks():
         known = np.isfinite(block)
         before = np.maximum.accumulate(np.where(known, np.arange(len(block)), -1))
-        values = np.where(before < 0, held, block.astype(np.float64)[np.maximum(before, 0)])
+        values = np.where(
+            before < 0, held, block.astype(np.float64)[np.maximum(before, 0)]
+        )
         share = np.clip((values - low_v) / (high_v - low_v), 0.0, 1.0)
         if last is not None:
             share = np.concatenate([[last[0]], share])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write errors of the trace library, heard in its log: its thread reports them nowhere else."""
+"""Write errors of the trace library, heard in its log: its thread reports them nowhere
+else."""
 
 from __future__ import annotations
 
@@ -12,19 +13,20 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 _LOGGER = "pyjls.c"
-#: What pyjls 0.17 logs of a write that failed (src/backend_posix.c), with errno, and of what its
-#: thread could not do.
+#: What pyjls 0.17 logs of a write that failed (src/backend_posix.c), with errno, and of
+#: what its thread could not do.
 _WRITE_FAILED = re.compile(r"write failed (\d+)|thread msg .* returned ")
 #: It says so of reading, too; what follows it tells which.
 _CUT_SHORT = re.compile(r"write mismatch (\d+) != (\d+)")
 
 
 class WriteLog(logging.Handler):
-    """Listener to pyjls's log: a thread of the library writes, and reports it nowhere else when it
-    cannot.
+    """Listener to pyjls's log: a thread of the library writes, and reports it nowhere
+    else when it cannot.
 
-    What it missed of a signal it fills in later, with NaN or zeros, so that the file shows nothing.
-    No message names its file: of several traces that are open, one that cannot be written ends all.
+    What it missed of a signal it fills in later, with NaN or zeros, so that the file
+    shows nothing. No message names its file: of several traces that are open, one that
+    cannot be written ends all.
     """
 
     def __init__(self) -> None:
@@ -34,13 +36,14 @@ class WriteLog(logging.Handler):
         self._closing = 0
         self._short = ""
         logger = logging.getLogger(_LOGGER)
-        logger.disabled = False  # as logging.config leaves loggers that its user did not name
+        # as logging.config leaves loggers that its user did not name
+        logger.disabled = False
         logger.addHandler(self)
 
     @contextmanager
     def of_this_thread(self) -> Iterator[None]:
-        """Take every error of the calling thread for one of writing: while a file is closed, that
-        writes.
+        """Take every error of the calling thread for one of writing: while a file is
+        closed, that writes.
         """
         self._closing = threading.get_ident()
         try:
@@ -53,13 +56,15 @@ class WriteLog(logging.Handler):
         logging.getLogger(_LOGGER).removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one line of the log; the first that counts is the cause of all others."""
+        """Take one line of the log; the first that counts is the cause of all
+        others."""
         message = record.getMessage()
         if short := _CUT_SHORT.match(message):
             self._short = f"the disk took {short[1]} of {short[2]} bytes"
         match = _WRITE_FAILED.match(message)
         if self.failed or not (
-            match or (record.thread == self._closing and record.levelno >= logging.ERROR)
+            match
+            or (record.thread == self._closing and record.levelno >= logging.ERROR)
         ):
             return
         if match and match[1]:
@@ -71,13 +76,16 @@ class WriteLog(logging.Handler):
 def failed() -> WriteLog | None:
     """Return a listener that heard of a failed write; None where none did."""
     heard = logging.getLogger(_LOGGER).handlers
-    return next((each for each in heard if isinstance(each, WriteLog) and each.failed), None)
+    return next(
+        (each for each in heard if isinstance(each, WriteLog) and each.failed), None
+    )
 
 
 @contextmanager
 def completed(writer: Any, log: WriteLog) -> Iterator[None]:
-    """Complete a file within; it is closed behind that, also where a call of the library raises, as
-    those of pyjls 0.19 do: else it closes the file when the process ends, and says so.
+    """Complete a file within; it is closed behind that, also where a call of the
+    library raises, as those of pyjls 0.19 do: else it closes the file when the process
+    ends, and says so.
     """
     try:
         yield

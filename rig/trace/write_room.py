@@ -10,21 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rig.errors import BenchError, StorageFull, storage_error
-from rig.trace.trace import (
-    PARTIAL,
-)
+from rig.trace.trace import PARTIAL
 from rig.trace.write_errors import failed
 
-#: Room that must stay free on the disk, so that what has been measured can still be closed
-#: properly.
+#: Room that must stay free on the disk, so that what has been measured can still be
+#: closed properly.
 RESERVE_B = 32 << 20
 
 
 def unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchError:
     """Return the error of a trace that lacks what was written to it.
 
-    `number` is the operating system's, 0 where it gave none; None where no write was reported as
-    failed.
+    `number` is the operating system's, 0 where it gave none; None where no write was
+    reported as failed.
     """
     free_b = shutil.disk_usage(folder).free
     full = free_b < RESERVE_B // 2 or number in (errno.ENOSPC, errno.EDQUOT)
@@ -32,7 +30,8 @@ def unwritten(folder: Path, evidence: str, number: int | None = None) -> BenchEr
         hint = "free some room, or another disk"
     elif number is None:
         evidence += (
-            "; no write was reported as failed, so room and quota are not known to be the cause"
+            "; no write was reported as failed, so room and quota are not known to be"
+            " the cause"
         )
         hint = "run it again, on another disk to rule this one out"
     elif number == errno.EFBIG:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a trace: what a monitor's driver calls with every block it receives. Conventions of time:
-rig/trace/trace.py.
+"""Write a trace: what a monitor's driver calls with every block it receives.
+Conventions of time: rig/trace/trace.py.
 """
 
 from __future__ import annotations
@@ -45,30 +45,33 @@ from rig.trace.write_errors import WriteLog, completed
 from rig.trace.write_room import RESERVE_B, translated, unwritten
 
 _FILL = 1 << 20
-#: Beside a thread that computes, another gets its turn only after this, and gives it away in every
-#: call of the system or of NumPy. With Python's own 5 ms, a driver that takes 100 000 samples a
-#: second in small pieces falls behind (benchmarks/live.py).
+#: Beside a thread that computes, another gets its turn only after this, and gives it
+#: away in every call of the system or of NumPy. With Python's own 5 ms, a driver that
+#: takes 100 000 samples a second in small pieces falls behind (benchmarks/live.py).
 _TURN_S = 0.0005
 _JLS_EPOCH_S = 1_514_764_800  # 2018-01-01T00:00:00Z; JLS counts 2**-30 s from there
-#: The last chunk of a closed file: a header alone, with this tag at this byte (jls/format.h).
+#: The last chunk of a closed file: a header alone, with this tag at this byte
+#: (jls/format.h).
 _END_B = 32
 _TAG_AT = 16
 _TAG_END = 0xFF
 
 
 class TraceWriter:
-    """Write a trace into `folder`; the file has its final name only once it is closed properly.
+    """Write a trace into `folder`; the file has its final name only once it is closed
+    properly.
 
     `sample_hz` is the rate of `analog`; `edge_hz` is what SYNC is known to
-    (rig/interfaces/monitor.py), and for "digital" the rate of `sync`. `sync_kind` says where edges
-    come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps" (`stamp`), "none"; "start"
-    is one stamp, with `about` saying how far two clocks may differ (`rate_limit_ppm`); "clock" is
-    none, with `about` saying what CLOCK_MONOTONIC showed at the first sample
-    (`start_monotonic_ns`). `began_s`: time.time() of the first sample, 0: now. A JLS file must not
-    be opened while it is written, and an unclosed one can crash its reader (measured: 22 of 24
-    killed writers): hence the name ending in ".partial" until `close`, and for good where a write
-    failed. Calls come from one thread. From the first one on, this process's threads take turns
-    more often. Raises StorageFull and BenchError.
+    (rig/interfaces/monitor.py), and for "digital" the rate of `sync`. `sync_kind` says
+    where edges come from: "digital" (`sync`), "voltage" (`sync_voltage`), "stamps"
+    (`stamp`), "none"; "start" is one stamp, with `about` saying how far two clocks may
+    differ (`rate_limit_ppm`); "clock" is none, with `about` saying what CLOCK_MONOTONIC
+    showed at the first sample (`start_monotonic_ns`). `began_s`: time.time() of the
+    first sample, 0: now. A JLS file must not be opened while it is written, and an
+    unclosed one can crash its reader (measured: 22 of 24 killed writers): hence the
+    name ending in ".partial" until `close`, and for good where a write failed. Calls
+    come from one thread. From the first one on, this process's threads take turns more
+    often. Raises StorageFull and BenchError.
     """
 
     def __init__(
@@ -89,14 +92,18 @@ class TraceWriter:
         self._require_room()
         if sys.getswitchinterval() > _TURN_S:
             sys.setswitchinterval(_TURN_S)
-        # JLS rates are whole numbers: what the rig computes with stands here, other tools use the
-        # time stamps.
+        # JLS rates are whole numbers: what the rig computes with stands here, other
+        # tools use the time stamps.
         rates = {"sample_hz": sample_hz, "edge_hz": edge_hz, "sync": sync_kind}
         with translated(folder), ExitStack() as stack:
-            self._gaps = stack.enter_context((folder / GAPS).open("w", encoding="utf-8"))
+            self._gaps = stack.enter_context(
+                (folder / GAPS).open("w", encoding="utf-8")
+            )
             self._edges = None
             if sync_kind in STAMPED:
-                self._edges = stack.enter_context((folder / EDGES).open("w", encoding="utf-8"))
+                self._edges = stack.enter_context(
+                    (folder / EDGES).open("w", encoding="utf-8")
+                )
             self._store = AnalogStore(folder, sample_hz, edge_hz, sync_kind)
             stack.callback(self._store.leave)
             self._kept = is_kept(folder)
@@ -106,13 +113,20 @@ class TraceWriter:
         self._began = int(((began_s or time.time()) - _JLS_EPOCH_S) * 2**30)
         with translated(folder):
             writer.source_def(
-                source_id=1, name=source, vendor="", model=source, version="", serial_number=serial
+                source_id=1,
+                name=source,
+                vendor="",
+                model=source,
+                version="",
+                serial_number=serial,
             )
             self._store.begin(writer, self._time_of)
             if sync_kind == "digital":
                 define_signal(writer, SYNC, "sync", "u1", edge_hz)
             elif sync_kind == "voltage":
-                define_signal(writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V")
+                define_signal(
+                    writer, SYNC_VOLTAGE, "sync voltage", "f32", sample_hz, units="V"
+                )
             writer.user_data(ABOUT, json.dumps(rates | about | self._store.about))
         self._writer: Any = writer
         self._sync_kind = sync_kind
@@ -126,7 +140,9 @@ class TraceWriter:
         with translated(folder):
             for signal, _ in self._rates():
                 writer.utc(signal, 0, self._began)
-        self._show = Tapped(folder, TraceForm(sample_hz, edge_hz, sync_kind, source, serial, about))
+        self._show = Tapped(
+            folder, TraceForm(sample_hz, edge_hz, sync_kind, source, serial, about)
+        )
 
     @property
     def samples(self) -> int:
@@ -140,16 +156,19 @@ class TraceWriter:
         *,
         unreadable: str = "the instrument gave no number",
     ) -> None:
-        """Append samples of current and voltage, of equal length; what is not finite is noted as a
-        gap, with its cause.
+        """Append samples of current and voltage, of equal length; what is not finite is
+        noted as a gap, with its cause.
         """
         if not len(current_a):
             return
         if len(current_a) != len(voltage_v):
-            raise ValueError(f"{len(current_a)} samples of current and {len(voltage_v)} of voltage")
+            raise ValueError(
+                f"{len(current_a)} samples of current and {len(voltage_v)} of voltage"
+            )
         self._spend(8 * len(current_a))
         current, voltage = (
-            np.ascontiguousarray(block, dtype=np.float32) for block in (current_a, voltage_v)
+            np.ascontiguousarray(block, dtype=np.float32)
+            for block in (current_a, voltage_v)
         )
         self._note_unreadable(current, voltage, unreadable)
         self._store.add(current, voltage)
@@ -168,7 +187,8 @@ class TraceWriter:
             self._put_sync(np.packbits(joined[:whole], bitorder="little"))
 
     def sync_packed(self, levels: NDArray[np.uint8]) -> None:
-        """Append samples of the SYNC line, eight to a byte, the first in the lowest bit."""
+        """Append samples of the SYNC line, eight to a byte, the first in the lowest
+        bit."""
         if not len(levels):
             return
         if len(self._sync_rest):
@@ -190,7 +210,8 @@ class TraceWriter:
         self._sync_voltage_at += len(voltage)
 
     def stamp(self, at_s: float, fall: bool = True) -> None:
-        """Append an edge that the instrument stamped itself, in seconds from the first sample."""
+        """Append an edge that the instrument stamped itself, in seconds from the first
+        sample."""
         if self._edges is None:
             raise ValueError("this trace was not opened for stamps")
         with translated(self.folder):
@@ -199,11 +220,11 @@ class TraceWriter:
         self._show("stamp", at_s, fall)
 
     def skip(self, samples: int, cause: str) -> None:
-        """Leave out analog samples that were lost, with all of SYNC over the same time, and note
-        the gap; call it where both stand equal.
+        """Leave out analog samples that were lost, with all of SYNC over the same time,
+        and note the gap; call it where both stand equal.
 
-        The line keeps its last level, and an edge at the border of a gap is none: its time is not
-        known.
+        The line keeps its last level, and an edge at the border of a gap is none: its
+        time is not known.
         """
         self._note(Gap(self.samples, self.samples + samples, cause))
         self._skipping = True
@@ -221,7 +242,9 @@ class TraceWriter:
                 - len(self._sync_rest)
             )
             for at in range(0, missing, _FILL):
-                self.sync(np.full(min(_FILL, missing - at), self._sync_last, dtype=np.uint8))
+                self.sync(
+                    np.full(min(_FILL, missing - at), self._sync_last, dtype=np.uint8)
+                )
         self._skipping = False
         self._show("skip", samples, cause)
 
@@ -272,7 +295,9 @@ class TraceWriter:
     def _complete(self, writer: Any) -> None:
         if len(self._sync_rest):
             # The line keeps its last level: no edge can appear in the padding.
-            self.sync(np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8))
+            self.sync(
+                np.full(8 - len(self._sync_rest), self._sync_last, dtype=np.uint8)
+            )
         self._show("end")
         self._said |= self._store.end()
         lengths = self._lengths()
@@ -298,9 +323,10 @@ class TraceWriter:
         self.close()
 
     def _rates(self) -> list[tuple[int, float]]:
-        more = {"digital": [(SYNC, self.edge_hz)], "voltage": [(SYNC_VOLTAGE, self.sample_hz)]}.get(
-            self._sync_kind, []
-        )
+        more = {
+            "digital": [(SYNC, self.edge_hz)],
+            "voltage": [(SYNC_VOLTAGE, self.sample_hz)],
+        }.get(self._sync_kind, [])
         return [*self._store.rates, *more]
 
     def _time_of(self, at_s: float) -> int:
@@ -308,11 +334,14 @@ class TraceWriter:
         return self._began + round(at_s * 2**30)
 
     def _lengths(self) -> dict[int, int]:
-        return self._store.lengths | {SYNC: self._sync_at, SYNC_VOLTAGE: self._sync_voltage_at}
+        return self._store.lengths | {
+            SYNC: self._sync_at,
+            SYNC_VOLTAGE: self._sync_voltage_at,
+        }
 
     def _pad(self, writer: Any, signal: int, rate_hz: float, length: int) -> None:
-        """Make a signal so long that the index reaches its last sample: with no numbers, or the
-        last level, which is no edge.
+        """Make a signal so long that the index reaches its last sample: with no
+        numbers, or the last level, which is no edge.
         """
         padded = chunks(signal, rate_hz).indexed(length)
         for at in range(length, padded, _FILL):
@@ -321,21 +350,24 @@ class TraceWriter:
                 writer.fsr(
                     signal,
                     at,
-                    np.packbits(np.full(count, self._sync_last, dtype=np.uint8), bitorder="little"),
+                    np.packbits(
+                        np.full(count, self._sync_last, dtype=np.uint8),
+                        bitorder="little",
+                    ),
                 )
             else:
                 writer.fsr_f32(signal, at, np.full(count, np.nan, dtype=np.float32))
 
     def _require_written(self) -> None:
-        """Raise where the library's thread could not write: what comes next would stand behind
-        samples that are missing.
+        """Raise where the library's thread could not write: what comes next would stand
+        behind samples that are missing.
         """
         if self._log.failed:
             raise unwritten(self.folder, self._log.failed, self._log.errno)
 
     def _require_whole(self) -> None:
-        """Compare the closed file with what was written, whatever was heard; without its end it
-        must not even be opened.
+        """Compare the closed file with what was written, whatever was heard; without
+        its end it must not even be opened.
         """
         path = self.folder / PARTIAL
         with path.open("rb") as stream:
@@ -345,17 +377,18 @@ class TraceWriter:
         try:
             with reading(path) as reader:
                 lengths_read = {
-                    signal.signal_id: int(signal.length) for signal in reader.signals.values()
+                    signal.signal_id: int(signal.length)
+                    for signal in reader.signals.values()
                 }
         except DataError as error:
             raise unwritten(self.folder, error.evidence) from error
         for signal, _ in self._rates():
-            # Ctrl-C may fall between a block's way into the file and its being counted: more than
-            # that is no harm.
+            # Ctrl-C may fall between a block's way into the file and its being counted:
+            # more than that is no harm.
             if lengths_read.get(signal, 0) < self._lengths()[signal]:
                 evidence = (
-                    f"signal {signal} has {lengths_read.get(signal, 0)} samples in the file, "
-                    f"{self._lengths()[signal]} were written"
+                    f"signal {signal} has {lengths_read.get(signal, 0)} samples in the"
+                    f" file, {self._lengths()[signal]} were written"
                 )
                 raise unwritten(self.folder, evidence)
 
@@ -392,7 +425,11 @@ class TraceWriter:
         if free_b < RESERVE_B:
             raise StorageFull(
                 f"the disk of {self.folder} is full",
-                evidence=f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to close "
-                "the files",
-                try_next="free some room, or another disk; what has been measured is kept",
+                evidence=(
+                    f"{free_b / 1e6:.0f} MB free, {RESERVE_B / 1e6:.0f} MB are kept to"
+                    " close the files"
+                ),
+                try_next=(
+                    "free some room, or another disk; what has been measured is kept"
+                ),
             )

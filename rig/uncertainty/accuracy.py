@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accuracy specification of an instrument: limits of error for each range, with their source."""
+"""Accuracy specification of an instrument: limits of error for each range, with their
+source."""
 
 from __future__ import annotations
 
@@ -15,11 +16,17 @@ from typing import Any
 from rig import small_text
 from rig.errors import ConfigError, did_you_mean
 
-#: What a limit of error means, and the divisor that makes a standard uncertainty of it (GUM 4.3.7
-#: and 4.3.3).
+#: What a limit of error means, and the divisor that makes a standard uncertainty of it
+#: (GUM 4.3.7 and 4.3.3).
 DISTRIBUTIONS = {"rectangular": math.sqrt(3.0), "normal": 2.0}
-_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-#: No limit of an instrument is larger; squares of what it is multiplied with stay finite.
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
+#: No limit of an instrument is larger; squares of what it is multiplied with stay
+#: finite.
 _MOST = 1e12
 #: Beside a trace of no session: the limits of the instrument that recorded it.
 LIMITS = "accuracy.toml"
@@ -30,10 +37,10 @@ _SHOWN = "docs/UNCERTAINTY.md shows a calibration file"
 class Range:
     """One measuring range, for readings up to `up_to` (A or V).
 
-    `gain` (relative) and `offset` (A or V) are limits of the error of a mean reading; `noise` is
-    the standard deviation of one sample at the rate of the recording (A or V); `lsb` one step of
-    the converter (A or V), `lsb_relative` one step of a number format with a mantissa (relative to
-    the reading).
+    `gain` (relative) and `offset` (A or V) are limits of the error of a mean reading;
+    `noise` is the standard deviation of one sample at the rate of the recording (A or
+    V); `lsb` one step of the converter (A or V), `lsb_relative` one step of a number
+    format with a mantissa (relative to the reading).
     """
 
     up_to: float
@@ -46,13 +53,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The ranges of current and voltage, ascending, the limit of the clock's error, and where all
-    this is written.
+    """The ranges of current and voltage, ascending, the limit of the clock's error, and
+    where all this is written.
 
-    Limits that are "rectangular" are hard ones, as a data sheet states them; "normal" ones are
-    expanded uncertainties with k = 2, as a calibration certificate states them. `edge_s`: a limit
-    of what the SYNC path delays against the analog path, beyond the sampling of the edges; always
-    rectangular.
+    Limits that are "rectangular" are hard ones, as a data sheet states them; "normal"
+    ones are expanded uncertainties with k = 2, as a calibration certificate states
+    them. `edge_s`: a limit of what the SYNC path delays against the analog path, beyond
+    the sampling of the edges; always rectangular.
     """
 
     current: tuple[Range, ...]
@@ -82,20 +89,32 @@ class Accuracy:
             numbers = [
                 value
                 for row in ranges
-                for value in (row.gain, row.offset, row.noise, row.lsb, row.lsb_relative)
+                for value in (
+                    row.gain,
+                    row.offset,
+                    row.noise,
+                    row.lsb,
+                    row.lsb_relative,
+                )
             ]
             if not all(math.isfinite(value) and value >= 0 for value in numbers):
                 raise ConfigError(
-                    f"{numbers}", path=f"accuracy.{name}", try_next="finite numbers, 0 or more"
+                    f"{numbers}",
+                    path=f"accuracy.{name}",
+                    try_next="finite numbers, 0 or more",
                 )
             if not all(map(math.isfinite, limits)):
                 raise ConfigError(
-                    f"ranges {limits}", path=f"accuracy.{name}", try_next="finite numbers"
+                    f"ranges {limits}",
+                    path=f"accuracy.{name}",
+                    try_next="finite numbers",
                 )
         for name, value in (("clock_ppm", self.clock_ppm), ("edge_s", self.edge_s)):
             if not math.isfinite(value):
                 raise ConfigError(
-                    f"{value}", path=f"accuracy.{name}", try_next="a finite number, 0 or more"
+                    f"{value}",
+                    path=f"accuracy.{name}",
+                    try_next="a finite number, 0 or more",
                 )
 
     @property
@@ -105,8 +124,8 @@ class Accuracy:
 
 
 def load(path: Path) -> Accuracy:
-    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError that names the
-    file and the key.
+    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError that
+    names the file and the key.
     """
     try:
         content = tomllib.loads(small_text.read(path))
@@ -118,7 +137,9 @@ def load(path: Path) -> Accuracy:
             try_next=f"its path; {_SHOWN}",
         ) from error
     except ValueError as error:
-        raise ConfigError(f"{path} is not TOML", evidence=str(error), try_next=_SHOWN) from error
+        raise ConfigError(
+            f"{path} is not TOML", evidence=str(error), try_next=_SHOWN
+        ) from error
     try:
         accuracy: Accuracy = _table(Accuracy, content, "")
         return accuracy
@@ -131,8 +152,8 @@ def load(path: Path) -> Accuracy:
 
 
 def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
-    """Return a table of the file as a dataclass; nothing is converted but a whole number where a
-    fraction is due.
+    """Return a table of the file as a dataclass; nothing is converted but a whole
+    number where a fraction is due.
     """
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(content) - set(hints))
@@ -143,14 +164,19 @@ def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
             try_next=f"{did_you_mean(unknown[0], hints)}one of {', '.join(hints)}",
         )
     missing = [
-        part.name for part in fields(kind) if part.default is MISSING and part.name not in content
+        part.name
+        for part in fields(kind)
+        if part.default is MISSING and part.name not in content
     ]
     if missing:
         raise ConfigError(
             "this key is needed", path=place + missing[0], try_next="it with its value"
         )
     return kind(
-        **{name: _value(name, hints[name], value, place) for name, value in content.items()}
+        **{
+            name: _value(name, hints[name], value, place)
+            for name, value in content.items()
+        }
     )
 
 
@@ -159,19 +185,29 @@ def _value(name: str, kind: Any, value: Any, place: str) -> Any:
     if kind not in _KINDS:
         return _ranges(name, value)
     if type(value) is not kind and not (kind is float and type(value) is int):
-        raise ConfigError(f"{value!r} is not {_KINDS[kind]}", path=path, try_next=_KINDS[kind])
+        raise ConfigError(
+            f"{value!r} is not {_KINDS[kind]}", path=path, try_next=_KINDS[kind]
+        )
     if kind is float and not (0 < value <= _MOST or (value == 0 and name != "up_to")):
         least = "above 0" if name == "up_to" else "0 or more"
-        raise ConfigError(f"{value}", path=path, try_next=f"a number, {least}, to {_MOST:g}")
+        raise ConfigError(
+            f"{value}", path=path, try_next=f"a number, {least}, to {_MOST:g}"
+        )
     if name == "distribution" and value not in DISTRIBUTIONS:
-        raise ConfigError(f"{value!r}", path=path, try_next=f"one of {', '.join(DISTRIBUTIONS)}")
+        raise ConfigError(
+            f"{value!r}", path=path, try_next=f"one of {', '.join(DISTRIBUTIONS)}"
+        )
     return kind(value)
 
 
 def _ranges(name: str, value: Any) -> tuple[Range, ...]:
     hint = f"a table [[{name}]] for each range, in double brackets"
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        evidence = f"[{name}] is one table" if isinstance(value, dict) else f"{value!r} is no table"
+        evidence = (
+            f"[{name}] is one table"
+            if isinstance(value, dict)
+            else f"{value!r} is no table"
+        )
         raise ConfigError(evidence, path=name, try_next=hint)
     if not value:
         raise ConfigError("there are no ranges", path=name, try_next=hint)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters: samples that count as one: those of one recording, or of one city, are correlated, not
-independent.
+"""Clusters: samples that count as one: those of one recording, or of one city, are
+correlated, not independent.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from rig.model.catalogue import Entry
 from rig.model.trial import Measured
 
-#: More clusters are deleted in random groups (Kott, Journal of Official Statistics 17, 2001, 521:
-#: the delete-a-group jackknife).
+#: More clusters are deleted in random groups (Kott, Journal of Official Statistics 17,
+#: 2001, 521: the delete-a-group jackknife).
 GROUPS_MAX = 50
 _SEED = 0
 SAMPLE = "sample"
@@ -23,8 +23,8 @@ CITY = "city"
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The groups of a task's samples, each a set of indices; they hold `count` clusters in all,
-    each a `kind` ("recording").
+    """The groups of a task's samples, each a set of indices; they hold `count` clusters
+    in all, each a `kind` ("recording").
 
     `note` says what the clusters do not cover.
     """
@@ -42,11 +42,11 @@ class Clusters:
 
 
 def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
-    """Return the clusters of the samples `indices`: cities where every sample has one, however few
-    they are, else recordings, else samples.
+    """Return the clusters of the samples `indices`: cities where every sample has one,
+    however few they are, else recordings, else samples.
 
-    Recordings of one city are correlated: counted one by one, those of four cities would cover the
-    truth in 59 to 85 % of intervals of 95 %.
+    Recordings of one city are correlated: counted one by one, those of four cities
+    would cover the truth in 59 to 85 % of intervals of 95 %.
     """
     asked = sorted(set(indices))
     entries = {index: catalogue[index] for index in asked if index < len(catalogue)}
@@ -62,7 +62,10 @@ def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
         kind = RECORDING
         keys = {index: entry.recording or index for index, entry in entries.items()}
         if any(entry.city for entry in entries.values()):
-            note = "not every sample has a city: that recordings of one are alike is not in it"
+            note = (
+                "not every sample has a city: that recordings of one are alike is not"
+                " in it"
+            )
     members: dict[object, set[int]] = {}
     for index, key in keys.items():
         members.setdefault(key, set()).add(index)
@@ -73,7 +76,10 @@ def indices_of(measured: Measured) -> set[int]:
     """Return which of the task's samples a trial is made of."""
     indices = {index for sample in measured.samples for index in sample.indices}
     return indices | {
-        index for stream in measured.streams for scene in stream.indices for index in scene
+        index
+        for stream in measured.streams
+        for scene in stream.indices
+        for index in scene
     }
 
 
@@ -81,4 +87,6 @@ def _grouped(members: list[set[int]]) -> tuple[frozenset[int], ...]:
     if len(members) <= GROUPS_MAX:
         return tuple(map(frozenset, members))
     random.Random(_SEED).shuffle(members)
-    return tuple(frozenset().union(*members[number::GROUPS_MAX]) for number in range(GROUPS_MAX))
+    return tuple(
+        frozenset().union(*members[number::GROUPS_MAX]) for number in range(GROUPS_MAX)
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial as it would be without some of the task's samples: queries, members of batches and scenes
-of streams are left out.
+"""A trial as it would be without some of the task's samples: queries, members of
+batches and scenes of streams are left out.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ from rig.model.trial import Measured, Sample, Streamed, Window
 def without(measured: Measured, gone: frozenset[int]) -> Measured:
     """Return the trial without the task's samples `gone`.
 
-    A scene of a stream is left out whole, with its share of the stream's time. What a batch took
-    and cost without some of its samples is not known: that is NaN.
+    A scene of a stream is left out whole, with its share of the stream's time. What a
+    batch took and cost without some of its samples is not known: that is NaN.
     """
     streams = {stream.step: _scenes_left(stream, gone) for stream in measured.streams}
     samples = tuple(_left(measured, streams, gone))
     kept = tuple(
-        _stream_left(stream, streams[stream.step], measured) for stream in measured.streams
+        _stream_left(stream, streams[stream.step], measured)
+        for stream in measured.streams
     )
     return replace(measured, samples=samples, streams=kept)
 
 
 def _scenes_left(stream: Streamed, gone: frozenset[int]) -> dict[int, int]:
-    """Return the new numbers of the scenes that are left: the first one stays the one that follows
-    no other, whatever is left.
+    """Return the new numbers of the scenes that are left: the first one stays the one
+    that follows no other, whatever is left.
     """
-    left = [scene for scene, indices in enumerate(stream.indices) if gone.isdisjoint(indices)]
+    left = [
+        scene
+        for scene, indices in enumerate(stream.indices)
+        if gone.isdisjoint(indices)
+    ]
     first = 0 if 0 in left else 1
     return {scene: number for number, scene in enumerate(left, start=first)}
 
@@ -50,8 +55,8 @@ def _left(
 
 
 def _part(sample: Sample, gone: frozenset[int]) -> Sample:
-    """Return a batch without some of its samples: their answers are left, time and energy are not
-    known.
+    """Return a batch without some of its samples: their answers are left, time and
+    energy are not known.
     """
     places = [place for place, index in enumerate(sample.indices) if index not in gone]
     indices = tuple(sample.indices[place] for place in places)
@@ -60,7 +65,9 @@ def _part(sample: Sample, gone: frozenset[int]) -> Sample:
     return replace(sample, indices=indices, each=each, windows=windows)
 
 
-def _stream_left(stream: Streamed, left: dict[int, int], measured: Measured) -> Streamed:
+def _stream_left(
+    stream: Streamed, left: dict[int, int], measured: Measured
+) -> Streamed:
     if len(left) == len(stream.indices):
         return stream
     scenes = sorted({0, *left})
@@ -80,8 +87,8 @@ def _stream_left(stream: Streamed, left: dict[int, int], measured: Measured) -> 
 def _whole_left(
     whole: Window, own: Sequence[Sample], cut: Sequence[Sample], share: float
 ) -> Window:
-    """Return a stream without a `share` of its time, in which the windows `cut` were: between
-    windows all of it costs alike.
+    """Return a stream without a `share` of its time, in which the windows `cut` were:
+    between windows all of it costs alike.
     """
     (busy_s, busy_j), (cut_s, cut_j) = _busy(own), _busy(cut)
     latency_s = whole.latency_s * (1 - share)
@@ -94,13 +101,18 @@ def _whole_left(
 
 
 def _busy(samples: Sequence[Sample]) -> tuple[float, float]:
-    """Return time and energy of the phases of windows; NaN where an energy is not known."""
+    """Return time and energy of the phases of windows; NaN where an energy is not
+    known."""
     windows = [window for sample in samples for window in sample.windows]
-    energies_j = [math.nan if window.energy_j is None else window.energy_j for window in windows]
+    energies_j = [
+        math.nan if window.energy_j is None else window.energy_j for window in windows
+    ]
     return math.fsum(window.latency_s for window in windows), math.fsum(energies_j)
 
 
 def _unknown(window: Window) -> Window:
     return replace(
-        window, latency_s=math.nan, energy_j=None if window.energy_j is None else math.nan
+        window,
+        latency_s=math.nan,
+        energy_j=None if window.energy_j is None else math.nan,
     )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jackknife: metrics without one group of samples after the other: the variance that the choice of
-samples gives them.
+"""Jackknife: metrics without one group of samples after the other: the variance that
+the choice of samples gives them.
 
-The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4) of the
-scenario's own summary, so it holds for any metric that is smooth in its samples: means, ratios,
-shares, areas under a curve.
+The delete-one-group jackknife (Wolter, Introduction to Variance Estimation, chapter 4)
+of the scenario's own summary, so it holds for any metric that is smooth in its samples:
+means, ratios, shares, areas under a curve.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ _SKEWED_MIN = 6
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """One metric of all trials with each group left out: a row a trial, a column a group.
+    """One metric of all trials with each group left out: a row a trial, a column a
+    group.
 
-    `present` says which trial has samples of which group. Of a percentile `values` are the shares
-    of the values that lie at or below that of all trials, else the metric's values; `counts` says
-    of how many single values each is made.
+    `present` says which trial has samples of which group. Of a percentile `values` are
+    the shares of the values that lie at or below that of all trials, else the metric's
+    values; `counts` says of how many single values each is made.
     """
 
     values: Floats
@@ -54,11 +55,12 @@ class Deleted:
         return bool(np.isfinite(self.values).all())
 
     def variance(self, whole: Sequence[tuple[float, int]], sizes: Floats) -> Variance:
-        """Return the variance of the mean over trials by the choice of samples: each group is left
-        out of all trials at once.
+        """Return the variance of the mean over trials by the choice of samples: each
+        group is left out of all trials at once.
 
-        `whole` is the value in each whole trial, and of how many values; `sizes` are the groups'
-        numbers of samples, which weigh where the metric is of no certain number of values.
+        `whole` is the value in each whole trial, and of how many values; `sizes` are
+        the groups' numbers of samples, which weigh where the metric is of no certain
+        number of values.
         """
         values = [value for value, _ in whole]
         at = float(np.mean(values))
@@ -71,18 +73,19 @@ class Deleted:
         return cr2(away, own / own.sum())
 
     def skewness(self, whole: float) -> float:
-        """Return the skewness of the mean over trials by the choice of samples, as the groups that
-        matter show it.
+        """Return the skewness of the mean over trials by the choice of samples, as the
+        groups that matter show it.
 
-        Of few values their own skewness is too small: it is taken times sqrt(n (n - 1)) / (n - 2)
-        (Joanes and Gill, The Statistician 47, 1998, 183).
+        Of few values their own skewness is too small: it is taken times sqrt(n (n - 1))
+        / (n - 2) (Joanes and Gill, The Statistician 47, 1998, 183).
         """
         left = self._mattering(whole)
         count = len(left)
         square = float(np.var(left)) if len(left) else 0.0
         if count < _SKEWED_MIN or not square > 0:
             return 0.0
-        # What is without a group is as far from the mean as the group itself, to the other side.
+        # What is without a group is as far from the mean as the group itself, to the
+        # other side.
         cube = -float(np.mean((left - left.mean()) ** 3))
         return cube / (square * math.sqrt(square)) * math.sqrt(count - 1) / (count - 2)
 
@@ -93,21 +96,25 @@ class Deleted:
         return found
 
     def events(self, whole: Sequence[tuple[float, int]]) -> tuple[Floats, Floats]:
-        """Return of a share how many single values each group has, and of how many it is so, in all
-        trials; `whole` is the share in each whole trial, and of how many values.
+        """Return of a share how many single values each group has, and of how many it
+        is so, in all trials; `whole` is the share in each whole trial, and of how many
+        values.
         """
         sizes = np.array([[n] for _, n in whole]) - self.counts
-        events = np.array([[value * n] for value, n in whole]) - self.values * self.counts
+        events = (
+            np.array([[value * n] for value, n in whole]) - self.values * self.counts
+        )
         found: tuple[Floats, Floats] = sizes.sum(axis=0), events.sum(axis=0)
         return found
 
     def variance_within(self, *, shared: bool) -> float:
-        """Return the part of the variance that the choice of samples and the scatter of trials have
-        in common.
+        """Return the part of the variance that the choice of samples and the scatter of
+        trials have in common.
 
-        Where all trials have the `shared` samples, that is what single runs differ by: what is left
-        of each trial's values without a group when the groups' means are taken off. Where each has
-        samples of its own, it is their choice, each group left out of one trial only.
+        Where all trials have the `shared` samples, that is what single runs differ by:
+        what is left of each trial's values without a group when the groups' means are
+        taken off. Where each has samples of its own, it is their choice, each group
+        left out of one trial only.
         """
         trials = len(self.values)
         if not shared:
@@ -119,30 +126,37 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Jackknife:
-    """The clusters of a session's samples, and each metric without one group of them after the
-    other.
+    """The clusters of a session's samples, and each metric without one group of them
+    after the other.
     """
 
     clusters: Clusters
     deleted: Mapping[str, Deleted]
-    #: The same of each whole trial: value, or share up to the percentile of all trials, and of how
-    #: many values.
+    #: The same of each whole trial: value, or share up to the percentile of all trials,
+    #: and of how many values.
     whole: Mapping[str, Sequence[tuple[float, int]]]
     #: Whether all trials had the same samples.
     shared: bool
 
     def chosen(self, name: str) -> Variance:
         """Return the variance of a metric by the choice of samples."""
-        sizes = np.array([len(group) for group in self.clusters.groups], dtype=np.float64)
+        sizes = np.array(
+            [len(group) for group in self.clusters.groups], dtype=np.float64
+        )
         return self.deleted[name].variance(self.whole[name], sizes)
 
     def scatter(self, name: str, repeated: Variance) -> TwoWay:
-        """Return the joint scatter of a metric by the choice of samples and from trial to trial,
-        of which `repeated` is the variance.
+        """Return the joint scatter of a metric by the choice of samples and from trial
+        to trial, of which `repeated` is the variance.
         """
         deleted = self.deleted[name]
-        # The scatter in the only trial is a part of what the choice of its samples makes.
-        both = deleted.variance_within(shared=self.shared) if len(deleted.values) > 1 else math.inf
+        # The scatter in the only trial is a part of what the choice of its samples
+        # makes.
+        both = (
+            deleted.variance_within(shared=self.shared)
+            if len(deleted.values) > 1
+            else math.inf
+        )
         return TwoWay(self.chosen(name), repeated, both)
 
 
@@ -156,18 +170,23 @@ def jackknife(
     if len(grouping.groups) < LEAST:
         return Jackknife(grouping, {}, {}, shared)
     cuts = _cuts(trials)
-    present = [[not group.isdisjoint(indices) for group in grouping.groups] for indices in own]
+    present = [
+        [not group.isdisjoint(indices) for group in grouping.groups] for indices in own
+    ]
     rows = []
     for trial, touched in zip(trials, present, strict=True):
         whole = numbers(trial.metrics, cuts)
         rows.append(
             [
-                numbers(summarise(without(trial.measured, group)), cuts) if is_in else whole
+                numbers(summarise(without(trial.measured, group)), cuts)
+                if is_in
+                else whole
                 for group, is_in in zip(grouping.groups, touched, strict=True)
             ]
         )
     deleted = {
-        name: _deleted(name, rows, present) for name in (trials[0].metrics if trials else ())
+        name: _deleted(name, rows, present)
+        for name in (trials[0].metrics if trials else ())
     }
     wholes = {
         name: [numbers(trial.metrics, cuts).get(name, _NONE) for trial in trials]
@@ -181,29 +200,37 @@ def _deleted(
     rows: Sequence[Sequence[Mapping[str, tuple[float, int]]]],
     present: Sequence[Sequence[bool]],
 ) -> Deleted:
-    cells = np.array([[cell.get(name, _NONE) for cell in row] for row in rows], dtype=np.float64)
+    cells = np.array(
+        [[cell.get(name, _NONE) for cell in row] for row in rows], dtype=np.float64
+    )
     return Deleted(cells[:, :, 0], cells[:, :, 1], np.array(present))
 
 
 def pooled(metrics: Sequence[Metric]) -> list[float]:
-    """Return the single values behind a percentile, of all trials together, in order."""
+    """Return the single values behind a percentile, of all trials together, in
+    order."""
     return sorted(value for metric in metrics for value in metric.values)
 
 
 def numbers(
     metrics: Mapping[str, Metric], cuts: Mapping[str, float]
 ) -> dict[str, tuple[float, int]]:
-    """Return what is looked at of each metric, and of how many values it is made: its value, or of
-    a percentile the share of values up to that of all trials.
+    """Return what is looked at of each metric, and of how many values it is made: its
+    value, or of a percentile the share of values up to that of all trials.
     """
     return {
-        name: (_share_up_to(metric, cuts[name]) if name in cuts else metric.value, metric.n)
+        name: (
+            _share_up_to(metric, cuts[name]) if name in cuts else metric.value,
+            metric.n,
+        )
         for name, metric in metrics.items()
     }
 
 
 def _share_up_to(metric: Metric, cut: float) -> float:
-    return float(np.mean(np.asarray(metric.values) <= cut)) if metric.values else math.nan
+    return (
+        float(np.mean(np.asarray(metric.values) <= cut)) if metric.values else math.nan
+    )
 
 
 def _cuts(trials: Sequence[Trial]) -> dict[str, float]:
@@ -211,13 +238,15 @@ def _cuts(trials: Sequence[Trial]) -> dict[str, float]:
     for name, metric in (trials[0].metrics if trials else {}).items():
         if metric.percent is not None:
             cuts[name] = percentile(
-                pooled([t.metrics[name] for t in trials if name in t.metrics]), metric.percent
+                pooled([t.metrics[name] for t in trials if name in t.metrics]),
+                metric.percent,
             )
     return cuts
 
 
 def _shared(measured: Sequence[Measured]) -> bool:
-    """Return whether all trials are of the same samples: each as often, and in the same scenes."""
+    """Return whether all trials are of the same samples: each as often, and in the same
+    scenes."""
     asked = [
         (
             sorted(index for sample in each.samples for index in sample.indices),
@@ -231,4 +260,6 @@ def _shared(measured: Sequence[Measured]) -> bool:
 def _variance(values: Floats) -> float:
     if len(values) < 2:
         return 0.0
-    return float((len(values) - 1) / len(values) * np.sum((values - values.mean()) ** 2))
+    return float(
+        (len(values) - 1) / len(values) * np.sum((values - values.mean()) ** 2)
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interval of a metric for other samples of the same kind: their choice, by clusters of correlated
-samples, counts too.
+"""Interval of a metric for other samples of the same kind: their choice, by clusters of
+correlated samples, counts too.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from rig.uncertainty.clusters import SAMPLE
 from rig.uncertainty.jackknife import Jackknife, pooled
 
 CR2 = (
-    "CR2 over clusters with Satterthwaite's degrees of freedom (Bell and McCaffrey 2002, Imbens "
-    "and Kolesar 2016), joined with the trials' scatter (Cameron, Gelbach and Miller 2011)"
+    "CR2 over clusters with Satterthwaite's degrees of freedom (Bell and McCaffrey"
+    " 2002, Imbens and Kolesar 2016), joined with the trials' scatter (Cameron, Gelbach"
+    " and Miller 2011)"
 )
 MEANS = f"{CR2}, with the budget"
 SHARES = f"{CR2}{same_samples.LOGIT}"
 COUNTS = (
-    "Clopper and Pearson with the effective sample size (Korn and Graubard 1998), never less than "
-    "what differs from trial to trial"
+    "Clopper and Pearson with the effective sample size (Korn and Graubard 1998), never"
+    " less than what differs from trial to trial"
 )
 RANKS = (
     "order statistics with the effective sample size (Woodruff 1952, Korn and Graubard "
@@ -50,17 +51,22 @@ _MANY = 1000.0
 def intervals(
     name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife
 ) -> Intervals:
-    """Return both intervals of a metric, from its values in all trials, its budget, and itself
-    without some of its samples.
+    """Return both intervals of a metric, from its values in all trials, its budget, and
+    itself without some of its samples.
     """
     same = same_samples.interval(single, budget, knife.shared)
     return Intervals(same, interval(name, single, budget, knife, same))
 
 
 def interval(
-    name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife, same: Interval
+    name: str,
+    single: Sequence[Metric],
+    budget: Budget | None,
+    knife: Jackknife,
+    same: Interval,
 ) -> Interval:
-    """Return the interval of a metric; `same` is that of the same samples, measured again."""
+    """Return the interval of a metric; `same` is that of the same samples, measured
+    again."""
     if not all(math.isfinite(metric.value) for metric in single):
         return Interval.missing("not every trial has a value")
     statistic = single[0].statistic
@@ -79,7 +85,9 @@ def interval(
         stated = _mean(name, single, budget, knife, same)
     note = f"; {knife.clusters.note}" if knife.clusters.note else ""
     return replace(
-        stated, method=stated.method + note, units=knife.clusters.units if stated.known else ""
+        stated,
+        method=stated.method + note,
+        units=knife.clusters.units if stated.known else "",
     )
 
 
@@ -91,7 +99,9 @@ def _by_trials(knife: Jackknife, same: Interval) -> Interval:
     return replace(same, method=TRIALS) if same.known else same
 
 
-def _share(name: str, single: Sequence[Metric], knife: Jackknife, same: Interval) -> Interval:
+def _share(
+    name: str, single: Sequence[Metric], knife: Jackknife, same: Interval
+) -> Interval:
     at = same_samples.value(single)
     n = single[0].n if knife.shared else sum(metric.n for metric in single)
     # Samples of which no two are of one recording are independent.
@@ -104,7 +114,9 @@ def _share(name: str, single: Sequence[Metric], knife: Jackknife, same: Interval
             return Interval(*hull(*counted), COUNTS)
     error = standard_error([metric.value for metric in single]) or 0.0
     scatter = knife.scatter(name, Variance(error**2, max(len(single) - 1, 1)))
-    ends = same_samples.share_ends(at, _half_width(scatter), sum(metric.n for metric in single))
+    ends = same_samples.share_ends(
+        at, _half_width(scatter), sum(metric.n for metric in single)
+    )
     return Interval(*hull(*counted, ends), COUNTS if plain else SHARES)
 
 
@@ -114,8 +126,8 @@ def _half_width(scatter: TwoWay) -> float:
 
 
 def _scattered(scatter: TwoWay) -> list[Component]:
-    """Return the scatter as what adds to a budget: that of trials alone as it is added to that for
-    the same samples.
+    """Return the scatter as what adds to a budget: that of trials alone as it is added
+    to that for the same samples.
     """
     if not scatter.value:
         return []
@@ -132,18 +144,24 @@ def _differing(name: str, at: float, knife: Jackknife) -> int:
 
 
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
-    """Return how many independent values give a share as precisely as `n` that are clustered.
+    """Return how many independent values give a share as precisely as `n` that are
+    clustered.
 
-    The variance between clusters is known as well as the count of those in which the rarer outcome
-    happened: a degree of freedom for each of them, at most one less than all. It is never more than
-    that of fully correlated clusters: taken where none had it.
+    The variance between clusters is known as well as the count of those in which the
+    rarer outcome happened: a degree of freedom for each of them, at most one less than
+    all. It is never more than that of fully correlated clusters: taken where none had
+    it.
     """
     deleted = knife.deleted[name]
     chosen = knife.chosen(name)
     groups = len(knife.clusters.groups)
     sizes, _ = deleted.events(knife.whole[name])
     alike = (
-        at * (1 - at) * float((sizes**2).sum() / sizes.sum() ** 2) * groups / knife.clusters.count
+        at
+        * (1 - at)
+        * float((sizes**2).sum() / sizes.sum() ** 2)
+        * groups
+        / knife.clusters.count
     )
     least = (
         effective_size(at, alike, n, chosen.freedom)
@@ -175,7 +193,9 @@ def _percentile(
     count = math.floor(_effective_size(name, percent / 100, len(values), knife))
     low, high = places(count, percent / 100)
     if not low or high > count:
-        few = f"{len(values)} values of {units} tell as much as {count} independent ones"
+        few = (
+            f"{len(values)} values of {units} tell as much as {count} independent ones"
+        )
         return Interval.missing(f"{few}, the percentile needs {needed}", RANKS)
     each = len(values) / count
     low_at = values[math.floor((low - 0.5) * each + 0.5) - 1]
@@ -204,7 +224,11 @@ def _mean(
     repeated = [part for part in counted if part.component in SCATTERS]
     scatter = knife.scatter(name, _variance(repeated))
     parts = _scattered(scatter)
-    parts += [(part.standard_uncertainty, part.shape) for part in counted if part not in repeated]
+    parts += [
+        (part.standard_uncertainty, part.shape)
+        for part in counted
+        if part not in repeated
+    ]
     combined = math.hypot(*(u for u, _ in parts))
     factor = coverage_factor(parts)
     if combined:
@@ -215,11 +239,14 @@ def _mean(
         return same_samples.in_bounds(even, at)
     chosen_u = math.sqrt(scatter.chosen.value)
     skewness = knife.deleted[name].skewness(at)
-    return _skewed(even, at, skewness * (chosen_u / combined) ** 3) if combined else even
+    return (
+        _skewed(even, at, skewness * (chosen_u / combined) ** 3) if combined else even
+    )
 
 
 def _variance(repeated: Sequence[Part]) -> Variance:
-    """Return the scatter of trials that a budget counts, or of the samples of the only one."""
+    """Return the scatter of trials that a budget counts, or of the samples of the only
+    one."""
     if not repeated:
         return Variance(0.0, 1.0)
     (part,) = repeated
@@ -228,11 +255,12 @@ def _variance(repeated: Sequence[Part]) -> Variance:
 
 
 def _skewed(even: Interval, at: float, skewness: float) -> Interval:
-    """Return the interval with the end farther out to which a skewed distribution reaches.
+    """Return the interval with the end farther out to which a skewed distribution
+    reaches.
 
-    Hall, Journal of the Royal Statistical Society B 54, 1992, 221: T + a (T^2 / 3 + 1 / 6) + a^2
-    T^3 / 27 of Student's T is nearly normal where `a` is the skewness of the mean. It is solved for
-    T; neither end is drawn in, as `a` is not known well.
+    Hall, Journal of the Royal Statistical Society B 54, 1992, 221: T + a (T^2 / 3 + 1 /
+    6) + a^2 T^3 / 27 of Student's T is nearly normal where `a` is the skewness of the
+    mean. It is solved for T; neither end is drawn in, as `a` is not known well.
     """
     u = even.standard_uncertainty or 0.0
     k = even.coverage_factor or 0.0
@@ -247,5 +275,8 @@ def _skewed(even: Interval, at: float, skewness: float) -> Interval:
     if high - low < (2 + _MOVED) * k * u:
         return even
     return Interval(
-        low, high, f"{MEANS}, of a skewed distribution (Hall 1992)", standard_uncertainty=u
+        low,
+        high,
+        f"{MEANS}, of a skewed distribution (Hall 1992)",
+        standard_uncertainty=u,
     )

@@ -20,8 +20,8 @@ Effects = Callable[[Window], Effect | None]
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """A component of the effects on groups of windows ("samples", "idles", "streams"), and the
-    metrics that it moves.
+    """A component of the effects on groups of windows ("samples", "idles", "streams"),
+    and the metrics that it moves.
     """
 
     measured: Measured
@@ -31,17 +31,21 @@ class Moving:
     groups: Sequence[str]
 
     def deltas(self, effects: Effects) -> dict[str, float]:
-        """Return by how much each metric changes when every window changes by its effect."""
+        """Return by how much each metric changes when every window changes by its
+        effect."""
         shifted = self.summarise(_moved(self.measured, effects, self.groups))
-        return {name: shifted[name].value - metric.value for name, metric in self.metrics.items()}
+        return {
+            name: shifted[name].value - metric.value
+            for name, metric in self.metrics.items()
+        }
 
     def of(self, window: Window) -> Effect | None:
         """Return what the component does to a window."""
         return window.effects.of.get(self.component)
 
     def count(self, metric: Metric) -> int:
-        """Return of how many of the windows a metric is made: it may be of some of the samples
-        only; one decides a percentile.
+        """Return of how many of the windows a metric is made: it may be of some of the
+        samples only; one decides a percentile.
         """
         if metric.statistic is Statistic.PERCENTILE:
             return 1
@@ -50,27 +54,30 @@ class Moving:
 
 
 def correlated(moving: Moving) -> dict[str, float]:
-    """Return what one error does to each metric that is the same in all windows, as large as each
-    one's effect says.
+    """Return what one error does to each metric that is the same in all windows, as
+    large as each one's effect says.
     """
     return moving.deltas(moving.of)
 
 
 def independent(moving: Moving) -> dict[str, float]:
-    """Return what errors u do to each metric that are others in each window: the root of the sum of
-    (c * u)**2, where it changes by c with a window (GUM 5.1.2).
+    """Return what errors u do to each metric that are others in each window: the root
+    of the sum of (c * u)**2, where it changes by c with a window (GUM 5.1.2).
 
-    A mean, a sum and a ratio of sums change by the same c with each of their windows of one phase.
-    So that sum is c times what the metric changes by where each window changes by u**2, and c what
-    it changes by where all change by one, over their number. Every window must err in its own way:
-    "samples", "idles" and "streams" are to be moved apart.
+    A mean, a sum and a ratio of sums change by the same c with each of their windows of
+    one phase. So that sum is c times what the metric changes by where each window
+    changes by u**2, and c what it changes by where all change by one, over their
+    number. Every window must err in its own way: "samples", "idles" and "streams" are
+    to be moved apart.
     """
     squares = dict.fromkeys(moving.metrics, 0.0)
     for phase, unit in _units(moving).items():
         by_squares = moving.deltas(_squared(moving, phase, unit))
         by_units = moving.deltas(_each(phase, unit))
         for name, metric in moving.metrics.items():
-            squares[name] += abs(by_squares[name] * by_units[name]) / moving.count(metric)
+            squares[name] += abs(by_squares[name] * by_units[name]) / moving.count(
+                metric
+            )
     return {name: math.sqrt(square) for name, square in squares.items()}
 
 
@@ -81,10 +88,14 @@ def windows_of(measured: Measured, groups: Sequence[str]) -> list[Window]:
         for sample in measured.samples:
             windows += sample.windows
             windows += [
-                crossing.window for crossing in sample.crossings if crossing.window is not None
+                crossing.window
+                for crossing in sample.crossings
+                if crossing.window is not None
             ]
             windows += (
-                [sample.hop.response, sample.hop.since_onset] if sample.hop is not None else []
+                [sample.hop.response, sample.hop.since_onset]
+                if sample.hop is not None
+                else []
             )
     if "idles" in groups:
         windows += measured.idles
@@ -123,7 +134,9 @@ def _squared(moving: Moving, phase: str, unit: Effect) -> Effects:
         if effect is None or window.phase != phase:
             return None
         return Effect(
-            OWN, square(effect.latency_s, unit.latency_s), square(effect.energy_j, unit.energy_j)
+            OWN,
+            square(effect.latency_s, unit.latency_s),
+            square(effect.energy_j, unit.energy_j),
         )
 
     return effects
@@ -136,18 +149,27 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
             return window
         energy_j = None if window.energy_j is None else window.energy_j + by.energy_j
         latency_s = window.latency_s + by.latency_s
-        # As dataclasses.replace, in a third of its time: every window moves with every component.
+        # As dataclasses.replace, in a third of its time: every window moves with every
+        # component.
         return Window(
-            window.phase, window.start_s, window.stop_s, latency_s, energy_j, window.effects
+            window.phase,
+            window.start_s,
+            window.stop_s,
+            latency_s,
+            energy_j,
+            window.effects,
         )
 
     def moved(sample: Sample) -> Sample:
         windows = tuple(map(move, sample.windows))
         hop = sample.hop
-        if hop is None and not sample.crossings:  # of most samples: other fields are as they were
+        # of most samples: other fields are as they were
+        if hop is None and not sample.crossings:
             return _with_windows(sample, windows)
         if hop is not None:
-            hop = replace(hop, response=move(hop.response), since_onset=move(hop.since_onset))
+            hop = replace(
+                hop, response=move(hop.response), since_onset=move(hop.since_onset)
+            )
         crossings = tuple(
             replace(crossing, window=crossing.window and move(crossing.window))
             for crossing in sample.crossings
@@ -159,7 +181,9 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
     if "idles" in groups:
         measured = replace(measured, idles=tuple(map(move, measured.idles)))
     if "streams" in groups:
-        streams = (replace(stream, whole=move(stream.whole)) for stream in measured.streams)
+        streams = (
+            replace(stream, whole=move(stream.whole)) for stream in measured.streams
+        )
         measured = replace(measured, streams=tuple(streams))
     return measured
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interval of a metric if the same samples were measured again: instrument, time base, and what
-differs between trials.
+"""Interval of a metric if the same samples were measured again: instrument, time base,
+and what differs between trials.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rig.uncertainty.jackknife import pooled
 GUM = "budget of instrument, time base and scatter of trials (GUM, JCGM 100)"
 LOGIT = ", of the logit (Brown, Cai and DasGupta 2001)"
 STUDENT = (
-    f"Student's t over trials{LOGIT}; never less than what no difference in so many answers "
-    "leaves open (Clopper and Pearson 1934)"
+    f"Student's t over trials{LOGIT}; never less than what no difference in so many"
+    " answers leaves open (Clopper and Pearson 1934)"
 )
 BY_TRIALS = (
-    "Student's t over the trials' percentiles, {freedom}, joined with the distance of their mean "
-    "from the percentile of all values and with the instrument's budget"
+    "Student's t over the trials' percentiles, {freedom}, joined with the distance of"
+    " their mean from the percentile of all values and with the instrument's budget"
 )
 RANKS = (
-    "order statistics of the only trial's values (David and Nagaraja 7.1), with the instrument's "
-    "budget; what differs from trial to trial is not in it"
+    "order statistics of the only trial's values (David and Nagaraja 7.1), with the"
+    " instrument's budget; what differs from trial to trial is not in it"
 )
 _OWN = "; each trial had samples of its own, so their choice is in it"
 ONE_TRIAL = "one trial does not tell what differs from trial to trial"
@@ -36,8 +36,8 @@ A_BOUND = "it is a bound itself: the percentile lies above it with at most 1 %"
 
 
 def value(single: Sequence[Metric]) -> float:
-    """Return what is stated of a metric: the mean over trials; a percentile is that of all trials'
-    values together.
+    """Return what is stated of a metric: the mean over trials; a percentile is that of
+    all trials' values together.
     """
     percent = single[0].percent
     return (
@@ -48,8 +48,8 @@ def value(single: Sequence[Metric]) -> float:
 
 
 def interval(single: Sequence[Metric], budget: Budget | None, shared: bool) -> Interval:
-    """Return the interval of a metric from its values in all trials and its budget; `shared`: all
-    had the same samples.
+    """Return the interval of a metric from its values in all trials and its budget;
+    `shared`: all had the same samples.
     """
     at = value(single)
     own = "" if shared or len(single) == 1 else _OWN
@@ -60,7 +60,9 @@ def interval(single: Sequence[Metric], budget: Budget | None, shared: bool) -> I
     if single[0].statistic is Statistic.PERCENTILE:
         return _percentile(single, at, budget, own)
     if budget is None:
-        return Interval.missing(ONE_TRIAL if len(single) == 1 else "its budget is not known", GUM)
+        return Interval.missing(
+            ONE_TRIAL if len(single) == 1 else "its budget is not known", GUM
+        )
     units = f"{len(single)} trials" if len(single) > 1 else "1 trial"
     even = Interval.around(
         at, budget.standard_uncertainty, budget.coverage_factor, GUM + own, units
@@ -92,19 +94,23 @@ def _share(single: Sequence[Metric], at: float, own: str) -> Interval:
 
 
 def share_ends(at: float, half: float, answers: float) -> tuple[float, float]:
-    """Return the ends of a share of so many answers by its half-width; where hardly any differed,
-    a difference may still have been missed.
+    """Return the ends of a share of so many answers by its half-width; where hardly any
+    differed, a difference may still have been missed.
     """
     return hull(by_logit(at, half), unchanged(at, answers))
 
 
-def _percentile(single: Sequence[Metric], at: float, budget: Budget | None, own: str) -> Interval:
+def _percentile(
+    single: Sequence[Metric], at: float, budget: Budget | None, own: str
+) -> Interval:
     percent = single[0].percent
     if percent is None:
         return Interval.missing(A_BOUND)
     least = min(metric.n for metric in single)
     if least < needed(percent):
-        return Interval.missing(f"{least} values a trial, the percentile needs {needed(percent)}")
+        return Interval.missing(
+            f"{least} values a trial, the percentile needs {needed(percent)}"
+        )
     if len(single) == 1:
         values = pooled(single)
         low, high = places(len(values), percent / 100)
@@ -113,7 +119,9 @@ def _percentile(single: Sequence[Metric], at: float, budget: Budget | None, own:
     of_trials = [metric.value for metric in single]
     half = student(len(single) - 1) * (standard_error(of_trials) or 0.0)
     # The percentile of few values is biased: that of all together is so by less.
-    half = math.hypot(half, at - mean(of_trials), 0.0 if budget is None else budget.expanded)
+    half = math.hypot(
+        half, at - mean(of_trials), 0.0 if budget is None else budget.expanded
+    )
     freedom = len(single) - 1
     known = "one degree of freedom" if freedom == 1 else f"{freedom} degrees of freedom"
     method = BY_TRIALS.format(freedom=known) + own
@@ -121,15 +129,17 @@ def _percentile(single: Sequence[Metric], at: float, budget: Budget | None, own:
 
 
 def needed(percent: float) -> int:
-    """Return of how many values a trial a percentile has an interval: 6 for a median, 36 for the
-    90th, 368 for the 99th.
+    """Return of how many values a trial a percentile has an interval: 6 for a median,
+    36 for the 90th, 368 for the 99th.
     """
     return math.ceil(math.log(0.025) / math.log(max(percent, 100 - percent) / 100))
 
 
-def widened(at: float, low: float, high: float, budget: Budget | None) -> tuple[float, float]:
-    """Return the ends of an interval around `at` with what instrument and time base add in squares
-    on both sides.
+def widened(
+    at: float, low: float, high: float, budget: Budget | None
+) -> tuple[float, float]:
+    """Return the ends of an interval around `at` with what instrument and time base add
+    in squares on both sides.
     """
     systematic = 0.0 if budget is None else budget.expanded
     return at - math.hypot(at - low, systematic), at + math.hypot(high - at, systematic)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration: measure one inference first, then say how many make a window long enough."""
+"""Calibration: measure one inference first, then say how many make a window long
+enough."""
 
 from __future__ import annotations
 
@@ -11,25 +12,26 @@ from rig.model.completion import Completion
 from rig.model.steps import Query, Step
 from scenarios.common.limits import REPEAT_MAX
 
-#: A window of so many seconds gives a good estimate of how long one inference takes; it is the
-#: warm-up as well.
+#: A window of so many seconds gives a good estimate of how long one inference takes; it
+#: is the warm-up as well.
 _CALIBRATION_S = 0.25
 _ENOUGH = 0.8
-#: How much more often a next calibration may run than the one before, and how often one is tried.
+#: How much more often a next calibration may run than the one before, and how often one
+#: is tried.
 _FASTER_MAX = 100
 _ATTEMPTS = 12
-#: Two calibrations that differ by so many seconds determine what one inference takes beside what a
-#: window costs by itself: on a slow UART the message of its start drains inside it, 40 ms at 9600
-#: baud. Where one lasts so long, that is within any margin.
+#: Two calibrations that differ by so many seconds determine what one inference takes
+#: beside what a window costs by itself: on a slow UART the message of its start drains
+#: inside it, 40 ms at 9600 baud. Where one lasts so long, that is within any margin.
 _APART_S = 0.1
 _SLOW_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Required length of windows: `window_s` with `margin` (relative) on top, and `iterations` at
-    least; `idle_s` of idle time before and after all; `limit_s`, what a device may take beyond what
-    is expected of it.
+    """Required length of windows: `window_s` with `margin` (relative) on top, and
+    `iterations` at least; `idle_s` of idle time before and after all; `limit_s`, what a
+    device may take beyond what is expected of it.
     """
 
     window_s: float
@@ -41,8 +43,8 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class InferencePace:
-    """Pace of a calibration of `repeat` runs: seconds of one inference (in a batch: of one round),
-    and of all phases of one; 0 where it showed nothing.
+    """Pace of a calibration of `repeat` runs: seconds of one inference (in a batch: of
+    one round), and of all phases of one; 0 where it showed nothing.
     """
 
     repeat: int
@@ -54,7 +56,10 @@ class InferencePace:
         if self.infer_s <= 0.0:
             return length.iterations
         return min(
-            max(math.ceil(length.window_s * (1 + length.margin) / self.infer_s), length.iterations),
+            max(
+                math.ceil(length.window_s * (1 + length.margin) / self.infer_s),
+                length.iterations,
+            ),
             REPEAT_MAX,
         )
 
@@ -62,22 +67,30 @@ class InferencePace:
 def calibrate(
     ask: Callable[..., Query], repeat: int, rate_hz: float
 ) -> Generator[Step, Completion | None, InferencePace]:
-    """Ask for windows of `repeat` runs, and of more and more, until two of them determine how long
-    a run takes; none of them counts.
+    """Ask for windows of `repeat` runs, and of more and more, until two of them
+    determine how long a run takes; none of them counts.
 
-    A run takes what one window is longer than another with fewer: what a window costs by itself
-    drops out.
+    A run takes what one window is longer than another with fewer: what a window costs
+    by itself drops out.
     """
     pace = yield from _long_enough(ask, repeat, rate_hz)
     for _ in range(_ATTEMPTS):
         more = min(2 * pace.repeat, REPEAT_MAX)
-        if pace.infer_s <= 0.0 or pace.infer_s * pace.repeat >= _SLOW_S or more == pace.repeat:
+        if (
+            pace.infer_s <= 0.0
+            or pace.infer_s * pace.repeat >= _SLOW_S
+            or more == pace.repeat
+        ):
             break
         longer = _pace((yield ask(repeat=more)), more, rate_hz)
         apart_s = longer.infer_s * more - pace.infer_s * pace.repeat
         if apart_s >= _APART_S:
-            return InferencePace(pace.repeat, apart_s / (more - pace.repeat), longer.whole_s)
-        faster = min(_CALIBRATION_S / apart_s, _FASTER_MAX) if apart_s > 0 else _FASTER_MAX
+            return InferencePace(
+                pace.repeat, apart_s / (more - pace.repeat), longer.whole_s
+            )
+        faster = (
+            min(_CALIBRATION_S / apart_s, _FASTER_MAX) if apart_s > 0 else _FASTER_MAX
+        )
         repeat = min(math.ceil(pace.repeat * faster), REPEAT_MAX)
         pace = _pace((yield ask(repeat=repeat)), repeat, rate_hz)
     return pace
@@ -86,7 +99,8 @@ def calibrate(
 def _long_enough(
     ask: Callable[..., Query], repeat: int, rate_hz: float
 ) -> Generator[Step, Completion | None, InferencePace]:
-    """Ask for windows of `repeat` runs, and of more and more, until one lasts long enough."""
+    """Ask for windows of `repeat` runs, and of more and more, until one lasts long
+    enough."""
     for attempt in range(1, _ATTEMPTS + 1):
         pace = _pace((yield ask(repeat=repeat)), repeat, rate_hz)
         took_s = pace.infer_s * repeat
@@ -101,8 +115,8 @@ def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Inferen
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     if len(ticks) < 2 or not rate_hz:
         return InferencePace(repeat, 0.0, 0.0)
-    # Inference is the last phase: before it there may be marks of pre-processing, which is not
-    # timed here.
+    # Inference is the last phase: before it there may be marks of pre-processing, which
+    # is not timed here.
     return InferencePace(
         repeat,
         (ticks[-1] - ticks[-2]) / rate_hz / repeat,
@@ -111,11 +125,11 @@ def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Inferen
 
 
 def rate_of(completion: Completion | None, idle_s: float) -> float:
-    """Return the rate of the device's ticks as an idle time of known length shows it; 0 where it
-    shows nothing.
+    """Return the rate of the device's ticks as an idle time of known length shows it; 0
+    where it shows nothing.
 
-    In the text layer the line's own time comes on top: the rate comes out too high, and windows a
-    little longer than asked for.
+    In the text layer the line's own time comes on top: the rate comes out too high, and
+    windows a little longer than asked for.
     """
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     return max(ticks[-1] - ticks[0], 0) / idle_s if len(ticks) > 1 else 0.0

@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from rig.errors import DataError
 from rig.model.scores import Costs
 
-#: The two targets, as parts of a metric's name: the result of the benchmark is that to the official
-#: one.
+#: The two targets, as parts of a metric's name: the result of the benchmark is that to
+#: the official one.
 OFFICIAL, BEST_KNOWN = KINDS = ("", "best_known")
 
 
 @dataclass(frozen=True, slots=True)
 class CostGap:
-    """A cost against its target: `gap` as the rules mean it, `printed` by the formula that the
-    rules print.
+    """A cost against its target: `gap` as the rules mean it, `printed` by the formula
+    that the rules print.
 
-    "If the SUT beats the BKS the gap will be negative", says QUBO.md below its formula (c -
-    c_target) / c_target. As costs are negative, the formula gives a positive number there, and a
-    negative one to whoever is worse. What is meant is (c - c_target) / |c_target|. Against a target
-    of 0, both are 0 where it is met and None elsewhere.
+    "If the SUT beats the BKS the gap will be negative", says QUBO.md below its formula
+    (c - c_target) / c_target. As costs are negative, the formula gives a positive
+    number there, and a negative one to whoever is worse. What is meant is (c -
+    c_target) / |c_target|. Against a target of 0, both are 0 where it is met and None
+    elsewhere.
     """
 
     cost: int
@@ -36,8 +37,8 @@ class CostGap:
 
     @property
     def printed(self) -> float | None:
-        """Return (c - c_target) / c_target, the literal formula, whose sign is the other one for
-        negative targets.
+        """Return (c - c_target) / c_target, the literal formula, whose sign is the
+        other one for negative targets.
         """
         if self.target == 0:
             return 0.0 if self.cost == 0 else None
@@ -46,8 +47,8 @@ class CostGap:
 
     @property
     def beaten(self) -> bool:
-        """Return whether the cost is below the target: a better solution than any known, not an
-        error.
+        """Return whether the cost is below the target: a better solution than any
+        known, not an error.
         """
         return self.cost < self.target
 
@@ -58,13 +59,14 @@ def target_of(costs: Costs, kind: str) -> int | None:
 
 
 def threshold_cost(target: int, gap: float) -> int:
-    """Return the highest integer cost whose gap to a negative `target` is at most `gap`: where a
-    threshold of the rules lies.
+    """Return the highest integer cost whose gap to a negative `target` is at most
+    `gap`: where a threshold of the rules lies.
     """
     if target > 0 or gap < 0:
         raise DataError(
-            f"a threshold needs a target of 0 or less and a gap of 0 or more, not {target} and "
-            f"{gap}"
+            "a threshold needs a target of 0 or less and a gap of 0 or more, not"
+            f" {target} and {gap}"
         )
-    # Integers, as 0.1 * 10 may be a little less than 1: thresholds are stated to six decimals.
+    # Integers, as 0.1 * 10 may be a little less than 1: thresholds are stated to six
+    # decimals.
     return target + round(gap * 1_000_000) * -target // 1_000_000

@@ -19,22 +19,34 @@ from rig.store.session_folder import RESULTS
 def of_throughput(folder: Path, name: str) -> list[Picture]:
     """Draw the throughput that is the metric `name`, where the session has it."""
     results = document.read(folder / RESULTS)
-    return [throughput(results.metrics[name], results.trials)] if name in results.metrics else []
+    return (
+        [throughput(results.metrics[name], results.trials)]
+        if name in results.metrics
+        else []
+    )
 
 
 def throughput(metric: MetricResult, trials: Sequence[TrialResult]) -> Picture:
-    """Draw the throughput of each trial with its uncertainty, their mean, and the limit around
-    it.
+    """Draw the throughput of each trial with its uncertainty, their mean, and the limit
+    around it.
     """
     title = "Throughput"
-    known = [(single, single.value) for single in metric.per_trial if single.value is not None]
+    known = [
+        (single, single.value)
+        for single in metric.per_trial
+        if single.value is not None
+    ]
     if not known or metric.value is None:
-        return Picture("throughput", title, None, "Not drawn: no trial has a throughput.")
+        return Picture(
+            "throughput", title, None, "Not drawn: no trial has a throughput."
+        )
     valid = {trial.number: trial.valid for trial in trials}
     figure = Figure(figsize=(10.4, 2.2), layout="constrained")
     axes = figure.subplots()
     average = metric.value
-    axes.axhspan(average * (1 - LIMIT), average * (1 + LIMIT), color=GOOD, alpha=0.14, lw=0)
+    axes.axhspan(
+        average * (1 - LIMIT), average * (1 + LIMIT), color=GOOD, alpha=0.14, lw=0
+    )
     axes.axhline(average, color=INK, lw=0.9)
     for single, value in known:
         error = 2 * (single.standard_uncertainty or 0.0)
@@ -48,7 +60,9 @@ def throughput(metric: MetricResult, trials: Sequence[TrialResult]) -> Picture:
             mfc=SERIES[0] if valid[single.trial] else "none",
         )
     axes.set(
-        xticks=[single.trial for single, _ in known], xlabel="trial", ylabel="samples per second"
+        xticks=[single.trial for single, _ in known],
+        xlabel="trial",
+        ylabel="samples per second",
     )
     axes.margins(x=0.1)
     caption = (

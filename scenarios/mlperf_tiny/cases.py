@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers -> cases: all windows of one file are one case, whose scores are their mean; and what a
-set of cases is worth.
+"""Answers -> cases: all windows of one file are one case, whose scores are their mean;
+and what a set of cases is worth.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from scenarios.mlperf_tiny.roc import Area, area, one_against_rest
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One file: its class, and a score for each class, or one score of its being class 1."""
+    """One file: its class, and a score for each class, or one score of its being class
+    1."""
 
     label: int
     scores: tuple[float, ...]
 
     @property
     def correct(self) -> bool:
-        """Return whether the right class has the highest score; of equal ones, the first counts."""
+        """Return whether the right class has the highest score; of equal ones, the
+        first counts."""
         return self.scores.index(max(self.scores)) == self.label
 
 
@@ -32,19 +34,24 @@ def cases(samples: Sequence[Sample]) -> list[Case]:
     """Return the cases of a trial's samples, in the order of their first windows."""
     grouped: dict[str, list[Sample]] = {}
     for sample in samples:
-        grouped.setdefault(sample.case or f"sample {sample.indices[0]}", []).append(sample)
+        grouped.setdefault(sample.case or f"sample {sample.indices[0]}", []).append(
+            sample
+        )
     found = []
     for windows in grouped.values():
         shares = [_shares(window.scores) for window in windows]
         found.append(
-            Case(int(windows[0].label), tuple(mean(column) for column in zip(*shares, strict=True)))
+            Case(
+                int(windows[0].label),
+                tuple(mean(column) for column in zip(*shares, strict=True)),
+            )
         )
     return found
 
 
 def quality(found: Sequence[Case]) -> dict[str, Metric]:
-    """Return `accuracy` (Top-1, of several scores a case) and `auc`, each with its standard error
-    over the choice of cases.
+    """Return `accuracy` (Top-1, of several scores a case) and `auc`, each with its
+    standard error over the choice of cases.
     """
     if not found:
         return {}
@@ -68,16 +75,20 @@ def quality(found: Sequence[Case]) -> dict[str, Metric]:
 
 
 def _area(found: Sequence[Case]) -> Area:
-    # As the benchmark's runner: two scores are judged by that of class 1, more of them one class
-    # against the rest.
+    # As the benchmark's runner: two scores are judged by that of class 1, more of them
+    # one class against the rest.
     if len(found[0].scores) <= 2:
-        return area([case.label == 1 for case in found], [case.scores[-1] for case in found])
-    return one_against_rest([case.label for case in found], [case.scores for case in found])
+        return area(
+            [case.label == 1 for case in found], [case.scores[-1] for case in found]
+        )
+    return one_against_rest(
+        [case.label for case in found], [case.scores for case in found]
+    )
 
 
 def _shares(scores: Sequence[float]) -> tuple[float, ...]:
-    """Return several scores as shares of their sum, as the benchmark's runner does, where they can
-    be shares at all.
+    """Return several scores as shares of their sum, as the benchmark's runner does,
+    where they can be shares at all.
     """
     total = math.fsum(scores)
     if len(scores) == 1 or total <= 0.0 or min(scores) < 0.0:

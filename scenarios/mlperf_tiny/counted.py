@@ -18,9 +18,11 @@ Timed = TypeVar("Timed", Sample, SampleLine)
 
 
 def counted(samples: Sequence[Timed]) -> list[Timed]:
-    """Return one window of each input: the first that is by the rule, or its last where none is.
+    """Return one window of each input: the first that is by the rule, or its last where
+    none is.
 
-    A window that came out too short was asked for again (scenarios/mlperf_tiny/windows.py).
+    A window that came out too short was asked for again
+    (scenarios/mlperf_tiny/windows.py).
     """
     chosen: dict[int, Timed] = {}
     for sample in samples:

@@ -43,7 +43,9 @@ def pictures(folder: Path) -> list[Picture]:
                 DrawnTrial(
                     trial.number,
                     trial.valid,
-                    tuple(counted(sample_lines.read(session.trial(trial.number)).samples)),
+                    tuple(
+                        counted(sample_lines.read(session.trial(trial.number)).samples)
+                    ),
                 )
                 for trial in trials
             ]
@@ -52,7 +54,8 @@ def pictures(folder: Path) -> list[Picture]:
 
 
 def windows(trials: Sequence[DrawnTrial]) -> Picture:
-    """Draw inferences a second, and energy where it is known, of each window, with the median."""
+    """Draw inferences a second, and energy where it is known, of each window, with the
+    median."""
     title = "Windows and their median"
     every = [window for trial in trials for window in trial.windows]
     if not every or any(not window.windows[-1].latency_s > 0 for window in every):
@@ -60,26 +63,37 @@ def windows(trials: Sequence[DrawnTrial]) -> Picture:
     energies = all(window.windows[-1].energy_j is not None for window in every)
     figure = Figure(figsize=(10.4, 2.6), layout="constrained")
     grid = figure.subplots(1, 2 if energies else 1, squeeze=False)[0]
-    rates = [[1 / window.windows[-1].latency_s for window in trial.windows] for trial in trials]
+    rates = [
+        [1 / window.windows[-1].latency_s for window in trial.windows]
+        for trial in trials
+    ]
     _draw(grid[0], trials, rates, "inferences per second")
     if energies:
         joules = [
-            [window.windows[-1].energy_j or 0.0 for window in trial.windows] for trial in trials
+            [window.windows[-1].energy_j or 0.0 for window in trial.windows]
+            for trial in trials
         ]
         factor, unit = scale(max(max(row, default=0.0) for row in joules), "J")
         shown = [[one * factor for one in row] for row in joules]
         _draw(grid[1], trials, shown, f"energy per inference ({unit})")
     short = sum(not by_the_rule(window) for window in every)
     caption = (
-        "A dot a window, in the order in which they were measured; the line is the median of a "
-        "trial's windows, its result. Hollow: the trial is invalid."
+        "A dot a window, in the order in which they were measured; the line is the"
+        " median of a trial's windows, its result. Hollow: the trial is invalid."
     )
-    caption += f" {short} windows are shorter than the rule asks for (orange)." if short else ""
+    caption += (
+        f" {short} windows are shorter than the rule asks for (orange)."
+        if short
+        else ""
+    )
     return Picture("windows", title, figure, caption)
 
 
 def _draw(
-    axes: Axes, trials: Sequence[DrawnTrial], values: Sequence[Sequence[float]], label: str
+    axes: Axes,
+    trials: Sequence[DrawnTrial],
+    values: Sequence[Sequence[float]],
+    label: str,
 ) -> None:
     for trial, row in zip(trials, values, strict=True):
         if not row:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The area under the ROC curve as a rank statistic: how often a positive case scores above a
-negative one, ties counted half.
+"""The area under the ROC curve as a rank statistic: how often a positive case scores
+above a negative one, ties counted half.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """An area and its standard error over the choice of cases; `value` is NaN where one side has no
-    case.
+    """An area and its standard error over the choice of cases; `value` is NaN where one
+    side has no case.
     """
 
     value: float
@@ -32,8 +32,8 @@ def area(positive: Sequence[bool], scores: Sequence[float]) -> Area:
 
 
 def one_against_rest(labels: Sequence[int], scores: Sequence[Sequence[float]]) -> Area:
-    """Return the mean, over the classes that have cases, of each class's area against all others;
-    its score is its column's.
+    """Return the mean, over the classes that have cases, of each class's area against
+    all others; its score is its column's.
     """
     table = np.asarray(scores, dtype=np.float64)
     mine = np.asarray(labels)[:, None] == np.arange(table.shape[1])[None, :]
@@ -43,25 +43,35 @@ def one_against_rest(labels: Sequence[int], scores: Sequence[Sequence[float]]) -
 
 def _of(positive: NDArray[np.bool_], scores: Array) -> Area:
     cases, columns = scores.shape
-    if not columns or not cases or not (positive.any(axis=0) & ~positive.all(axis=0)).all():
+    if (
+        not columns
+        or not cases
+        or not (positive.any(axis=0) & ~positive.all(axis=0)).all()
+    ):
         return Area(math.nan, None)
-    parts = [_placements(positive[:, column], scores[:, column]) for column in range(columns)]
-    areas = [float(placed[positive[:, column]].mean()) for column, placed in enumerate(parts)]
+    parts = [
+        _placements(positive[:, column], scores[:, column]) for column in range(columns)
+    ]
+    areas = [
+        float(placed[positive[:, column]].mean()) for column, placed in enumerate(parts)
+    ]
     variances = [
         _weighted(positive[:, column], placed - value)
         for column, (placed, value) in enumerate(zip(parts, areas, strict=True))
     ]
     if any(found is None for found in variances):
         return Area(math.fsum(areas) / columns, None)
-    # DeLong, DeLong and Clarke-Pearson 1988: each case moves the area by its placement, in all
-    # columns at once.
-    moved = np.sum([found for found in variances if found is not None], axis=0) / columns
+    # DeLong, DeLong and Clarke-Pearson 1988: each case moves the area by its placement,
+    # in all columns at once.
+    moved = (
+        np.sum([found for found in variances if found is not None], axis=0) / columns
+    )
     return Area(math.fsum(areas) / columns, math.sqrt(float(np.sum(moved**2))))
 
 
 def _placements(positive: NDArray[np.bool_], scores: Array) -> Array:
-    """Return for each positive case the share of negatives below it, for each negative the share of
-    positives above it.
+    """Return for each positive case the share of negatives below it, for each negative
+    the share of positives above it.
     """
     placed = np.empty(len(scores))
     negatives = np.sort(scores[~positive])
@@ -79,8 +89,8 @@ def _share_below(ordered: Array, values: Array) -> Array:
 
 
 def _weighted(positive: NDArray[np.bool_], deviations: Array) -> Array | None:
-    """Return by how much each case moves the area: its deviation over the root of m (m - 1), of m
-    on its side; None for m = 1.
+    """Return by how much each case moves the area: its deviation over the root of m (m
+    - 1), of m on its side; None for m = 1.
     """
     out = np.empty(len(deviations))
     for side in (positive, ~positive):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The procedure of MLPerf Tiny: performance and energy over five windows, accuracy over every
-file.
+"""The procedure of MLPerf Tiny: performance and energy over five windows, accuracy over
+every file.
 """
 
 from __future__ import annotations
@@ -27,30 +27,42 @@ from rig.stats.summary import ratio, standard_error
 from scenarios.common.calibration import Length
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 from scenarios.mlperf_tiny.cases import cases, quality
-from scenarios.mlperf_tiny.counted import ITERATIONS, WINDOW_S, by_the_rule, counted, length_s
+from scenarios.mlperf_tiny.counted import (
+    ITERATIONS,
+    WINDOW_S,
+    by_the_rule,
+    counted,
+    length_s,
+)
 from scenarios.mlperf_tiny.windows import INPUTS, windows
 
-_RULE = Why(f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts")
+_RULE = Why(
+    f"{WINDOW_S:g} s and {ITERATIONS} iterations are the least that MLPerf Tiny accepts"
+)
 THROUGHPUT = "throughput"
-#: The standard deviation of the median of five normal values over that of their mean: 0.5356 s
-#: against s / sqrt(5).
+#: The standard deviation of the median of five normal values over that of their mean:
+#: 0.5356 s against s / sqrt(5).
 _MEDIAN = 1.198
 
 
 class Tiny:
-    """MLPerf Tiny: five inputs, each at least 10 s and 10 iterations, their median; or every file
-    once.
+    """MLPerf Tiny: five inputs, each at least 10 s and 10 iterations, their median; or
+    every file once.
     """
 
     name = "tiny"
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings: the mode, and the length of the five windows: never less than the rule's."""
+        """Settings: the mode, and the length of the five windows: never less than the
+        rule's."""
 
         mode: Annotated[
             Literal["performance", "energy", "accuracy"],
-            doc("Performance and energy measure the same five windows, accuracy every file once."),
+            doc(
+                "Performance and energy measure the same five windows, accuracy every"
+                " file once."
+            ),
         ] = "performance"
         window_s: Annotated[
             float,
@@ -85,7 +97,8 @@ class Tiny:
         ] = 60.0
 
     def __init__(self, settings: Settings, tick_hz: float = 0.0) -> None:
-        """`tick_hz` is the rate that the device states of its clock, 0 while that is not known."""
+        """`tick_hz` is the rate that the device states of its clock, 0 while that is
+        not known."""
         self.settings = settings
         self._tick_hz = tick_hz
 
@@ -104,8 +117,8 @@ class Tiny:
         return self.settings.mode == "energy"
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield five windows, each after a calibration that determines how many inferences it
-        needs; or each sample once, in order.
+        """Yield five windows, each after a calibration that determines how many
+        inferences it needs; or each sample once, in order.
         """
         settings = self.settings
         if settings.mode == "accuracy":
@@ -120,7 +133,8 @@ class Tiny:
         return windows(task, seed, length, self._tick_hz)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        """Reduce one trial: medians over the windows, or Top-1 and AUC over the files."""
+        """Reduce one trial: medians over the windows, or Top-1 and AUC over the
+        files."""
         if self.settings.mode == "accuracy":
             return _answers(measured.samples)
         inference = [sample.windows[-1] for sample in counted(measured.samples)]
@@ -129,11 +143,17 @@ class Tiny:
         phase = phases[-1]
         return {
             THROUGHPUT: replace(
-                _median([_per_s(window) for window in inference], "1/s", higher_is_better=True),
+                _median(
+                    [_per_s(window) for window in inference],
+                    "1/s",
+                    higher_is_better=True,
+                ),
                 prominence=Prominence.HEADLINE,
                 budget_shown=True,
             ),
-            f"latency_{phase}": _median([window.latency_s for window in inference], "s"),
+            f"latency_{phase}": _median(
+                [window.latency_s for window in inference], "s"
+            ),
             f"energy_{phase}": replace(_median(energies_j, "J"), budget_shown=True),
             f"power_{phase}": replace(_power(known), prominence=Prominence.DETAIL),
             "power_idle": replace(
@@ -145,37 +165,42 @@ class Tiny:
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules of MLPerf Tiny the trial does not meet."""
         if self.settings.mode == "accuracy":
-            return () if measured.samples else (Problem("rule", "no file was answered"),)
+            return (
+                () if measured.samples else (Problem("rule", "no file was answered"),)
+            )
         found = []
         samples = counted(measured.samples)
         if len(samples) != INPUTS:
             found.append(
                 Problem(
                     "rule",
-                    f"{len(samples)} windows were measured, the median is over exactly {INPUTS}",
+                    f"{len(samples)} windows were measured, the median is over exactly"
+                    f" {INPUTS}",
                 )
             )
         short = [sample for sample in samples if not by_the_rule(sample)]
         if short:
             least = min(short, key=length_s)
             detail = (
-                f"{len(short)} of {len(samples)} windows, shortest of step {least.step} with "
-                f"{length_s(least):.6g} s and "
-                f"{least.repeat} inferences: {WINDOW_S:g} s and {ITERATIONS} are the least; "
-                "the device ran faster than in its calibration, also when asked again: raise the "
-                "scenario's margin"
+                f"{len(short)} of {len(samples)} windows, shortest of step {least.step}"
+                f" with {length_s(least):.6g} s and {least.repeat} inferences:"
+                f" {WINDOW_S:g} s and {ITERATIONS} are the least; the device ran faster"
+                " than in its calibration, also when asked again: raise the scenario's"
+                " margin"
             )
             found.append(Problem("rule", detail))
         lacking = [sample for sample in samples if sample.windows[-1].energy_j is None]
         if self.settings.mode == "energy" and lacking:
             found.append(
-                Problem("rule", f"{len(lacking)} of {len(samples)} windows have no energy")
+                Problem(
+                    "rule", f"{len(lacking)} of {len(samples)} windows have no energy"
+                )
             )
         return tuple(found)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return the result as the runner of MLPerf Tiny words it, which is what its submission
-        checker looks for.
+        """Return the result as the runner of MLPerf Tiny words it, which is what its
+        submission checker looks for.
         """
         if self.settings.mode == "accuracy":
             return _quality_lines(measured.samples)
@@ -186,7 +211,8 @@ class Tiny:
         ]
         if self.settings.mode == "energy":
             lines.append(
-                f"Median energy cost is {_plain(metrics['energy_infer'].value * 1e6)} uJ/inf."
+                f"Median energy cost is {_plain(metrics['energy_infer'].value * 1e6)}"
+                " uJ/inf."
             )
         return tuple(lines)
 
@@ -202,8 +228,8 @@ class Tiny:
 
 
 def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
-    # The order of the list: windows of one file follow each other, as in the benchmark's own
-    # runner.
+    # The order of the list: windows of one file follow each other, as in the
+    # benchmark's own runner.
     yield Idle(idle_s)
     for index in range(len(task)):
         yield Load(index)
@@ -218,7 +244,9 @@ def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
     return {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
 
 
-def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) -> Metric:
+def _median(
+    values: Sequence[float], unit: str, higher_is_better: bool = False
+) -> Metric:
     if not values:
         return Metric(math.nan, unit, None, 0, higher_is_better, Statistic.MEDIAN)
     error = standard_error(values)
@@ -229,7 +257,8 @@ def _median(values: Sequence[float], unit: str, higher_is_better: bool = False) 
 
 def _power(windows: Sequence[Window]) -> Metric:
     value, error = ratio(
-        [window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows]
+        [window.energy_j or 0.0 for window in windows],
+        [window.latency_s for window in windows],
     )
     return Metric(value, "W", error, len(windows), False, Statistic.RATIO)
 
@@ -253,17 +282,27 @@ def _windows_line(measured: Sequence[Sample]) -> str:
 def _quality_lines(samples: Sequence[Sample]) -> tuple[str, ...]:
     metrics = _answers(samples)
     lines = (
-        [f"{max(metric.n for metric in metrics.values())} files, {len(samples)} inferences"]
+        [
+            f"{max(metric.n for metric in metrics.values())} files, {len(samples)}"
+            " inferences"
+        ]
         if metrics
         else []
     )
-    # More digits than the benchmark's runner prints: rounding must not lift a result over its
-    # threshold.
-    lines += [f"Top 1% = {metrics['accuracy'].value * 100:.4f}"] if "accuracy" in metrics else []
-    return tuple(lines + ([f"AUC = {metrics['auc'].value:.6f}"] if "auc" in metrics else []))
+    # More digits than the benchmark's runner prints: rounding must not lift a result
+    # over its threshold.
+    lines += (
+        [f"Top 1% = {metrics['accuracy'].value * 100:.4f}"]
+        if "accuracy" in metrics
+        else []
+    )
+    return tuple(
+        lines + ([f"AUC = {metrics['auc'].value:.6f}"] if "auc" in metrics else [])
+    )
 
 
 def _plain(value: float) -> str:
-    """Return seven digits without an exponent, which the checker's patterns do not know."""
+    """Return seven digits without an exponent, which the checker's patterns do not
+    know."""
     decimals = max(3, 6 - math.floor(math.log10(value))) if value > 0 else 3
     return f"{value:.{decimals}f}"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many workloads and searches there are, and for which intervals they are enough. Pure.
+"""How many workloads and searches there are, and for which intervals they are enough.
+Pure.
 
-That is decided by these numbers alone. To withhold an interval after a look at the values would
-select sessions: what is stated would then hold the truth less often (30 to 95 % where three costs
-above their bound were asked for).
+That is decided by these numbers alone. To withhold an interval after a look at the
+values would select sessions: what is stated would then hold the truth less often (30 to
+95 % where three costs above their bound were asked for).
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: Degrees of freedom below which an interval of a skewed mean is 3 to 100 times as wide as the
-#: mean: of searches of the same workloads, and of workloads.
+#: Degrees of freedom below which an interval of a skewed mean is 3 to 100 times as wide
+#: as the mean: of searches of the same workloads, and of workloads.
 SEARCHES_LEAST = 4
 WORKLOADS_LEAST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The numbers of the searches behind a metric: of workloads in each cell, and of solver seeds
-    of each workload; of all searches, where trials that repeat a seed count.
+    """The numbers of the searches behind a metric: of workloads in each cell, and of
+    solver seeds of each workload; of all searches, where trials that repeat a seed
+    count.
     """
 
     workloads: Mapping[str, int]
@@ -40,15 +42,17 @@ class Design:
 
     @property
     def why_uneven(self) -> str:
-        """Return why there is no mean over workloads in which each counts the same; empty where
-        all were searched equally often.
+        """Return why there is no mean over workloads in which each counts the same;
+        empty where all were searched equally often.
         """
         same = len(set(self.seeds)) <= 1
-        return "" if same else "not known: not all workloads were searched equally often"
+        return (
+            "" if same else "not known: not all workloads were searched equally often"
+        )
 
     def why_not_same(self, least: int = 1) -> str:
-        """Return why the scatter of searches is not known with so many degrees of freedom; empty
-        where it is.
+        """Return why the scatter of searches is not known with so many degrees of
+        freedom; empty where it is.
         """
         each = max(self.seeds, default=0)
         if each == 1 and self.trials > 1 and sum(self.seeds) < self.searches:
@@ -58,19 +62,20 @@ class Design:
             )
         if each == 1:
             return (
-                "not known: 1 search of each workload; more trials or attempts show what other "
-                "solver seeds give"
+                "not known: 1 search of each workload; more trials or attempts show"
+                " what other solver seeds give"
             )
         if self.searches_freedom < least:
             return (
-                f"not known: {each} searches of each of {_count(len(self.seeds), 'workload')}; "
-                f"searches less workloads must be {least} or more: more trials or attempts"
+                f"not known: {each} searches of each of"
+                f" {_count(len(self.seeds), 'workload')}; searches less workloads must"
+                f" be {least} or more: more trials or attempts"
             )
         return ""
 
     def why_not_other(self, least: int = WORKLOADS_LEAST) -> str:
-        """Return why the scatter of workloads is not known with so many degrees of freedom; empty
-        where it is.
+        """Return why the scatter of workloads is not known with so many degrees of
+        freedom; empty where it is.
         """
         fewest = min(self.workloads.values(), default=0)
         cells = len(self.workloads)
@@ -80,14 +85,16 @@ class Design:
         if cells > 1 and fewest >= 2:
             said += f", {cells} cells"
         return (
-            f"{said}; two or more of each cell, and workloads less cells of {least} or more, "
-            "show what other workloads give"
+            f"{said}; two or more of each cell, and workloads less cells of {least} or"
+            " more, show what other workloads give"
         )
 
     @property
     def same_units(self) -> str:
         """Return what counts as independent for the same workloads."""
-        return f"{max(self.seeds, default=0)} solver seeds of each of {self.other_units}"
+        return (
+            f"{max(self.seeds, default=0)} solver seeds of each of {self.other_units}"
+        )
 
     @property
     def other_units(self) -> str:

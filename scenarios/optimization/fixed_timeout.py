@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that end at a time-out: gaps to both target costs, and average power, for each cell and
-time-out. Pure.
+"""Searches that end at a time-out: gaps to both target costs, and average power, for
+each cell and time-out. Pure.
 
-QUBO.md, fixed time-out: "BKS-gap" and "average power over the run-time", averaged over the seeds of
-a workload; "no timing metric". The gap of the rules is that to the official target, `gap_...`; that
-to the best known one is `gap_best_known_...`.
+QUBO.md, fixed time-out: "BKS-gap" and "average power over the run-time", averaged over
+the seeds of a workload; "no timing metric". The gap of the rules is that to the
+official target, `gap_...`; that to the best known one is `gap_best_known_...`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ Groups = Mapping[tuple[str, float], Sequence[Sample]]
 def timeout_name(timeout_s: float) -> str:
     """Return a time-out as part of a metric's name: 1s, 10ms, 1500us."""
     for factor, unit in ((1, "s"), (1_000, "ms")):
-        if abs(timeout_s * factor - round(timeout_s * factor)) < 1e-9 * factor * timeout_s:
+        if (
+            abs(timeout_s * factor - round(timeout_s * factor))
+            < 1e-9 * factor * timeout_s
+        ):
             return f"{round(timeout_s * factor)}{unit}"
     return f"{round(timeout_s * 1_000_000)}us"
 
 
 def groups(samples: Sequence[Sample]) -> Groups:
-    """Return the searches of each cell and time-out, and under the empty name those of all
-    cells.
+    """Return the searches of each cell and time-out, and under the empty name those of
+    all cells.
     """
     found: dict[tuple[str, float], list[Sample]] = {}
     for sample in samples:
@@ -52,8 +55,9 @@ def metric_name(what: str, cell: str, timeout_s: float) -> str:
 def metrics(
     samples: Sequence[Sample], repeatability: Repeatability = Repeatability.REPEATED
 ) -> dict[str, Metric]:
-    """Return the mean gap and the average power of each cell and time-out; `repeatability` is that
-    of the gaps. The gap of all cells at the last time-out is the headline.
+    """Return the mean gap and the average power of each cell and time-out;
+    `repeatability` is that of the gaps. The gap of all cells at the last time-out is
+    the headline.
     """
     found: dict[str, Metric] = {}
     overall: dict[str, str] = {}
@@ -82,16 +86,23 @@ def metrics(
 
 
 def prominence(cell: str) -> Prominence:
-    """Return where a metric of a cell is shown; the cell is empty for that of all cells."""
+    """Return where a metric of a cell is shown; the cell is empty for that of all
+    cells."""
     return Prominence.DETAIL if cell else Prominence.MAIN
 
 
-def headline(found: Mapping[str, Metric], overall: Mapping[str, str]) -> dict[str, Metric]:
-    """Return the metric that is the headline: of names by kind of target, the official one's, or
-    else the best known one's.
+def headline(
+    found: Mapping[str, Metric], overall: Mapping[str, str]
+) -> dict[str, Metric]:
+    """Return the metric that is the headline: of names by kind of target, the official
+    one's, or else the best known one's.
     """
     name = next((overall[kind] for kind in KINDS if kind in overall), None)
-    return {} if name is None else {name: replace(found[name], prominence=Prominence.HEADLINE)}
+    return (
+        {}
+        if name is None
+        else {name: replace(found[name], prominence=Prominence.HEADLINE)}
+    )
 
 
 def absent(samples: Sequence[Sample]) -> dict[str, str]:
@@ -107,8 +118,8 @@ def absent(samples: Sequence[Sample]) -> dict[str, str]:
 
 
 def line(cell: str, samples: Sequence[Sample]) -> str:
-    """Return what one cell has at each time-out: the gaps, the official one by the printed formula
-    in brackets, and the power.
+    """Return what one cell has at each time-out: the gaps, the official one by the
+    printed formula in brackets, and the power.
     """
     said = []
     for (name, timeout_s), group in groups(samples).items():
@@ -131,27 +142,32 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
 
 
 def power(samples: Sequence[Sample]) -> Metric:
-    """Return the average power over the time of all searches; those whose energy is lost are left
-    out.
+    """Return the average power over the time of all searches; those whose energy is
+    lost are left out.
     """
-    whole = [sample.windows[0] for sample in samples if sample.windows[0].energy_j is not None]
+    whole = [
+        sample.windows[0]
+        for sample in samples
+        if sample.windows[0].energy_j is not None
+    ]
     value, error = ratio(
-        [window.energy_j or 0.0 for window in whole], [window.latency_s for window in whole]
+        [window.energy_j or 0.0 for window in whole],
+        [window.latency_s for window in whole],
     )
     return Metric(value, "W", error, len(whole), False, Statistic.RATIO)
 
 
 def gap_of(sample: Sample, kind: str) -> float | None:
-    """Return the gap of one search to its target of a `kind`; None without a vector, a target, or
-    where that is 0 and not met.
+    """Return the gap of one search to its target of a `kind`; None without a vector, a
+    target, or where that is 0 and not met.
     """
     found = _gaps([sample], kind)
     return found[0] if found else None
 
 
 def gap_range(sample: Sample, kind: str) -> Range | None:
-    """Return between what the gaps of a workload lie: that of the best known cost, and that of a
-    vector of zeros, which costs 0; None where no best known cost is there.
+    """Return between what the gaps of a workload lie: that of the best known cost, and
+    that of a vector of zeros, which costs 0; None where no best known cost is there.
     """
     costs = sample.costs
     target = None if costs is None else target_of(costs, kind)
@@ -173,7 +189,9 @@ def gap_name(kind: str, cell: str, timeout_s: float) -> str:
 def _of(samples: Sequence[Sample], kind: str) -> list[CostGap]:
     """Return the gaps of those samples that have a vector and a target of this kind."""
     known = [
-        (sample.costs.cost, target_of(sample.costs, kind)) for sample in samples if sample.costs
+        (sample.costs.cost, target_of(sample.costs, kind))
+        for sample in samples
+        if sample.costs
     ]
     return [CostGap(cost, target) for cost, target in known if target is not None]
 

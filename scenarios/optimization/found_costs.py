@@ -23,12 +23,18 @@ def compared(samples: Sequence[Sample]) -> list[Compared]:
 
     A search without a vector has no cost, and is left out.
     """
-    useful = [sample for sample in samples if sample.solve is not None and sample.costs is not None]
+    useful = [
+        sample
+        for sample in samples
+        if sample.solve is not None and sample.costs is not None
+    ]
     cells = _rows(useful, lambda sample: (sample.case, ""))
     return [*cells, *_rows(useful, lambda sample: (sample.case, sample.label))]
 
 
-def _rows(samples: Sequence[Sample], place: Callable[[Sample], tuple[str, str]]) -> list[Compared]:
+def _rows(
+    samples: Sequence[Sample], place: Callable[[Sample], tuple[str, str]]
+) -> list[Compared]:
     groups: dict[tuple[str, str, float], list[Costs]] = {}
     for sample in samples:
         assert sample.costs is not None and sample.solve is not None
@@ -61,7 +67,12 @@ def _row(cell: str, workload: str, limit_s: float, group: Sequence[Costs]) -> Co
 
 def _gap(group: Sequence[Costs], kind: str) -> float | None:
     pairs = [(costs.cost, target_of(costs, kind)) for costs in group]
-    return _mean([None if target is None else CostGap(cost, target).gap for cost, target in pairs])
+    return _mean(
+        [
+            None if target is None else CostGap(cost, target).gap
+            for cost, target in pairs
+        ]
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

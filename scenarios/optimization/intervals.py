@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of the metrics of searches, from the searches of all trials together. Pure."""
+"""Both intervals of the metrics of searches, from the searches of all trials together.
+Pure."""
 
 from __future__ import annotations
 
@@ -27,12 +28,14 @@ NOT_NEGATIVE = Range(0.0, math.inf)
 def intervals(
     trials: Sequence[Measured], gaps: Sequence[float], curve: Sequence[float]
 ) -> dict[str, Intervals]:
-    """Return both intervals of gap and power at each time-out, of all on the way to each gap, and
-    of WADE.
+    """Return both intervals of gap and power at each time-out, of all on the way to
+    each gap, and of WADE.
     """
     samples = [sample for measured in trials for sample in measured.samples]
     of_trial = {
-        id(sample): number for number, measured in enumerate(trials) for sample in measured.samples
+        id(sample): number
+        for number, measured in enumerate(trials)
+        for sample in measured.samples
     }
     found: dict[str, Intervals] = {}
     for (cell, timeout_s), group in fixed_timeout.groups(samples).items():
@@ -43,20 +46,22 @@ def intervals(
             found |= _to_gap(searches, of_trial)
     for kind in KINDS:
         for cell in time_to_solution.wades(samples, curve, kind):
-            chosen = [sample for sample in _to_target(samples) if cell in ("", sample.case)]
+            chosen = [
+                sample for sample in _to_target(samples) if cell in ("", sample.case)
+            ]
             values = [
                 _value(sample, of_trial, time_to_solution.wade_of(sample, curve, kind))
                 for sample in chosen
             ]
-            found[time_to_solution.wade_name(kind, cell, curve)] = search_values.of_mean(
-                values, ValueKind.SHARE
+            found[time_to_solution.wade_name(kind, cell, curve)] = (
+                search_values.of_mean(values, ValueKind.SHARE)
             )
     return found
 
 
 def gathered(trials: Sequence[Measured], gaps: Sequence[float]) -> dict[str, float]:
-    """Return the values of all searches together, and the mean over trials does not: TTS99, and the
-    median time.
+    """Return the values of all searches together, and the mean over trials does not:
+    TTS99, and the median time.
     """
     samples = [sample for measured in trials for sample in measured.samples]
     found = {}
@@ -84,14 +89,18 @@ def _at_time_out(
         ]
         if len(known) == len(group):
             values = [
-                _value(sample, of_trial, gap, limits=fixed_timeout.gap_range(sample, kind))
+                _value(
+                    sample, of_trial, gap, limits=fixed_timeout.gap_range(sample, kind)
+                )
                 for sample, gap in known
             ]
-            found[fixed_timeout.gap_name(kind, cell, timeout_s)] = search_values.of_mean(
-                values, ValueKind.SKEWED
+            found[fixed_timeout.gap_name(kind, cell, timeout_s)] = (
+                search_values.of_mean(values, ValueKind.SKEWED)
             )
     whole = [
-        (sample, sample.windows[0]) for sample in group if sample.windows[0].energy_j is not None
+        (sample, sample.windows[0])
+        for sample in group
+        if sample.windows[0].energy_j is not None
     ]
     if whole:
         at_w, _ = ratio(
@@ -99,18 +108,24 @@ def _at_time_out(
             [window.latency_s for _, window in whole],
         )
         mean_s = math.fsum(window.latency_s for _, window in whole) / len(whole)
-        powers = [_power(sample, window, of_trial, at_w, mean_s) for sample, window in whole]
-        found[fixed_timeout.metric_name("power", cell, timeout_s)] = search_values.of_mean(
-            powers, ValueKind.ANY
+        powers = [
+            _power(sample, window, of_trial, at_w, mean_s) for sample, window in whole
+        ]
+        found[fixed_timeout.metric_name("power", cell, timeout_s)] = (
+            search_values.of_mean(powers, ValueKind.ANY)
         )
     return found
 
 
 def _power(
-    sample: Sample, window: Window, of_trial: Mapping[int, int], at_w: float, mean_s: float
+    sample: Sample,
+    window: Window,
+    of_trial: Mapping[int, int],
+    at_w: float,
+    mean_s: float,
 ) -> Value:
-    """Return what one search adds to energy over time of all: a ratio as a mean, by linearisation
-    (Cochran 6.3).
+    """Return what one search adds to energy over time of all: a ratio as a mean, by
+    linearisation (Cochran 6.3).
     """
     value = at_w + ((window.energy_j or 0.0) - at_w * window.latency_s) / mean_s
 
@@ -122,8 +137,12 @@ def _power(
 
 def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
     tried = list(_tried(runs))
-    latencies = [_latency(sample, crossing, of_trial) for sample, crossing in _reached(runs)]
-    energies = [_energy(sample, crossing, of_trial) for sample, crossing in _reached(runs)]
+    latencies = [
+        _latency(sample, crossing, of_trial) for sample, crossing in _reached(runs)
+    ]
+    energies = [
+        _energy(sample, crossing, of_trial) for sample, crossing in _reached(runs)
+    ]
     found = {
         runs.name("success"): shares.of_success(tried),
         runs.name("tts99"): shares.of_tts99(tried, runs.limit_s),
@@ -143,7 +162,11 @@ def _tried(runs: Runs) -> Iterator[Tried]:
     for sample, attempt in zip(runs.samples, runs.attempts, strict=True):
         assert sample.solve is not None
         yield Tried(
-            sample.case, sample.solve.index, sample.solve.seed, attempt.time_s, attempt.reached
+            sample.case,
+            sample.solve.index,
+            sample.solve.seed,
+            attempt.time_s,
+            attempt.reached,
         )
 
 
@@ -167,7 +190,9 @@ def _latency(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) ->
     )
 
 
-def _energy(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) -> Value | None:
+def _energy(
+    sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]
+) -> Value | None:
     window = crossing.window
     if window is None or window.energy_j is None:
         return None
@@ -208,5 +233,7 @@ def _value(
 
 def _to_target(samples: Sequence[Sample]) -> list[Sample]:
     return [
-        sample for sample in samples if sample.solve is not None and sample.solve.target is not None
+        sample
+        for sample in samples
+        if sample.solve is not None and sample.solve.target is not None
     ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of both intervals of the mean over searches, by what kind of values they have. Pure."""
+"""Ends of both intervals of the mean over searches, by what kind of values they have.
+Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +23,12 @@ RARE = 3
 BEYOND = 10.0
 STUDENT = "Student's t"
 CONTAINING = (
-    "half-width from the larger of two fiducial variances, of searches and of workloads (Hannig, "
-    "Iyer and Patterson 2006)"
+    "half-width from the larger of two fiducial variances, of searches and of workloads"
+    " (Hannig, Iyer and Patterson 2006)"
 )
 BEYOND_TEXT = (
-    "; the upper end was beyond ten times the value, or the most there can be, and is left out"
+    "; the upper end was beyond ten times the value, or the most there can be, and is"
+    " left out"
 )
 EQUAL = f"all were equal: {share_mean.RARE}"
 RARELY = f"fewer than {RARE} were above their bound: {share_mean.RARE}"
@@ -36,8 +38,8 @@ _UNKNOWN = Scatter(Variance(0.0, 1.0), 0.0)
 
 
 class ValueKind(Enum):
-    """Kinds of values: any number, a cost, time or energy (skewed, at a bound or above), or one
-    within 0 and 1.
+    """Kinds of values: any number, a cost, time or energy (skewed, at a bound or
+    above), or one within 0 and 1.
     """
 
     ANY = "any"
@@ -55,13 +57,16 @@ class Ends:
 
     def around(self, other: Ends) -> Ends:
         """Return these ends, moved out where those of the other are farther out."""
-        return replace(self, low=min(self.low, other.low), high=max(self.high, other.high))
+        return replace(
+            self, low=min(self.low, other.low), high=max(self.high, other.high)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """The values of all searches: for each workload those of its seeds, for each cell the means of
-    its workloads; and the bounds of each workload's values, in the order of the workloads.
+    """The values of all searches: for each workload those of its seeds, for each cell
+    the means of its workloads; and the bounds of each workload's values, in the order
+    of the workloads.
 
     `bounds` is empty where one is not known, or was passed.
     """
@@ -83,7 +88,9 @@ class Searched:
     @cached_property
     def within(self) -> Scatter:
         """Return the scatter of the mean over searches of the same workloads."""
-        return scatter(self.workloads) if min(map(len, self.workloads)) > 1 else _UNKNOWN
+        return (
+            scatter(self.workloads) if min(map(len, self.workloads)) > 1 else _UNKNOWN
+        )
 
     @cached_property
     def between(self) -> Scatter:
@@ -92,12 +99,14 @@ class Searched:
 
     @cached_property
     def half_width(self) -> float:
-        """Return the half-width for other workloads, which has that for the same ones in it."""
+        """Return the half-width for other workloads, which has that for the same ones
+        in it."""
         return containing.half_width(self.within.variance, self.between.variance)
 
     @cached_property
     def range(self) -> Range | None:
-        """Return the bounds of the mean; None where those of one workload are not known."""
+        """Return the bounds of the mean; None where those of one workload are not
+        known."""
         if not self.bounds:
             return None
         lows = [one.least for one in self.bounds]
@@ -106,13 +115,16 @@ class Searched:
 
     @property
     def alike(self) -> bool:
-        """Return whether all workloads have one lower bound, so that others have it as well."""
+        """Return whether all workloads have one lower bound, so that others have it as
+        well."""
         return len({one.least for one in self.bounds}) == 1
 
     def off(self) -> list[int]:
         """Return for each workload how many of its values lie off its lower bound."""
         pairs = zip(self.workloads, self.bounds, strict=True)
-        return [sum(value - one.least > _ROUNDING for value in own) for own, one in pairs]
+        return [
+            sum(value - one.least > _ROUNDING for value in own) for own, one in pairs
+        ]
 
 
 def searched(
@@ -120,47 +132,57 @@ def searched(
     cells: Sequence[Sequence[float]],
     bounds: Sequence[Range | None],
 ) -> Searched:
-    """Return values with their bounds, as far as these hold: a value below the lower bound of its
-    workload refutes it, and one above the upper bound leaves that open.
+    """Return values with their bounds, as far as these hold: a value below the lower
+    bound of its workload refutes it, and one above the upper bound leaves that open.
     """
     known = [one for one in bounds if one is not None]
     pairs = list(zip(known, workloads, strict=False))
     passed = any(min(own) < one.least - _ROUNDING for one, own in pairs)
     if len(known) < len(workloads) or passed:
         return Searched(workloads=workloads, cells=cells)
-    kept = [one if max(own) <= one.most else replace(one, most=math.inf) for one, own in pairs]
+    kept = [
+        one if max(own) <= one.most else replace(one, most=math.inf)
+        for one, own in pairs
+    ]
     return Searched(workloads=workloads, cells=cells, bounds=kept)
 
 
 def same_ends(found: Searched, kind: ValueKind) -> Ends | None:
-    """Return the ends for other searches of the same workloads; None where equal values of any
-    sign determine none.
+    """Return the ends for other searches of the same workloads; None where equal values
+    of any sign determine none.
     """
     if kind is ValueKind.ANY:
         half = found.within.variance.half_width
         return _symmetric(found.mean, half, STUDENT) if half else None
     if kind is ValueKind.SHARE:
-        return _share(found, found.within.variance.half_width, found.size, share_mean.LOGIT)
+        return _share(
+            found, found.within.variance.half_width, found.size, share_mean.LOGIT
+        )
     return _skewed(found)
 
 
 def other_ends(found: Searched, kind: ValueKind) -> Ends | None:
-    """Return the ends for other workloads, at least those for the same ones; None where equal
-    values of any sign determine none.
+    """Return the ends for other workloads, at least those for the same ones; None where
+    equal values of any sign determine none.
     """
     half = found.half_width
     if kind is ValueKind.ANY:
-        return _symmetric(found.mean, half, f"{STUDENT}, {CONTAINING}") if half else None
+        return (
+            _symmetric(found.mean, half, f"{STUDENT}, {CONTAINING}") if half else None
+        )
     if kind is ValueKind.SHARE:
         method = f"{share_mean.LOGIT}, {CONTAINING}"
         ends = _share(found, half, len(found.workloads), method)
-        return ends.around(_share(found, found.within.variance.half_width, found.size, method))
+        return ends.around(
+            _share(found, found.within.variance.half_width, found.size, method)
+        )
     return _other_skewed(found, half).around(_skewed(found))
 
 
 def spread(found: Sequence[Searched], kind: ValueKind, others: bool) -> Variance | None:
-    """Return the larger variance of the mean by several readings, with its degrees of freedom;
-    None where searches do not scatter, or so few lie off their bound that only their count tells.
+    """Return the larger variance of the mean by several readings, with its degrees of
+    freedom; None where searches do not scatter, or so few lie off their bound that only
+    their count tells.
     """
     known = [_variance(one, others) for one in found if not _is_rare(one, kind)]
     scattered = [one for one in known if one.value > 0]
@@ -180,8 +202,8 @@ def _variance(found: Searched, others: bool) -> Variance:
 
 
 def limits_of(found: Searched, kind: ValueKind, others: bool) -> Range:
-    """Return between what the mean lies, of the same workloads or of others: these may have
-    another lower bound where those searched have not all the same one.
+    """Return between what the mean lies, of the same workloads or of others: these may
+    have another lower bound where those searched have not all the same one.
     """
     if kind is ValueKind.SHARE:
         return UNIT
@@ -191,15 +213,18 @@ def limits_of(found: Searched, kind: ValueKind, others: bool) -> Range:
 
 
 def without_far_end(ends: Ends, at: float, limits: Range) -> Ends:
-    """Return ends without the upper one where that is the most there can be, or lies beyond ten
-    times the distance of the value from its lower bound.
+    """Return ends without the upper one where that is the most there can be, or lies
+    beyond ten times the distance of the value from its lower bound.
 
-    An interval whose lower end is the bound itself keeps its upper one, as that is all it says; so
-    does one without a lower bound.
+    An interval whose lower end is the bound itself keeps its upper one, as that is all
+    it says; so does one without a lower bound.
     """
     if math.isinf(limits.least) or ends.low <= limits.least or ends.low >= ends.high:
         return ends
-    if ends.high - limits.least > BEYOND * (at - limits.least) or ends.high >= limits.most:
+    if (
+        ends.high - limits.least > BEYOND * (at - limits.least)
+        or ends.high >= limits.most
+    ):
         return replace(ends, high=math.inf, method=ends.method + BEYOND_TEXT)
     return ends
 
@@ -218,7 +243,9 @@ def _skewed(found: Searched) -> Ends:
     """Return the ends for the same workloads of a skewed mean."""
     limits = found.range
     if limits is None:
-        return Ends(*skewed_mean.ends_without_bound(found.mean, found.within), skewed_mean.HALL)
+        return Ends(
+            *skewed_mean.ends_without_bound(found.mean, found.within), skewed_mean.HALL
+        )
     off = sum(found.off())
     if off < RARE and math.isfinite(limits.most):
         return Ends(*share_mean.rare_ends(found.mean, off, found.size, limits), RARELY)
@@ -229,7 +256,8 @@ def _skewed(found: Searched) -> Ends:
 
 
 def _other_skewed(found: Searched, half: float) -> Ends:
-    """Return the ends for other workloads of a skewed mean, but for those of the same ones."""
+    """Return the ends for other workloads of a skewed mean, but for those of the same
+    ones."""
     limits = found.range
     if limits is None or not found.alike:
         return _unlike(found, half)
@@ -244,8 +272,9 @@ def _other_skewed(found: Searched, half: float) -> Ends:
 
 
 def _unlike(found: Searched, half: float) -> Ends:
-    """Return the ends for other workloads whose lower bound is not known: by Student's t and by
-    Hall's transformation, the upper one by the gamma distribution besides where this one's is.
+    """Return the ends for other workloads whose lower bound is not known: by Student's
+    t and by Hall's transformation, the upper one by the gamma distribution besides
+    where this one's is.
     """
     hall = skewed_mean.ends_without_bound(found.mean, found.between)
     method = f"{skewed_mean.HALL}, {CONTAINING}"
@@ -267,8 +296,8 @@ def _from(limits: Range, low: float, high: float, method: str) -> Ends:
 
 
 def _equal(at: float, count: int, limits: Range) -> Ends:
-    """Return the ends of values that were all equal, off their lower bound; those without an upper
-    one, times, are then counts of the same steps.
+    """Return the ends of values that were all equal, off their lower bound; those
+    without an upper one, times, are then counts of the same steps.
     """
     if not math.isfinite(limits.most):
         return Ends(at, at, "all were equal")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that went on beyond their time-out: they had more time than others, so their cell is not
-valid. Pure.
+"""Searches that went on beyond their time-out: they had more time than others, so their
+cell is not valid. Pure.
 
-QUBO.md gives time-outs, and no tolerance for them. The only tolerance of the rules is that of
-replication: results within 5 %. A search that took more of its time-out than that is not the search
-that was asked for, and 5 % of 1 ms are 50 us, a few looks at the clock on a microcontroller.
+QUBO.md gives time-outs, and no tolerance for them. The only tolerance of the rules is
+that of replication: results within 5 %. A search that took more of its time-out than
+that is not the search that was asked for, and 5 % of 1 ms are 50 us, a few looks at the
+clock on a microcontroller.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ LIMIT = 0.05
 
 
 def share(sample: Sample) -> float:
-    """Return by which share of its time-out a search is longer than that; 0 or below where it kept
-    it.
+    """Return by which share of its time-out a search is longer than that; 0 or below
+    where it kept it.
     """
     assert sample.solve is not None
     return sample.windows[0].latency_s / sample.solve.timeout_s - 1
@@ -36,15 +37,16 @@ def why(samples: Sequence[Sample]) -> str:
     took = quantity(worst.windows[0].latency_s, "s")
     asked = quantity(worst.solve.timeout_s, "s")
     return (
-        f"not valid: {len(late)} of {len(samples)} searches went on beyond their time-out by more "
-        f"than {LIMIT:.0%}, "
-        f"most in step {worst.step}: {took} where {asked} were asked for (+{share(worst):.1%})"
+        f"not valid: {len(late)} of {len(samples)} searches went on beyond their"
+        f" time-out by more than {LIMIT:.0%}, most in step {worst.step}: {took} where"
+        f" {asked} were asked for (+{share(worst):.1%})"
     )
 
 
 def _is_late(sample: Sample) -> bool:
-    """Decide by the ends of the window and not by its length, which is moved to learn what an error
-    does to the metrics (rig/uncertainty/propagation.py): that must not make a search a late one.
+    """Decide by the ends of the window and not by its length, which is moved to learn
+    what an error does to the metrics (rig/uncertainty/propagation.py): that must not
+    make a search a late one.
     """
     assert sample.solve is not None
     window = sample.windows[0]

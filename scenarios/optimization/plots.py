@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches: how the gap to the target falls over time, seed by seed, and the gaps that are left,
-cell by cell.
+"""Searches: how the gap to the target falls over time, seed by seed, and the gaps that
+are left, cell by cell.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 
 @dataclass(frozen=True, slots=True)
 class DrawnSearch:
-    """A search that gave a vector: its cell, the index of its workload, and its line."""
+    """A search that gave a vector: its cell, the index of its workload, and its
+    line."""
 
     case: str
     index: int
@@ -61,7 +62,9 @@ def searches(session: SessionFolder) -> list[DrawnSearch]:
     """Read the searches of all trials that gave a vector."""
     trials = document.read(session.path / session_folder.RESULTS).trials
     return [
-        DrawnSearch(line.case or "", line.indices[0], line.solve, line.costs.costs(), line)
+        DrawnSearch(
+            line.case or "", line.indices[0], line.solve, line.costs.costs(), line
+        )
         for trial in trials
         for line in sample_lines.read(session.trial(trial.number)).samples
         if line.solve is not None and line.costs is not None
@@ -69,8 +72,8 @@ def searches(session: SessionFolder) -> list[DrawnSearch]:
 
 
 def over_time(lines: Sequence[DrawnSearch], names: Sequence[str] = ()) -> Picture:
-    """Draw the gap of each search against the time at which the device knew it, a panel for each
-    cell; `names` are those of the task's workloads.
+    """Draw the gap of each search against the time at which the device knew it, a panel
+    for each cell; `names` are those of the task's workloads.
     """
     title = "Cost over time"
     cells = sorted({line.case for line in lines}, key=_order)[-_PANELS:]
@@ -78,14 +81,20 @@ def over_time(lines: Sequence[DrawnSearch], names: Sequence[str] = ()) -> Pictur
         return Picture("searches", title, None, "Not drawn: no search gave a vector.")
     rows = -(-len(cells) // _COLUMNS)
     figure = Figure(figsize=(10.4, 0.5 + 2.6 * rows), layout="constrained")
-    grid = list(figure.subplots(rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False).flat)
+    grid = list(
+        figure.subplots(
+            rows, min(len(cells), _COLUMNS), sharey=True, squeeze=False
+        ).flat
+    )
     for axes, cell in zip(grid, cells, strict=False):
         _draw_cell(axes, [line for line in lines if line.case == cell])
         axes.set_title(cell.replace("n_", " nodes, ").replace("pct", " %"))
     for axes in grid[len(cells) :]:
         axes.set_visible(False)
     _draw_seeds(figure, [line for line in lines if line.case in cells], names)
-    figure.supxlabel("time since the workload was loaded and the search began", size=8.5)
+    figure.supxlabel(
+        "time since the workload was loaded and the search began", size=8.5
+    )
     figure.supylabel("gap to the target cost (%)", size=8.5)
     caption = (
         "A line a search, a colour a workload (seed), all trials; dots are its marks, "
@@ -132,7 +141,10 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
             if crossing.window
         ]
         at_s = [at for at, _ in told] + [line.line.windows[0].latency_s]
-        gaps = [_percent(cost, target) for cost in [*(cost for _, cost in told), line.costs.cost]]
+        gaps = [
+            _percent(cost, target)
+            for cost in [*(cost for _, cost in told), line.costs.cost]
+        ]
         axes.plot(at_s, gaps, color=colour, lw=0.8, alpha=0.7, drawstyle="steps-post")
         axes.plot(at_s[:-1], gaps[:-1], "o", ms=2.2, color=colour)
         axes.plot(at_s[-1:], gaps[-1:], "D", ms=3.2, color=colour, mfc="none")
@@ -143,7 +155,9 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
     axes.minorticks_off()
 
 
-def _draw_seeds(figure: Figure, lines: Sequence[DrawnSearch], names: Sequence[str]) -> None:
+def _draw_seeds(
+    figure: Figure, lines: Sequence[DrawnSearch], names: Sequence[str]
+) -> None:
     """Say which colour is which seed, where it is the same one in every panel."""
     seeds: dict[int, set[str]] = {}
     for case in {line.case for line in lines}:
@@ -154,50 +168,84 @@ def _draw_seeds(figure: Figure, lines: Sequence[DrawnSearch], names: Sequence[st
     if not all(len(found) == 1 and all(found) for found in seeds.values()):
         return
     patches = [
-        Patch(color=SERIES[place % len(SERIES)], label=f"seed {next(iter(seeds[place]))}")
+        Patch(
+            color=SERIES[place % len(SERIES)], label=f"seed {next(iter(seeds[place]))}"
+        )
         for place in sorted(seeds)
     ]
-    figure.legend(handles=patches, loc="outside upper left", ncols=len(patches), handlelength=1.0)
+    figure.legend(
+        handles=patches, loc="outside upper left", ncols=len(patches), handlelength=1.0
+    )
 
 
 def _target(line: DrawnSearch) -> int:
-    """Return the official target of a search, the best known one where there is none."""
-    target = line.costs.best_known if line.costs.official is None else line.costs.official
+    """Return the official target of a search, the best known one where there is
+    none."""
+    target = (
+        line.costs.best_known if line.costs.official is None else line.costs.official
+    )
     assert target is not None
     return target
 
 
 def _percent(cost: int, target: int) -> float:
-    return 100.0 * (cost - target) / abs(target) if target else 0.0 if cost == target else 100.0
+    return (
+        100.0 * (cost - target) / abs(target)
+        if target
+        else 0.0
+        if cost == target
+        else 100.0
+    )
 
 
 def heat(lines: Sequence[DrawnSearch]) -> Picture:
-    """Draw the mean gap of each cell, nodes by density, a panel for each fixed time-out."""
+    """Draw the mean gap of each cell, nodes by density, a panel for each fixed
+    time-out."""
     title = "Gaps by size and density"
-    fixed = [line for line in lines if line.solve.target is None and _CELL.fullmatch(line.case)]
+    fixed = [
+        line
+        for line in lines
+        if line.solve.target is None and _CELL.fullmatch(line.case)
+    ]
     if not fixed:
-        return Picture("gaps", title, None, "Not drawn: no search had a fixed time-out.")
+        return Picture(
+            "gaps", title, None, "Not drawn: no search had a fixed time-out."
+        )
     timeouts_s = sorted({line.solve.timeout_s for line in fixed})[-_PANELS:]
     cells = {_cell(line.case) for line in fixed}
     nodes = sorted({cell[0] for cell in cells})
     densities = sorted({cell[1] for cell in cells})
     columns = min(len(timeouts_s), _COLUMNS)
     rows = -(-len(timeouts_s) // columns)
-    figure = Figure(figsize=(10.4, 0.6 + rows * (0.7 + 0.34 * len(nodes))), layout="constrained")
-    grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    figure = Figure(
+        figsize=(10.4, 0.6 + rows * (0.7 + 0.34 * len(nodes))), layout="constrained"
+    )
+    grid = list(
+        figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
+    )
     colours = LinearSegmentedColormap.from_list("gap", [GOOD, "#ffffff", BAD])
     for axes, timeout_s in zip(grid, timeouts_s, strict=False):
         of = [line for line in fixed if line.solve.timeout_s == timeout_s]
         gaps = np.full((len(nodes), len(densities)), np.nan)
         for cell in {_cell(line.case) for line in of}:
             mine = [
-                _percent(line.costs.cost, _target(line)) for line in of if _cell(line.case) == cell
+                _percent(line.costs.cost, _target(line))
+                for line in of
+                if _cell(line.case) == cell
             ]
             gaps[nodes.index(cell[0]), densities.index(cell[1])] = mean(mine)
-        axes.imshow(gaps, cmap=colours, vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto", alpha=0.8)
+        axes.imshow(
+            gaps,
+            cmap=colours,
+            vmin=-_STRONGEST,
+            vmax=_STRONGEST,
+            aspect="auto",
+            alpha=0.8,
+        )
         _write_gaps(axes, gaps)
         axes.set(
-            xticks=range(len(densities)), xticklabels=[f"{density:g} %" for density in densities]
+            xticks=range(len(densities)),
+            xticklabels=[f"{density:g} %" for density in densities],
         )
         axes.set(
             yticks=range(len(nodes)),
@@ -224,7 +272,13 @@ def _cell(case: str) -> tuple[int, float]:
 
 def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:
     for (row, column), gap in np.ndenumerate(gaps):
-        shown = "–" if np.isnan(gap) else "0" if gap == 0 else f"{gap:+.1f}".replace("-", "−")
+        shown = (
+            "–"
+            if np.isnan(gap)
+            else "0"
+            if gap == 0
+            else f"{gap:+.1f}".replace("-", "−")
+        )
         axes.text(
             column,
             row,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The searches of one cell on their way to one gap, each with its crossing of the gap's cost. Pure.
+"""The searches of one cell on their way to one gap, each with its crossing of the gap's
+cost. Pure.
 
 Gaps are those to the official target, or to the best known one.
 """
@@ -18,8 +19,8 @@ from scenarios.optimization import overrun
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The searches of one cell (of all of them under the empty name) on their way to one gap, each
-    with its crossing.
+    """The searches of one cell (of all of them under the empty name) on their way to
+    one gap, each with its crossing.
 
     The gap is to the target of a `kind`, OFFICIAL or BEST_KNOWN.
     """
@@ -38,15 +39,21 @@ class Runs:
     @property
     def energies_j(self) -> list[float]:
         """Return the energies of those that got there, as far as they are known."""
-        energies_j = [crossing.window.energy_j for crossing in self.reached if crossing.window]
+        energies_j = [
+            crossing.window.energy_j for crossing in self.reached if crossing.window
+        ]
         return [energy_j for energy_j in energies_j if energy_j is not None]
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Return the searches as attempts: one that did not get there was ended by its limit."""
+        """Return the searches as attempts: one that did not get there was ended by its
+        limit."""
         pairs = zip(self.samples, self.crossings, strict=True)
         return [
-            Attempt(latency_s_of(crossing) if crossing else _limit_s(sample), crossing is not None)
+            Attempt(
+                latency_s_of(crossing) if crossing else _limit_s(sample),
+                crossing is not None,
+            )
             for sample, crossing in pairs
         ]
 
@@ -54,12 +61,14 @@ class Runs:
         """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells;
         latency_to_10pct_best_known_250n_5pct.
         """
-        return "_".join(filter(None, (what, "to", gap_name(self.gap), self.kind, self.cell)))
+        return "_".join(
+            filter(None, (what, "to", gap_name(self.gap), self.kind, self.cell))
+        )
 
     @property
     def unasked(self) -> str:
-        """Return why the share of success is not known: no target, or a threshold that no search
-        was told of; empty when it is.
+        """Return why the share of success is not known: no target, or a threshold that
+        no search was told of; empty when it is.
         """
         return unasked(self.samples, self.kind, (self.gap,))
 
@@ -74,20 +83,23 @@ class Runs:
         if self.unasked:
             return self.unasked
         if len(self.reached) < len(self.crossings):
-            return f"no result: {len(self.reached)} of {len(self.crossings)} searches reached it"
+            return (
+                f"no result: {len(self.reached)} of {len(self.crossings)} searches"
+                " reached it"
+            )
         return ""
 
     @property
     def late(self) -> str:
-        """Return why these searches have no result: one went on beyond its limit; empty where
-        none did.
+        """Return why these searches have no result: one went on beyond its limit; empty
+        where none did.
         """
         return overrun.why(self.samples)
 
     @property
     def early(self) -> str:
-        """Return how many reached it too early for the monitor; their energies are bounded, not
-        measured. Empty where none did.
+        """Return how many reached it too early for the monitor; their energies are
+        bounded, not measured. Empty where none did.
         """
         early = [crossing for crossing in self.reached if not crossing.resolved]
         if not early:
@@ -98,7 +110,9 @@ class Runs:
             else "by its mark at the latest"
         )
         first_s = min(map(latency_s_of, early))
-        most_j = max(crossing.bounds_j[1] if crossing.bounds_j else 0.0 for crossing in early)
+        most_j = max(
+            crossing.bounds_j[1] if crossing.bounds_j else 0.0 for crossing in early
+        )
         return (
             f"{len(early)} reached it too early for the monitor, the first after "
             f"{quantity(first_s, 's')} {told}: "
@@ -112,13 +126,17 @@ def gap_name(gap: float) -> str:
 
 
 def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
-    """Yield the searches of each cell, and of all, for each gap to the official and to the best
-    known target, largest first.
+    """Yield the searches of each cell, and of all, for each gap to the official and to
+    the best known target, largest first.
     """
     to_target = [
-        sample for sample in samples if sample.solve is not None and sample.solve.target is not None
+        sample
+        for sample in samples
+        if sample.solve is not None and sample.solve.target is not None
     ]
-    for cell in dict.fromkeys(["", *(sample.case for sample in to_target)] if to_target else []):
+    for cell in dict.fromkeys(
+        ["", *(sample.case for sample in to_target)] if to_target else []
+    ):
         chosen = tuple(sample for sample in to_target if cell in ("", sample.case))
         for kind in KINDS:
             for gap in sorted(gaps, reverse=True):
@@ -132,16 +150,16 @@ def runs(samples: Sequence[Sample], gaps: Sequence[float]) -> Iterator[Runs]:
 
 
 def threshold_of(sample: Sample, gap: float, kind: str) -> int | None:
-    """Return the cost that a gap to the target of a `kind` stands for, None where there is no such
-    target.
+    """Return the cost that a gap to the target of a `kind` stands for, None where there
+    is no such target.
     """
     target = None if sample.costs is None else target_of(sample.costs, kind)
     return None if target is None else threshold_cost(target, gap)
 
 
 def unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
-    """Return why nothing is known of these gaps; a search without a vector has reached none of
-    them, and does not count here.
+    """Return why nothing is known of these gaps; a search without a vector has reached
+    none of them, and does not count here.
     """
     useful = [sample for sample in samples if sample.costs is not None]
     costs = [[threshold_of(sample, gap, kind) for gap in gaps] for sample in useful]
@@ -150,10 +168,13 @@ def unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
             f"{without} of {len(samples)} searches are of a workload without "
             f"{'a best known' if kind else 'an official'} target"
         )
-    untold = sum(bool({*row} - {*_told(sample)}) for sample, row in zip(useful, costs, strict=True))
+    untold = sum(
+        bool({*row} - {*_told(sample)})
+        for sample, row in zip(useful, costs, strict=True)
+    )
     return (
-        f"{untold} of {len(samples)} searches were not told its cost: the device marks too few "
-        "thresholds, or best_known = false"
+        f"{untold} of {len(samples)} searches were not told its cost: the device marks"
+        " too few thresholds, or best_known = false"
         if untold
         else ""
     )
@@ -165,13 +186,15 @@ def _told(sample: Sample) -> tuple[int, ...]:
 
 
 def crossing_of(sample: Sample, gap: float, kind: str) -> Crossing | None:
-    """Return the crossing of a gap's cost, None where the device did not mark it, or its vector
-    does not cost as little.
+    """Return the crossing of a gap's cost, None where the device did not mark it, or
+    its vector does not cost as little.
     """
     cost = threshold_of(sample, gap, kind)
     if sample.costs is None or cost is None:
         return None
-    found = next((crossing for crossing in sample.crossings if crossing.threshold == cost), None)
+    found = next(
+        (crossing for crossing in sample.crossings if crossing.threshold == cost), None
+    )
     return (
         found
         if found is not None and found.window is not None and sample.costs.cost <= cost

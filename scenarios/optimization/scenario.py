@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimization: a device searches workloads by itself, to fixed time-outs and to targets."""
+"""Optimization: a device searches workloads by itself, to fixed time-outs and to
+targets."""
 
 from __future__ import annotations
 
@@ -28,7 +29,13 @@ from rig.stats.interval import Intervals
 from rig.stats.summary import ratio
 from scenarios.common.cost_gap import threshold_cost
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S
-from scenarios.optimization import fixed_timeout, found_costs, intervals, time_to_solution, wade
+from scenarios.optimization import (
+    fixed_timeout,
+    found_costs,
+    intervals,
+    time_to_solution,
+    wade,
+)
 from scenarios.optimization.found_costs import TO_TARGET
 from scenarios.optimization.runs import gap_name
 
@@ -49,8 +56,8 @@ ATTEMPTS_MAX = 10_000
 
 
 class Optimization:
-    """Workloads in an order shuffled by the trial's seed; each loaded, untimed, and searched to
-    each time-out and to its target.
+    """Workloads in an order shuffled by the trial's seed; each loaded, untimed, and
+    searched to each time-out and to its target.
 
     QUBO.md: the clock "starts after the graph is loaded".
     """
@@ -61,10 +68,11 @@ class Optimization:
     class Settings:
         """Time-outs, gaps, and how often each workload is searched.
 
-        A gap is to the official target. With `best_known`, `gaps` to the best known one are marked
-        too, where the device can mark so many thresholds, and the search goes on until the lowest
-        of all is reached. Without `reseed` the solver's seeds are `seed`, `seed` + 1, ... in every
-        trial: trials then repeat the same searches.
+        A gap is to the official target. With `best_known`, `gaps` to the best known one
+        are marked too, where the device can mark so many thresholds, and the search
+        goes on until the lowest of all is reached. Without `reseed` the solver's seeds
+        are `seed`, `seed` + 1, ... in every trial: trials then repeat the same
+        searches.
         """
 
         timeouts_s: Annotated[
@@ -74,7 +82,10 @@ class Optimization:
         ] = TIMEOUTS_S
         gaps: Annotated[
             tuple[Gap, ...],
-            doc("Relative gaps to the target cost; the smallest is searched to, all are marked."),
+            doc(
+                "Relative gaps to the target cost; the smallest is searched to, all are"
+                " marked."
+            ),
         ] = GAPS
         target_limit_s: Annotated[
             float,
@@ -84,17 +95,25 @@ class Optimization:
             doc("Longest search to the target."),
         ] = 100.0
         curve: Annotated[
-            tuple[Gap, ...], doc("Gaps whose thresholds WADE is made of; none: no WADE.")
+            tuple[Gap, ...],
+            doc("Gaps whose thresholds WADE is made of; none: no WADE."),
         ] = wade.GAPS
-        best_known: Annotated[bool, doc("Mark the gaps to the best known cost as well.")] = True
+        best_known: Annotated[
+            bool, doc("Mark the gaps to the best known cost as well.")
+        ] = True
         attempts: Annotated[
             Count,
             Interval(ge=1, le=ATTEMPTS_MAX),
             doc("Searches of each kind, by solver seeds of their own."),
         ] = 1
-        seed: Annotated[Seed, doc("First seed of the solver, where `reseed` is off.")] = 1
+        seed: Annotated[
+            Seed, doc("First seed of the solver, where `reseed` is off.")
+        ] = 1
         reseed: Annotated[
-            bool, doc("Draw the solver's seeds from the trial's seed, anew for each workload.")
+            bool,
+            doc(
+                "Draw the solver's seeds from the trial's seed, anew for each workload."
+            ),
         ] = True
         idle_s: Annotated[
             float,
@@ -150,28 +169,31 @@ class Optimization:
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> Optimization:
-        """Return the scenario; raise ConfigError where the device cannot search, or mark as many
-        thresholds.
+        """Return the scenario; raise ConfigError where the device cannot search, or
+        mark as many thresholds.
         """
         if not info.solves:
             raise ConfigError(
                 f"{info.name} cannot search by itself",
                 path="scenario.optimization",
-                try_next="firmware that knows OPTIMIZE, in the framed layer (docs/PROTOCOL.md "
-                "section 4); [sut.cpu], [sut.virtual]",
+                try_next=(
+                    "firmware that knows OPTIMIZE, in the framed layer"
+                    " (docs/PROTOCOL.md section 4); [sut.cpu], [sut.virtual]"
+                ),
             )
         most = len(self._gaps)
         if self.settings.target_limit_s and most > info.thresholds_max:
             raise ConfigError(
-                f"{most} gaps, {info.name} marks {info.thresholds_max} thresholds of a search",
+                f"{most} gaps, {info.name} marks {info.thresholds_max} thresholds of a"
+                " search",
                 path="scenario.optimization.curve",
                 try_next="fewer of gaps and curve",
             )
         return Optimization(self.settings, info.thresholds_max)
 
     def plan(self, task: Task, seed: int) -> Plan:
-        """Yield idle time, then each workload's load and searches, and idle again; what the device
-        cannot hold is skipped.
+        """Yield idle time, then each workload's load and searches, and idle again; what
+        the device cannot hold is skipped.
         """
         if not isinstance(task, Optimized):
             raise ConfigError(
@@ -186,21 +208,27 @@ class Optimization:
             loaded = yield Load(index, optional=True)
             if loaded is None or not loaded.refusal:
                 yield from self._searches(
-                    index, self._thresholds(task.target(index), task.best_known(index)), seed
+                    index,
+                    self._thresholds(task.target(index), task.best_known(index)),
+                    seed,
                 )
         yield Idle(self.settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        """Reduce one trial: gap and power at each time-out, latency and energy to each gap, by cell
-        and over all.
+        """Reduce one trial: gap and power at each time-out, latency and energy to each
+        gap, by cell and over all.
         """
         settings = self.settings
         samples = measured.samples
-        repeatability = Repeatability.DRAWN if settings.reseed else Repeatability.REPEATED
+        repeatability = (
+            Repeatability.DRAWN if settings.reseed else Repeatability.REPEATED
+        )
         return (
             _powers(measured)
             | fixed_timeout.metrics(samples, repeatability)
-            | time_to_solution.metrics(samples, settings.gaps, settings.curve, repeatability)
+            | time_to_solution.metrics(
+                samples, settings.gaps, settings.curve, repeatability
+            )
         )
 
     def absent(self, measured: Measured) -> dict[str, str]:
@@ -211,22 +239,28 @@ class Optimization:
             samples, settings.gaps, settings.curve
         )
 
-    def intervals(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, Intervals]:
-        """Return both intervals of the metrics of searches, from those of all trials."""
+    def intervals(
+        self, trials: Sequence[Measured], phases: Sequence[str]
+    ) -> dict[str, Intervals]:
+        """Return both intervals of the metrics of searches, from those of all
+        trials."""
         return intervals.intervals(trials, self.settings.gaps, self.settings.curve)
 
-    def gathered(self, trials: Sequence[Measured], phases: Sequence[str]) -> dict[str, float]:
+    def gathered(
+        self, trials: Sequence[Measured], phases: Sequence[str]
+    ) -> dict[str, float]:
         """Return the values that all searches together tell."""
         return intervals.gathered(trials, self.settings.gaps)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
-        """Return no problem: a time-out that the device did not keep makes its cell invalid, and no
-        other.
+        """Return no problem: a time-out that the device did not keep makes its cell
+        invalid, and no other.
         """
         return ()
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return the results of each cell, what the numbers mean, and which targets were beaten."""
+        """Return the results of each cell, what the numbers mean, and which targets
+        were beaten."""
         settings = self.settings
         samples = measured.samples
         said = []
@@ -234,10 +268,12 @@ class Optimization:
             if settings.timeouts_s:
                 said.append(fixed_timeout.line(cell, samples))
             if settings.target_limit_s:
-                said.append(time_to_solution.line(cell, samples, settings.gaps, settings.curve))
+                said.append(
+                    time_to_solution.line(cell, samples, settings.gaps, settings.curve)
+                )
         meant = (
-            "gap is (cost - target) / |target|; in brackets by the printed formula, (cost "
-            "- target) / target, of the other sign"
+            "gap is (cost - target) / |target|; in brackets by the printed formula,"
+            " (cost - target) / target, of the other sign"
         )
         steps = (
             f"WADE counts whole steps of {wade.STEP_S * 1e3:g} ms, and weighs each of "
@@ -247,7 +283,11 @@ class Optimization:
             "every trial repeats the same searches (reseed = false): what other solver "
             "seeds would give is not told"
         )
-        beaten = [_beaten(sample) for sample in samples if sample.costs and sample.costs.beaten]
+        beaten = [
+            _beaten(sample)
+            for sample in samples
+            if sample.costs and sample.costs.beaten
+        ]
         of_wade = [steps] if settings.target_limit_s and settings.curve else []
         return (
             *said,
@@ -257,9 +297,11 @@ class Optimization:
             *dict.fromkeys(beaten),
         )
 
-    def survey(self, names: Sequence[str], done: Sequence[StepRecord]) -> tuple[Covered, ...]:
-        """Return for each workload and time-out how often a trial asks for it, and what came of
-        that.
+    def survey(
+        self, names: Sequence[str], done: Sequence[StepRecord]
+    ) -> tuple[Covered, ...]:
+        """Return for each workload and time-out how often a trial asks for it, and what
+        came of that.
         """
         whats = [
             *map(fixed_timeout.timeout_name, self.settings.timeouts_s),
@@ -278,9 +320,13 @@ class Optimization:
                     if item.step.target is None
                     else TO_TARGET
                 )
-                finished.setdefault((item.step.index, what), []).append(item.score.fault)
+                finished.setdefault((item.step.index, what), []).append(
+                    item.score.fault
+                )
         return tuple(
-            _covered(name, what, self.settings.attempts, finished.get((index, what), []))
+            _covered(
+                name, what, self.settings.attempts, finished.get((index, what), [])
+            )
             for index, name in enumerate(names)
             for what in whats
         )
@@ -297,17 +343,19 @@ class Optimization:
         return tuple(dict.fromkeys((*self.settings.gaps, *self.settings.curve)))
 
     def compared(self, trials: Sequence[Measured]) -> list[Compared]:
-        """Return official, best known and measured costs of each cell and workload, for each way to
-        search.
+        """Return official, best known and measured costs of each cell and workload, for
+        each way to search.
         """
-        return found_costs.compared([sample for trial in trials for sample in trial.samples])
+        return found_costs.compared(
+            [sample for trial in trials for sample in trial.samples]
+        )
 
     def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
-        """Return the costs to mark, falling; several gaps may mean the same cost, as costs are
-        whole numbers.
+        """Return the costs to mark, falling; several gaps may mean the same cost, as
+        costs are whole numbers.
 
-        Those of the best known target come beside those of the result, unless they are not wanted,
-        or the device can mark too few.
+        Those of the best known target come beside those of the result, unless they are
+        not wanted, or the device can mark too few.
         """
         own = {threshold_cost(target, gap) for gap in self._gaps}
         both = (
@@ -329,7 +377,12 @@ class Optimization:
                 yield Solve(index, timeout_s, seed, limit_s=settings.limit_s)
             if settings.target_limit_s:
                 yield Solve(
-                    index, settings.target_limit_s, seed, costs[-1], costs, settings.limit_s
+                    index,
+                    settings.target_limit_s,
+                    seed,
+                    costs[-1],
+                    costs,
+                    settings.limit_s,
                 )
 
 
@@ -352,10 +405,12 @@ def _beaten(sample: Sample) -> str:
     assert sample.costs is not None and sample.solve is not None
     costs = sample.costs
     which = f"workload {sample.solve.index} of {sample.case}, seed {sample.solve.seed}"
-    known = min(target for target in (costs.official, costs.best_known) if target is not None)
+    known = min(
+        target for target in (costs.official, costs.best_known) if target is not None
+    )
     return (
-        f"target beaten: {costs.cost} where {known} is known: {which}; the vector is that "
-        f"of step {sample.step}"
+        f"target beaten: {costs.cost} where {known} is known: {which}; the vector is"
+        f" that of step {sample.step}"
     )
 
 
@@ -367,9 +422,15 @@ def _powers(measured: Measured) -> dict[str, Metric]:
     value, error = ratio(
         [idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]
     )
-    idle = Metric(value, "W", error, len(idles), False, Statistic.RATIO, budget_shown=True)
+    idle = Metric(
+        value, "W", error, len(idles), False, Statistic.RATIO, budget_shown=True
+    )
     active = replace(fixed_timeout.power(measured.samples), budget_shown=True)
-    known = [each for each in (idle.standard_error, active.standard_error) if each is not None]
+    known = [
+        each
+        for each in (idle.standard_error, active.standard_error)
+        if each is not None
+    ]
     both = math.hypot(*known) if len(known) == 2 else None
     return {
         "power_idle": idle,

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of what searches with and without success tell: their share, the time with
-repetitions, the median time. Pure.
+"""Both intervals of what searches with and without success tell: their share, the time
+with repetitions, the median time. Pure.
 
-Searches of the same workloads with other seeds: the exact interval of the count, which holds at
-least as often as it says also where workloads differ (Hoeffding, Annals of Mathematical Statistics
-27, 1956, 713). Other workloads: searches of one workload are correlated, and count as so many
-independent ones as tell the share as well (Korn and Graubard, Survey Methodology 24, 1998, 193).
+Searches of the same workloads with other seeds: the exact interval of the count, which
+holds at least as often as it says also where workloads differ (Hoeffding, Annals of
+Mathematical Statistics 27, 1956, 713). Other workloads: searches of one workload are
+correlated, and count as so many independent ones as tell the share as well (Korn and
+Graubard, Survey Methodology 24, 1998, 193).
 """
 
 from __future__ import annotations
@@ -22,31 +23,32 @@ from scenarios.optimization.design import Design
 from scenarios.optimization.values import design_of
 
 EXACT = (
-    "Clopper and Pearson 1934 on all searches, which is wide enough where workloads differ "
-    "(Hoeffding 1956)"
+    "Clopper and Pearson 1934 on all searches, which is wide enough where workloads"
+    " differ (Hoeffding 1956)"
 )
 CLUSTERED = (
     "Clopper and Pearson with the effective number of searches, workloads as clusters "
     "(Korn and Graubard 1998)"
 )
 AT_LIMIT = (
-    "; one search is enough by the upper end of the share: the lower end is target_limit_s, a "
-    "setting, and is left out"
+    "; one search is enough by the upper end of the share: the lower end is"
+    " target_limit_s, a setting, and is left out"
 )
 TTS99 = (
-    "the ends of the share of success as times, limit ln(0.01) / ln(1 - share) (Ronnow et "
-    "al. 2014): "
+    "the ends of the share of success as times, limit ln(0.01) / ln(1 - share) (Ronnow"
+    " et al. 2014): "
 )
 RANKS = "order statistics, searches without success as endless (David and Nagaraja 7.1)"
 CLUSTERED_RANKS = (
-    "order statistics with the effective number of searches (Woodruff 1952; Korn and Graubard 1998)"
+    "order statistics with the effective number of searches (Woodruff 1952; Korn and"
+    " Graubard 1998)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One search on its way to a gap: of which cell, workload and seed; its time, or its limit
-    where it did not get there.
+    """One search on its way to a gap: of which cell, workload and seed; its time, or
+    its limit where it did not get there.
     """
 
     cell: str
@@ -57,8 +59,8 @@ class Tried:
 
 
 def distinct(tried: Sequence[Tried]) -> list[Tried]:
-    """Return each search once: of trials that repeat it, the mean time; it got there where it did
-    so in at least half of them.
+    """Return each search once: of trials that repeat it, the mean time; it got there
+    where it did so in at least half of them.
     """
     found: dict[tuple[int, int], list[Tried]] = {}
     for one in tried:
@@ -77,7 +79,9 @@ def of_success(tried: Sequence[Tried]) -> Intervals:
     """Return both intervals of the share of searches that got there."""
     searches = distinct(tried)
     count = sum(one.reached for one in searches)
-    same = Interval(*Share(count, len(searches)).interval(), EXACT, f"{len(searches)} searches")
+    same = Interval(
+        *Share(count, len(searches)).interval(), EXACT, f"{len(searches)} searches"
+    )
     design = _design(searches)
     if why := design.why_not_other():
         return Intervals(same, Interval.missing(why, CLUSTERED))
@@ -88,8 +92,8 @@ def of_success(tried: Sequence[Tried]) -> Intervals:
 
 
 def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
-    """Return both intervals of the time with repetitions: the ends of the share, the higher one
-    first. An end at the limit itself is a setting and no end.
+    """Return both intervals of the time with repetitions: the ends of the share, the
+    higher one first. An end at the limit itself is a setting and no end.
     """
     found = of_success(tried)
     return Intervals(
@@ -98,16 +102,19 @@ def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
 
 
 def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
-    """Return the time with repetitions by the share of all searches; infinite where none got
-    there, not a number where one search is enough: its time is then the limit, a setting.
+    """Return the time with repetitions by the share of all searches; infinite where
+    none got there, not a number where one search is enough: its time is then the limit,
+    a setting.
     """
-    found_s = time_to_solution_s(limit_s, sum(one.reached for one in tried) / len(tried))
+    found_s = time_to_solution_s(
+        limit_s, sum(one.reached for one in tried) / len(tried)
+    )
     return found_s if found_s > limit_s else math.nan
 
 
 def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
-    """Return both intervals of the median time; `budget_s` is what instrument and time base add, 95
-    %.
+    """Return both intervals of the median time; `budget_s` is what instrument and time
+    base add, 95 %.
     """
     searches = distinct(tried)
     attempts = [Attempt(one.time_s, one.reached) for one in searches]
@@ -124,7 +131,9 @@ def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
             f"{len(searches)} searches",
         )
     other = _clustered_median(searches, median.value_s, budget_s)
-    return Intervals(same, _around(other, same) if same.known and other.known else other)
+    return Intervals(
+        same, _around(other, same) if same.known and other.known else other
+    )
 
 
 def _design(searches: Sequence[Tried]) -> Design:
@@ -132,8 +141,8 @@ def _design(searches: Sequence[Tried]) -> Design:
 
 
 def _around(other: Interval, same: Interval) -> Interval:
-    """Return the interval for other workloads, with that for the same ones in it: ranks and
-    effective numbers are rounded.
+    """Return the interval for other workloads, with that for the same ones in it: ranks
+    and effective numbers are rounded.
     """
     return replace(other, low=min(other.low, same.low), high=max(other.high, same.high))
 
@@ -141,19 +150,23 @@ def _around(other: Interval, same: Interval) -> Interval:
 def _as_times(share: Interval, limit_s: float) -> Interval:
     if not share.known:
         return share
-    low_s, high_s = (time_to_solution_s(limit_s, end) for end in (share.high, share.low))
+    low_s, high_s = (
+        time_to_solution_s(limit_s, end) for end in (share.high, share.low)
+    )
     method = TTS99 + share.method
     if low_s > limit_s:
         return Interval(low_s, high_s, method, share.units)
     return Interval(-math.inf, high_s, method + AT_LIMIT, share.units)
 
 
-def _effective(searches: Sequence[Tried], so: Callable[[Tried], bool], share: float) -> float:
-    """Return how many independent searches give a share as precisely; each cell has two workloads
-    or more.
+def _effective(
+    searches: Sequence[Tried], so: Callable[[Tried], bool], share: float
+) -> float:
+    """Return how many independent searches give a share as precisely; each cell has two
+    workloads or more.
 
-    Where all or none were so, the correlation within a workload is unknown: the greatest is
-    taken.
+    Where all or none were so, the correlation within a workload is unknown: the
+    greatest is taken.
     """
     cells: dict[str, dict[int, list[bool]]] = {}
     for one in searches:
@@ -163,14 +176,16 @@ def _effective(searches: Sequence[Tried], so: Callable[[Tried], bool], share: fl
         return float(count)
     variance = 0.0
     for workloads in cells.values():
-        # Totals less what as many searches of this cell have on average: a workload that was
-        # searched more often weighs more.
+        # Totals less what as many searches of this cell have on average: a workload
+        # that was searched more often weighs more.
         own = sum(sum(outcomes) for outcomes in workloads.values()) / sum(
             map(len, workloads.values())
         )
         away = [sum(outcomes) - own * len(outcomes) for outcomes in workloads.values()]
         variance += len(away) / (len(away) - 1) * math.fsum(each**2 for each in away)
-    return effective_size(share, variance / len(searches) ** 2, len(searches), count - len(cells))
+    return effective_size(
+        share, variance / len(searches) ** 2, len(searches), count - len(cells)
+    )
 
 
 def _clustered_median(
@@ -181,22 +196,36 @@ def _clustered_median(
         return Interval.missing(why, CLUSTERED_RANKS)
     if value_s is None:
         value_s = math.inf
-    below = sum(one.reached and one.time_s <= value_s for one in searches) / len(searches)
-    size = _effective(searches, lambda one: one.reached and one.time_s <= value_s, below)
+    below = sum(one.reached and one.time_s <= value_s for one in searches) / len(
+        searches
+    )
+    size = _effective(
+        searches, lambda one: one.reached and one.time_s <= value_s, below
+    )
     count = math.floor(size)
     low, high = places(count, 0.5)
     each = len(searches) / count
     least = sorted(one.time_s for one in searches)
     most = sorted(one.time_s if one.reached else math.inf for one in searches)
-    # Workloads that tell as much as fewer than six searches give no bound. That follows from the
-    # values, so the interval is stated: withheld, what is left would hold the truth less often.
+    # Workloads that tell as much as fewer than six searches give no bound. That follows
+    # from the values, so the interval is stated: withheld, what is left would hold the
+    # truth less often.
     low_s = least[math.floor((low - 0.5) * each + 0.5) - 1] if low else 0.0
-    high_s = most[math.ceil((high - 0.5) * each + 0.5) - 1] if high <= count else math.inf
-    return _widened(value_s, low_s, high_s, budget_s, CLUSTERED_RANKS, design.other_units)
+    high_s = (
+        most[math.ceil((high - 0.5) * each + 0.5) - 1] if high <= count else math.inf
+    )
+    return _widened(
+        value_s, low_s, high_s, budget_s, CLUSTERED_RANKS, design.other_units
+    )
 
 
 def _widened(
-    value_s: float | None, low_s: float, high_s: float, budget_s: float, method: str, units: str
+    value_s: float | None,
+    low_s: float,
+    high_s: float,
+    budget_s: float,
+    method: str,
+    units: str,
 ) -> Interval:
     if value_s is None or not math.isfinite(value_s):
         return Interval(low_s, high_s, method, units)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that end at a target: time and energy until the device itself knew a threshold reached,
-and how often it did. Pure.
+"""Searches that end at a target: time and energy until the device itself knew a
+threshold reached, and how often it did. Pure.
 
-QUBO.md, time to solution: "latency" from the loaded graph until the solver has detected that a gap
-is reached, "energy" as average power since then times that latency; where it is not reached, no
-result. The gaps of the rules are those to the official target; results to the best known one have
-`best_known` in their names.
+QUBO.md, time to solution: "latency" from the loaded graph until the solver has detected
+that a gap is reached, "energy" as average power since then times that latency; where it
+is not reached, no result. The gaps of the rules are those to the official target;
+results to the best known one have `best_known` in their names.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def metrics(
     curve: Sequence[float],
     repeatability: Repeatability = Repeatability.REPEATED,
 ) -> dict[str, Metric]:
-    """Return share of success, latency, energy and TTS99 to each of `gaps`, and WADE over those of
-    the `curve`.
+    """Return share of success, latency, energy and TTS99 to each of `gaps`, and WADE
+    over those of the `curve`.
 
-    `repeatability` is that of means; what few attempts make coarse is compared in no case. Of all
-    cells, latency and energy to the smallest gap, and WADE, are headlines.
+    `repeatability` is that of means; what few attempts make coarse is compared in no
+    case. Of all cells, latency and energy to the smallest gap, and WADE, are headlines.
     """
     found: dict[str, Metric] = {}
     coarse = max(repeatability, Repeatability.COARSE, key=list(Repeatability).index)
@@ -57,7 +57,9 @@ def metrics(
         found[success_name] = Metric.of_share(reached, True, shown, coarse)
         for what, mean_of in _means(group).items():
             name = group.name(what)
-            found[name] = replace(mean_of, prominence=shown, repeatability=repeatability)
+            found[name] = replace(
+                mean_of, prominence=shown, repeatability=repeatability
+            )
             overall[what] |= {} if group.cell else {group.kind: name}
         found |= _spread(group, coarse)
     for kind in KINDS:
@@ -89,8 +91,8 @@ def _means(group: Runs) -> dict[str, Metric]:
 def absent(
     samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]
 ) -> dict[str, str]:
-    """Return why a mean latency, and an energy, is missing; of searches that were too long, why all
-    is.
+    """Return why a mean latency, and an energy, is missing; of searches that were too
+    long, why all is.
     """
     found: dict[str, str] = {}
     for group in runs(samples, gaps):
@@ -103,35 +105,47 @@ def absent(
         if group.late:
             found |= dict.fromkeys(map(group.name, ("latency", "energy")), group.late)
         elif group.why:
-            found |= dict.fromkeys((group.name("latency"), group.name("energy")), group.why)
+            found |= dict.fromkeys(
+                (group.name("latency"), group.name("energy")), group.why
+            )
         elif len(group.energies_j) < len(group.reached):
             lost = len(group.reached) - len(group.energies_j)
-            found[group.name("energy")] = f"{lost} of {len(group.reached)} searches have no energy"
+            found[group.name("energy")] = (
+                f"{lost} of {len(group.reached)} searches have no energy"
+            )
     return found
 
 
 def line(
     cell: str, samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]
 ) -> str:
-    """Return what one cell needs to each gap, with the intervals of share and median, and its
-    WADE.
+    """Return what one cell needs to each gap, with the intervals of share and median,
+    and its WADE.
     """
     said = []
     for group in runs(samples, gaps):
-        if group.cell == cell and (group.kind == OFFICIAL or (not group.unasked and _apart(group))):
+        if group.cell == cell and (
+            group.kind == OFFICIAL or (not group.unasked and _apart(group))
+        ):
             said.append(
                 f"to {gap_name(group.gap)}{' of the best known' if group.kind else ''} "
                 f"{_said(group)}"
             )
     own = wades(samples, curve, OFFICIAL).get(cell)
-    title = "WADE" if wade.is_as_published(curve) else f"WADE of {len(curve)} thresholds"
-    return f"{cell}: " + "; ".join([*said, *([f"{title} {mean(own):.4g}"] if own else [])])
+    title = (
+        "WADE" if wade.is_as_published(curve) else f"WADE of {len(curve)} thresholds"
+    )
+    return f"{cell}: " + "; ".join(
+        [*said, *([f"{title} {mean(own):.4g}"] if own else [])]
+    )
 
 
 def _apart(group: Runs) -> bool:
-    """Return whether the thresholds of a group are others than those by the official targets."""
+    """Return whether the thresholds of a group are others than those by the official
+    targets."""
     return any(
-        threshold_of(sample, group.gap, group.kind) != threshold_of(sample, group.gap, OFFICIAL)
+        threshold_of(sample, group.gap, group.kind)
+        != threshold_of(sample, group.gap, OFFICIAL)
         for sample in group.samples
     )
 
@@ -148,24 +162,26 @@ def _said(group: Runs) -> str:
     if group.why:
         return f"{said}: {group.why}"
     energy = quantity(mean(group.energies_j), "J") if group.energies_j else "no energy"
-    said += f", {quantity(mean([attempt.time_s for attempt in attempts]), 's')}, {energy}"
+    said += (
+        f", {quantity(mean([attempt.time_s for attempt in attempts]), 's')}, {energy}"
+    )
     said += f" ({group.early})" if group.early else ""
     median = quantile(attempts, 0.5)
     if median.value_s is None or not math.isfinite(median.high_s) or not median.low_s:
         return said
     return (
-        f"{said}, median {quantity(median.value_s, 's')} ({quantity(median.low_s, 's')} to "
-        f"{quantity(median.high_s, 's')})"
+        f"{said}, median {quantity(median.value_s, 's')} ({quantity(median.low_s, 's')}"
+        f" to {quantity(median.high_s, 's')})"
     )
 
 
 def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
-    """Return what differs from search to search: the median time, infinite where half of them did
-    not get there, and TTS99.
+    """Return what differs from search to search: the median time, infinite where half
+    of them did not get there, and TTS99.
 
-    TTS99 is the time after which searches, each ended and begun again at its limit, have succeeded
-    with 99 %; it is no latency to a threshold, and there is one also where some searches failed
-    (Ronnow et al. 2014).
+    TTS99 is the time after which searches, each ended and begun again at its limit,
+    have succeeded with 99 %; it is no latency to a threshold, and there is one also
+    where some searches failed (Ronnow et al. 2014).
     """
     attempts = group.attempts
     found = {}
@@ -173,7 +189,10 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
     error_s = None
     # Below six searches there is no interval of 95 % for a median.
     if median.value_s is not None and median.low_s and math.isfinite(median.high_s):
-        error_s = max(median.value_s - median.low_s, median.high_s - median.value_s) / NORMAL_95
+        error_s = (
+            max(median.value_s - median.low_s, median.high_s - median.value_s)
+            / NORMAL_95
+        )
     value_s = math.inf if median.value_s is None else median.value_s
     found[f"{group.name('latency')}_p50"] = Metric(
         value_s,
@@ -197,12 +216,14 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
     return found
 
 
-def wades(samples: Sequence[Sample], curve: Sequence[float], kind: str) -> dict[str, list[float]]:
-    """Return the WADE of each search over the gaps of the `curve`, by cell and for all under the
-    empty name.
+def wades(
+    samples: Sequence[Sample], curve: Sequence[float], kind: str
+) -> dict[str, list[float]]:
+    """Return the WADE of each search over the gaps of the `curve`, by cell and for all
+    under the empty name.
 
-    There is none where a threshold has no target of this `kind`, or was not told to a search, nor
-    where one went on too long.
+    There is none where a threshold has no target of this `kind`, or was not told to a
+    search, nor where one went on too long.
     """
     found: dict[str, list[Sample]] = {}
     for sample in samples if curve else ():
@@ -214,25 +235,36 @@ def wades(samples: Sequence[Sample], curve: Sequence[float], kind: str) -> dict[
         for cell, own in found.items()
         if not overrun.why(own) and not unasked(own, kind, curve)
     }
-    return {cell: [wade_of(sample, curve, kind) for sample in own] for cell, own in told.items()}
+    return {
+        cell: [wade_of(sample, curve, kind) for sample in own]
+        for cell, own in told.items()
+    }
 
 
 def wade_of(sample: Sample, curve: Sequence[float], kind: str) -> float:
     """Return the WADE of one search."""
     crossings = [crossing_of(sample, gap, kind) for gap in curve]
     return wade.value(
-        [None if crossing is None else latency_s_of(crossing) for crossing in crossings], curve
+        [
+            None if crossing is None else latency_s_of(crossing)
+            for crossing in crossings
+        ],
+        curve,
     )
 
 
 def wade_name(kind: str, cell: str, curve: Sequence[float]) -> str:
-    """Return wade_250n_5pct, or wade for all cells; wade_of_4_... where the thresholds are not
-    those of the paper.
+    """Return wade_250n_5pct, or wade for all cells; wade_of_4_... where the thresholds
+    are not those of the paper.
     """
     return "_".join(filter(None, (wade.name(curve), kind, cell)))
 
 
 def _mean(values: Sequence[float], unit: str, higher_is_better: bool) -> Metric:
     return Metric(
-        mean(values), unit, standard_error(values), len(values), higher_is_better=higher_is_better
+        mean(values),
+        unit,
+        standard_error(values),
+        len(values),
+        higher_is_better=higher_is_better,
     )

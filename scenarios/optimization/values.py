@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of one metric, one for each search of all trials, and both intervals of its mean over
-searches. Pure.
+"""Values of one metric, one for each search of all trials, and both intervals of its
+mean over searches. Pure.
 
-A search is one workload and one solver seed. The scatter of searches of one workload is pooled over
-workloads, for other searches of the same ones; that of the means of workloads over cells, for other
-workloads. The second has the first in it, and its interval contains the other one.
+A search is one workload and one solver seed. The scatter of searches of one workload is
+pooled over workloads, for other searches of the same ones; that of the means of
+workloads over cells, for other workloads. The second has the first in it, and its
+interval contains the other one.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """The value of one search of one trial: at least `low` and at most `high`, and what makes that
-    uncertain, by component; `bounds` are those of any search of its workload, None: not known.
+    """The value of one search of one trial: at least `low` and at most `high`, and what
+    makes that uncertain, by component; `bounds` are those of any search of its
+    workload, None: not known.
     """
 
     trial: int
@@ -56,30 +58,38 @@ def effects_of(
     window: Window, change: Callable[[Effect], float]
 ) -> dict[str, tuple[Effect, float]]:
     """Return what each component does to a value that changes so with the window."""
-    return {name: (effect, change(effect)) for name, effect in window.effects.of.items()}
+    return {
+        name: (effect, change(effect)) for name, effect in window.effects.of.items()
+    }
 
 
 def of_mean(values: Sequence[Value], kind: ValueKind) -> Intervals:
     """Return both intervals of the mean of all values."""
     design = design_of((one.cell, one.workload, one.seed, one.trial) for one in values)
-    # Student's t is honest with one degree of freedom, and of use where values hardly differ.
+    # Student's t is honest with one degree of freedom, and of use where values hardly
+    # differ.
     plain = kind is ValueKind.ANY
     uneven = design.why_uneven
     found = [] if uneven else [_searched(values, read) for read in _readings(values)]
     why_not_same = uneven or design.why_not_same(1 if plain else SEARCHES_LEAST)
     why_not_other = uneven or design.why_not_other(1 if plain else WORKLOADS_LEAST)
     return Intervals(
-        Interval.missing(why_not_same)
-        if why_not_same
-        else _stated(values, found, kind, False, design.same_units),
-        Interval.missing(why_not_other)
-        if why_not_other
-        else _stated(values, found, kind, True, design.other_units),
+        (
+            Interval.missing(why_not_same)
+            if why_not_same
+            else _stated(values, found, kind, False, design.same_units)
+        ),
+        (
+            Interval.missing(why_not_other)
+            if why_not_other
+            else _stated(values, found, kind, True, design.other_units)
+        ),
     )
 
 
 def design_of(searches: Iterable[tuple[str, int, int, int]]) -> Design:
-    """Return how many there are of what, from cell, workload, seed and trial of each search."""
+    """Return how many there are of what, from cell, workload, seed and trial of each
+    search."""
     all_of = list(searches)
     cells = {workload: cell for cell, workload, _, _ in all_of}
     seeds = Counter(workload for workload, _ in {(each[1], each[2]) for each in all_of})
@@ -95,8 +105,8 @@ Reading = Callable[[Value], float]
 
 
 def _searched(values: Sequence[Value], read: Reading) -> Searched:
-    """Return values by workload, each seed once, as trials that repeat it are averaged; and the
-    means of workloads by cell.
+    """Return values by workload, each seed once, as trials that repeat it are averaged;
+    and the means of workloads by cell.
     """
     of: dict[int, dict[int, list[float]]] = {}
     cell_of: dict[int, str] = {}
@@ -109,12 +119,14 @@ def _searched(values: Sequence[Value], read: Reading) -> Searched:
     cells: dict[str, list[float]] = {}
     for workload, own in zip(of, workloads, strict=True):
         cells.setdefault(cell_of[workload], []).append(mean(own))
-    return mean_interval.searched(workloads, list(cells.values()), list(bounds.values()))
+    return mean_interval.searched(
+        workloads, list(cells.values()), list(bounds.values())
+    )
 
 
 def _readings(values: Sequence[Value]) -> list[Reading]:
-    """Return how to read each value: as it is, and, where bounds are all that is known, at both of
-    them.
+    """Return how to read each value: as it is, and, where bounds are all that is known,
+    at both of them.
     """
     if not any(one.bounded for one in values):
         return [lambda one: one.value]
@@ -128,7 +140,8 @@ def _stated(
     others: bool,
     units: str,
 ) -> Interval:
-    """Return the interval with the ends of all readings in it, and the budget to both sides."""
+    """Return the interval with the ends of all readings in it, and the budget to both
+    sides."""
     ends_of = mean_interval.other_ends if others else mean_interval.same_ends
     known = [ends for one in found if (ends := ends_of(one, kind)) is not None]
     if not known:
@@ -144,7 +157,8 @@ def _stated(
     early = sum(one.bounded for one in values)
     if early:
         method += (
-            f"; {early} of {len(values)} values are known by their bounds, the ends hold for both"
+            f"; {early} of {len(values)} values are known by their bounds, the ends"
+            " hold for both"
         )
     ends = Ends(max(low, limits.least), min(high, max(limits.most, at)), method)
     if kind is ValueKind.SKEWED:
@@ -161,7 +175,8 @@ def _stated(
 
 
 def _with_budget(spread: Variance | None, budget: float) -> float | None:
-    """Return the standard uncertainty of a mean with that of instrument and time base."""
+    """Return the standard uncertainty of a mean with that of instrument and time
+    base."""
     if spread is None:
         return None
     return _rounded(math.hypot(math.sqrt(spread.value), budget / NORMAL_95))
@@ -172,10 +187,11 @@ def _rounded(value: float) -> float:
 
 
 def systematic(values: Sequence[Value]) -> float:
-    """Return the half-width of 95 % of what instrument and time base do to the mean: all but what
-    is independent from search to search.
+    """Return the half-width of 95 % of what instrument and time base do to the mean:
+    all but what is independent from search to search.
 
-    That is in the scatter of the searches, but where they hardly differ: then it counts.
+    That is in the scatter of the searches, but where they hardly differ: then it
+    counts.
     """
     parts: dict[tuple[str, int], list[tuple[Effect, float]]] = {}
     for one in values:

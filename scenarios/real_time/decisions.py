@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a device in a stream: how soon after a scene's onset it was right, and how soon
-after each window.
+"""Decisions of a device in a stream: how soon after a scene's onset it was right, and
+how soon after each window.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _AGES = 8
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A scene that followed another; `latency_s`: from its onset to the first stable right
-    decision, None where there was none.
+    """A scene that followed another; `latency_s`: from its onset to the first stable
+    right decision, None where there was none.
     """
 
     label: str
@@ -30,23 +30,27 @@ class Change:
 
 
 def changes(measured: Measured, stable: int) -> list[Change]:
-    """Return each new scene of each stream; the first scene of a stream follows no other, so it is
-    none.
+    """Return each new scene of each stream; the first scene of a stream follows no
+    other, so it is none.
 
-    A decision is stable when it is right, and the `stable` - 1 next ones, of the same scene, are
-    right as well.
+    A decision is stable when it is right, and the `stable` - 1 next ones, of the same
+    scene, are right as well.
     """
     found = []
     for stream in measured.streams:
         own = [sample for sample in measured.samples if sample.step == stream.step]
         for scene in range(1, len(stream.labels)):
-            found.append(Change(stream.labels[scene], _first_stable(_of_scene(own, scene), stable)))
+            found.append(
+                Change(
+                    stream.labels[scene], _first_stable(_of_scene(own, scene), stable)
+                )
+            )
     return found
 
 
 def recognition(new: Sequence[Change]) -> dict[str, Metric]:
-    """Return the share of new scenes that were recognised, and the latency of those that were; of
-    none, there is no latency.
+    """Return the share of new scenes that were recognised, and the latency of those
+    that were; of none, there is no latency.
     """
     known_s = [change.latency_s for change in new if change.latency_s is not None]
     metrics = {
@@ -57,14 +61,15 @@ def recognition(new: Sequence[Change]) -> dict[str, Metric]:
     if known_s:
         metrics[ONSET] = _metric(known_s, Prominence.HEADLINE)
         metrics |= {
-            name: _percentile(known_s, int(name.rpartition("_p")[2])) for name in ONSET_PERCENTILES
+            name: _percentile(known_s, int(name.rpartition("_p")[2]))
+            for name in ONSET_PERCENTILES
         }
     return metrics
 
 
 def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Metric]:
-    """Return how long each phase took, and how long after a window was captured its decision was
-    there, waiting included.
+    """Return how long each phase took, and how long after a window was captured its
+    decision was there, waiting included.
     """
     metrics = {
         f"latency_{phase}": _metric([s.windows[place].latency_s for s in samples])
@@ -73,18 +78,23 @@ def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Met
     response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
     metrics["latency_response"] = _metric(response_s, Prominence.HEADLINE)
     return metrics | {
-        f"latency_response_p{percent}": _percentile(response_s, percent) for percent in (50, 90, 99)
+        f"latency_response_p{percent}": _percentile(response_s, percent)
+        for percent in (50, 90, 99)
     }
 
 
 def by_age(measured: Measured) -> list[list[bool]]:
-    """Return for each hop since the onset of a new scene whether decisions of that age were right;
-    the last has all later ones.
+    """Return for each hop since the onset of a new scene whether decisions of that age
+    were right; the last has all later ones.
     """
     found: list[list[bool]] = []
     for stream in measured.streams:
         for sample in measured.samples:
-            if sample.step != stream.step or sample.hop is None or sample.hop.scene == 0:
+            if (
+                sample.step != stream.step
+                or sample.hop is None
+                or sample.hop.scene == 0
+            ):
                 continue
             age = min(
                 int(
@@ -103,13 +113,13 @@ def how_played(stream: Streamed) -> str:
     how = "preloaded: the link was silent"
     if not stream.preloaded:
         how = (
-            "streamed from the host: what the slots could not hold came while it played, and "
-            "the link was busy"
+            "streamed from the host: what the slots could not hold came while it"
+            " played, and the link was busy"
         )
     return (
-        f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s every "
-        f"{stream.hop_s:g} s: "
-        f"{stream.due} windows, {len(stream.labels)} scenes; {how}."
+        f"Stream of {stream.whole.latency_s:.3f} s, a window of {stream.window_s:g} s"
+        f" every {stream.hop_s:g} s: {stream.due} windows, {len(stream.labels)} scenes;"
+        f" {how}."
     )
 
 
@@ -118,7 +128,10 @@ def recognised_line(measured: Measured, stable: int) -> str:
     new = changes(measured, stable)
     metrics = recognition(new)
     known = sum(change.latency_s is not None for change in new)
-    line = f"New scenes recognised, by {stable} right decisions in a row: {known} of {len(new)}."
+    line = (
+        f"New scenes recognised, by {stable} right decisions in a row: {known} of"
+        f" {len(new)}."
+    )
     if known:
         mean_s, p50_s, p90_s = (
             quantity(metrics[name].value, "s") for name in (ONSET, *ONSET_PERCENTILES)
@@ -131,7 +144,8 @@ def recognised_line(measured: Measured, stable: int) -> str:
 
 
 def by_age_line(measured: Measured) -> str:
-    """Return the share of right decisions by the age of the scene when the window was captured."""
+    """Return the share of right decisions by the age of the scene when the window was
+    captured."""
     hop_s = measured.streams[0].hop_s if measured.streams else 0.0
     cells = []
     for age, right in enumerate(by_age(measured)):
@@ -141,29 +155,44 @@ def by_age_line(measured: Measured) -> str:
             else f"{age * hop_s:g} to {(age + 1) * hop_s:g} s"
         )
         cells += (
-            [f"{span} {mean([float(ok) for ok in right]):.0%} of {len(right)}"] if right else []
+            [f"{span} {mean([float(ok) for ok in right]):.0%} of {len(right)}"]
+            if right
+            else []
         )
     return f"Right by time since the onset: {'; '.join(cells) or 'nothing to tell'}."
 
 
 def _of_scene(samples: Sequence[Sample], scene: int) -> Iterator[Sample]:
-    return (sample for sample in samples if sample.hop is not None and sample.hop.scene == scene)
+    return (
+        sample
+        for sample in samples
+        if sample.hop is not None and sample.hop.scene == scene
+    )
 
 
 def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:
     in_a_row: list[float] = []
     for sample in decided:
         assert sample.hop is not None
-        in_a_row = [*in_a_row, sample.hop.since_onset.latency_s] if sample.correct else []
+        in_a_row = (
+            [*in_a_row, sample.hop.since_onset.latency_s] if sample.correct else []
+        )
         if len(in_a_row) == stable:
             return in_a_row[0]
     return None
 
 
-def _metric(values_s: Sequence[float], prominence: Prominence = Prominence.MAIN) -> Metric:
+def _metric(
+    values_s: Sequence[float], prominence: Prominence = Prominence.MAIN
+) -> Metric:
     error_s = standard_error(values_s)
     return Metric(
-        mean(values_s), "s", error_s, len(values_s), higher_is_better=False, prominence=prominence
+        mean(values_s),
+        "s",
+        error_s,
+        len(values_s),
+        higher_is_better=False,
+        prominence=prominence,
     )
 
 

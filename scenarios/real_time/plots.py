@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream: what was decided beside what was played, and how long each decision took."""
+"""A stream: what was decided beside what was played, and how long each decision
+took."""
 
 from __future__ import annotations
 
@@ -33,16 +34,22 @@ class DrawnDecision:
 
 
 def pictures(folder: Path, deadline_s: float) -> list[Picture]:
-    """Draw the first stream of the first valid trial, and the deadlines of all trials; a
-    `deadline_s` of 0 is a hop.
+    """Draw the first stream of the first valid trial, and the deadlines of all trials;
+    a `deadline_s` of 0 is a hop.
     """
     session = SessionFolder(folder)
     trials = document.read(folder / session_folder.RESULTS).trials
-    return [decisions(session, trials, deadline_s), deadlines(session, trials, deadline_s)]
+    return [
+        decisions(session, trials, deadline_s),
+        deadlines(session, trials, deadline_s),
+    ]
 
 
-def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float) -> Picture:
-    """Draw the scenes of a trial's first stream, the decisions under them, and their latencies."""
+def decisions(
+    session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float
+) -> Picture:
+    """Draw the scenes of a trial's first stream, the decisions under them, and their
+    latencies."""
     title = "Decisions and scenes"
     chosen = next((trial for trial in trials if trial.valid), trials[0])
     lines = sample_lines.read(session.trial(chosen.number))
@@ -58,18 +65,29 @@ def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
     stop_s = min(stream.whole.stop_s - zero_s, _SHOWN_S)
     figure = Figure(figsize=(10.4, 3.9), layout="constrained")
     bars, times = figure.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.5])
-    labels = sorted({scene.label for scene in stream.scenes} | {hop.answer for hop in hops})
+    labels = sorted(
+        {scene.label for scene in stream.scenes} | {hop.answer for hop in hops}
+    )
     colours = {label: SERIES[place % len(SERIES)] for place, label in enumerate(labels)}
     _draw_scenes(bars, stream, zero_s, colours)
     _draw_decisions(bars, hops, zero_s, stream.whole.stop_s - zero_s, colours)
-    bars.set(yticks=[1, 0], yticklabels=["played", "decided"], ylim=(-0.6, 1.6), xlim=(0, stop_s))
+    bars.set(
+        yticks=[1, 0],
+        yticklabels=["played", "decided"],
+        ylim=(-0.6, 1.6),
+        xlim=(0, stop_s),
+    )
     _draw_latencies(times, hops, zero_s, deadline_s or stream.hop_s)
     for axes in (bars, times):
         for scene in stream.scenes[1:]:
             axes.axvline(scene.onset_s - zero_s, color=INK, lw=0.8, ls=":")
-    times.set_xlabel(f"time from the beginning of the stream, trial {chosen.number} (s)")
+    times.set_xlabel(
+        f"time from the beginning of the stream, trial {chosen.number} (s)"
+    )
     patches = [Patch(color=colours[label], label=label) for label in labels]
-    figure.legend(handles=patches, loc="outside upper left", ncols=len(labels), handlelength=1.0)
+    figure.legend(
+        handles=patches, loc="outside upper left", ncols=len(labels), handlelength=1.0
+    )
     caption = (
         "Dotted: a new scene begins. A decision stands from its mark to the next; "
         "hatched where wrong, by the scene in which "
@@ -82,10 +100,15 @@ def decisions(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
     return Picture("decisions", title, figure, caption)
 
 
-def deadlines(session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float) -> Picture:
-    """Draw each trial as a line of time: its decisions, those that missed the deadline, onsets."""
+def deadlines(
+    session: SessionFolder, trials: Sequence[TrialResult], deadline_s: float
+) -> Picture:
+    """Draw each trial as a line of time: its decisions, those that missed the deadline,
+    onsets."""
     title = "Deadlines"
-    rows = {trial.number: sample_lines.read(session.trial(trial.number)) for trial in trials}
+    rows = {
+        trial.number: sample_lines.read(session.trial(trial.number)) for trial in trials
+    }
     if not any(lines.streams for lines in rows.values()):
         return Picture("deadlines", title, None, "Not drawn: no stream was played.")
     figure = Figure(figsize=(10.4, 0.9 + 0.36 * len(rows)), layout="constrained")
@@ -104,8 +127,12 @@ def deadlines(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
                 for line in lines.samples
                 if line.response is not None and line.step == stream.step
             ]
-            kept = [window.stop_s - zero_s for window in mine if window.latency_s <= limit_s]
-            late = [window.stop_s - zero_s for window in mine if window.latency_s > limit_s]
+            kept = [
+                window.stop_s - zero_s for window in mine if window.latency_s <= limit_s
+            ]
+            late = [
+                window.stop_s - zero_s for window in mine if window.latency_s > limit_s
+            ]
             axes.plot(kept, [number] * len(kept), "o", ms=2.4, color=SERIES[0])
             axes.plot(late, [number] * len(late), "o", ms=5, color=BAD)
             in_time += len(kept)
@@ -118,13 +145,16 @@ def deadlines(session: SessionFolder, trials: Sequence[TrialResult], deadline_s:
         ylabel="trial",
     )
     caption = (
-        "A dot a decision, large where it came behind its deadline; upright: a new scene begins. "
-        f"Deadlines missed, windows without a decision included: {'; '.join(told)}."
+        "A dot a decision, large where it came behind its deadline; upright: a new"
+        " scene begins. Deadlines missed, windows without a decision included:"
+        f" {'; '.join(told)}."
     )
     return Picture("deadlines", title, figure, caption)
 
 
-def _draw_scenes(axes: Axes, stream: StreamLine, zero_s: float, colours: dict[str, str]) -> None:
+def _draw_scenes(
+    axes: Axes, stream: StreamLine, zero_s: float, colours: dict[str, str]
+) -> None:
     starts_s = [scene.onset_s - zero_s for scene in stream.scenes]
     stops_s = [*starts_s[1:], stream.whole.stop_s - zero_s]
     for scene, start_s, stop_s in zip(stream.scenes, starts_s, stops_s, strict=True):
@@ -140,10 +170,16 @@ def _draw_scenes(axes: Axes, stream: StreamLine, zero_s: float, colours: dict[st
 
 
 def _draw_decisions(
-    axes: Axes, hops: Sequence[DrawnDecision], zero_s: float, end_s: float, colours: dict[str, str]
+    axes: Axes,
+    hops: Sequence[DrawnDecision],
+    zero_s: float,
+    end_s: float,
+    colours: dict[str, str],
 ) -> None:
     starts_s = [hop.response.stop_s - zero_s for hop in hops]
-    for hop, start_s, stop_s in zip(hops, starts_s, [*starts_s[1:], end_s], strict=True):
+    for hop, start_s, stop_s in zip(
+        hops, starts_s, [*starts_s[1:], end_s], strict=True
+    ):
         wrong = "" if hop.correct else "////"
         (bar,) = axes.barh(
             0,
@@ -176,5 +212,8 @@ def _draw_latencies(
         )
     axes.set(
         ylabel="decided after (ms)",
-        ylim=(0, 1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms)))),
+        ylim=(
+            0,
+            1.15 * max(*latencies_ms, min(deadline_s * 1e3, 4 * max(latencies_ms))),
+        ),
     )

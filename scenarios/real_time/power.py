@@ -13,16 +13,20 @@ from rig.stats.summary import mean, ratio, standard_error
 
 
 def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-    """Return powers, energies and the duty cycle; windows and streams whose energy is not known are
-    left out.
+    """Return powers, energies and the duty cycle; windows and streams whose energy is
+    not known are left out.
     """
-    whole = [stream.whole for stream in measured.streams if stream.whole.energy_j is not None]
+    whole = [
+        stream.whole for stream in measured.streams if stream.whole.energy_j is not None
+    ]
     known = [
         sample.windows
         for sample in measured.samples
         if all(window.energy_j is not None for window in sample.windows)
     ]
-    idle = _power([(window,) for window in measured.idles if window.energy_j is not None])
+    idle = _power(
+        [(window,) for window in measured.idles if window.energy_j is not None]
+    )
     active = _power(known)
     average = _power([(window,) for window in whole])
     metrics = {
@@ -34,8 +38,12 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         "power_stream_dynamic": _above(average, idle),
     }
     for place, phase in enumerate(phases):
-        metrics[f"energy_{phase}"] = _mean([windows[place].energy_j or 0.0 for windows in known])
-    metrics["energy_total"] = _headline(_mean([_energy_j(windows) for windows in known]))
+        metrics[f"energy_{phase}"] = _mean(
+            [windows[place].energy_j or 0.0 for windows in known]
+        )
+    metrics["energy_total"] = _headline(
+        _mean([_energy_j(windows) for windows in known])
+    )
     metrics["energy_dynamic"] = _headline(_energy_above(known, idle))
     # Shorter streams cost less: leaving out scenes says nothing about other ones.
     metrics["energy_stream"] = replace(
@@ -71,7 +79,8 @@ def _length_s(windows: Sequence[Window]) -> float:
 
 def _power(groups: Sequence[Sequence[Window]]) -> Metric:
     value, error = ratio(
-        [_energy_j(windows) for windows in groups], [_length_s(windows) for windows in groups]
+        [_energy_j(windows) for windows in groups],
+        [_length_s(windows) for windows in groups],
     )
     return Metric(value, "W", error, len(groups), False, Statistic.RATIO)
 
@@ -85,10 +94,12 @@ def _above(power: Metric, idle: Metric) -> Metric:
 
 
 def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
-    """Take idle power off the energy of each window of the stream; its standard error is the same
-    in all of them.
+    """Take idle power off the energy of each window of the stream; its standard error
+    is the same in all of them.
     """
-    single = _mean([_energy_j(windows) - idle.value * _length_s(windows) for windows in known])
+    single = _mean(
+        [_energy_j(windows) - idle.value * _length_s(windows) for windows in known]
+    )
     error_j = None
     if single.standard_error is not None and idle.standard_error is not None:
         idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
@@ -98,5 +109,9 @@ def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
 
 def _mean(values_j: Sequence[float]) -> Metric:
     return Metric(
-        mean(values_j), "J", standard_error(values_j), len(values_j), higher_is_better=False
+        mean(values_j),
+        "J",
+        standard_error(values_j),
+        len(values_j),
+        higher_is_better=False,
     )

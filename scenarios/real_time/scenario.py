@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time: a signal whose scene changes, played at its own rate; the device decides every hop,
-while it listens on.
+"""Real-time: a signal whose scene changes, played at its own rate; the device decides
+every hop, while it listens on.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SLOTS = 2
 
 
 class RealTime:
-    """One stream a trial, between two idle times; its scenes are drawn by the trial's seed: onsets
-    lie anywhere in a hop.
+    """One stream a trial, between two idle times; its scenes are drawn by the trial's
+    seed: onsets lie anywhere in a hop.
     """
 
     name = "real_time"
@@ -43,7 +43,10 @@ class RealTime:
         """Length of the stream and of its scenes, and when a decision is due."""
 
         duration_s: Annotated[
-            float, Interval(gt=0, le=IDLE_MAX_S), Unit("s"), doc("Duration of the stream.")
+            float,
+            Interval(gt=0, le=IDLE_MAX_S),
+            Unit("s"),
+            doc("Duration of the stream."),
         ] = 60.0
         scene_s: Annotated[
             tuple[Annotated[float, Gt(0)], Annotated[float, Gt(0)]],
@@ -67,9 +70,13 @@ class RealTime:
         share: Annotated[
             Ratio,
             Interval(gt=0, le=1),
-            doc("Share of the windows that must meet the deadline for a trial to count."),
+            doc(
+                "Share of the windows that must meet the deadline for a trial to count."
+            ),
         ] = 0.9
-        stable: Annotated[Count, Ge(1), doc("Right decisions in a row that recognise a scene.")] = 2
+        stable: Annotated[
+            Count, Ge(1), doc("Right decisions in a row that recognise a scene.")
+        ] = 2
         preloaded: Annotated[
             bool, doc("The device holds all windows before the stream begins.")
         ] = False
@@ -110,18 +117,23 @@ class RealTime:
             (
                 "duration_s",
                 longest_s < settings.duration_s,
-                f"above {longest_s:g} s, the longest of scene_s, as a scene must change",
+                (
+                    f"above {longest_s:g} s, the longest of scene_s, as a scene must"
+                    " change"
+                ),
             ),
         ):
             if not ok:
                 raise ConfigError(
-                    f"{getattr(settings, key)}", path=f"scenario.real_time.{key}", try_next=allowed
+                    f"{getattr(settings, key)}",
+                    path=f"scenario.real_time.{key}",
+                    try_next=allowed,
                 )
         return cls(settings)
 
     def fitted(self, info: SutInfo) -> RealTime:
-        """Return the scenario for a device that holds so many windows; raise ConfigError where it
-        cannot listen to a stream.
+        """Return the scenario for a device that holds so many windows; raise
+        ConfigError where it cannot listen to a stream.
         """
         if not info.streams or (info.slots < SLOTS and not self.settings.preloaded):
             lacks = (
@@ -132,8 +144,10 @@ class RealTime:
             raise ConfigError(
                 f"{info.name} {lacks}",
                 path="scenario.real_time",
-                try_next="firmware that knows STREAM, in the framed layer, with two slots or more "
-                "(docs/PROTOCOL.md section 4)",
+                try_next=(
+                    "firmware that knows STREAM, in the framed layer, with two slots or"
+                    " more (docs/PROTOCOL.md section 4)"
+                ),
             )
         return RealTime(self.settings, info.slots)
 
@@ -145,17 +159,21 @@ class RealTime:
         yield Idle(self.settings.idle_s)
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        """Reduce one trial; the first scene follows no change, so it has no onset that counts."""
+        """Reduce one trial; the first scene follows no change, so it has no onset that
+        counts."""
         right = [sample.correct for sample in measured.samples]
         metrics = {"accuracy": Metric.of_share(right, True, Prominence.HEADLINE)}
-        metrics |= decisions.recognition(decisions.changes(measured, self.settings.stable))
+        metrics |= decisions.recognition(
+            decisions.changes(measured, self.settings.stable)
+        )
         metrics |= decisions.latencies(measured.samples, phases)
         in_time = self._in_time(measured)
         metrics["within_deadline"] = Metric.of_share(in_time, True, Prominence.HEADLINE)
         return metrics | energies(measured, phases)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
-        """Return which rules a trial does not meet: enough windows within the deadline, of any."""
+        """Return which rules a trial does not meet: enough windows within the deadline,
+        of any."""
         in_time = self._in_time(measured)
         found = []
         if sum(in_time) < self.settings.share * len(in_time):
@@ -163,34 +181,37 @@ class RealTime:
                 f"{sum(in_time)} of {len(in_time)} windows were decided within "
                 f"{self._deadline(measured)}"
             )
-            found.append(Problem("rule", f"{detail}: {self.settings.share:.0%} must be"))
+            found.append(
+                Problem("rule", f"{detail}: {self.settings.share:.0%} must be")
+            )
         if not in_time:
             found.append(Problem("rule", "no window was due in any stream"))
         return tuple(found)
 
     def absent(self, measured: Measured) -> dict[str, str]:
-        """Return why there is no latency from the onset, where no new scene was recognised."""
+        """Return why there is no latency from the onset, where no new scene was
+        recognised."""
         changes = decisions.changes(measured, self.settings.stable)
         if any(change.latency_s is not None for change in changes):
             return {}
         reason = (
-            f"none of {len(changes)} new scenes had {self.settings.stable} right decisions in a row"
+            f"none of {len(changes)} new scenes had {self.settings.stable} right"
+            " decisions in a row"
         )
         return dict.fromkeys((decisions.ONSET, *decisions.ONSET_PERCENTILES), reason)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return how the stream came to the device, what it made of it, and how right it was by the
-        age of a scene.
+        """Return how the stream came to the device, what it made of it, and how right
+        it was by the age of a scene.
         """
         metrics = self.summarise(measured, ())
         in_time = self._in_time(measured)
         low, high = metrics["within_deadline"].interval
         deadline = (
-            f"Within the deadline of {self._deadline(measured)}: {sum(in_time)} of {len(in_time)} "
-            "windows, "
-            f"{metrics['within_deadline'].value:.1%} (95 % interval as if windows were "
-            f"independent: {low:.1%} to {high:.1%}); "
-            f"{self.settings.share:.0%} are needed."
+            f"Within the deadline of {self._deadline(measured)}: {sum(in_time)} of"
+            f" {len(in_time)} windows, {metrics['within_deadline'].value:.1%} (95 %"
+            f" interval as if windows were independent: {low:.1%} to {high:.1%});"
+            f" {self.settings.share:.0%} are needed."
         )
         return (
             *map(decisions.how_played, measured.streams),
@@ -209,7 +230,8 @@ class RealTime:
     def _stream(self, task: Task, seed: int) -> Stream:
         if not isinstance(task, Played):
             raise ConfigError(
-                f"the samples of {task.name} are no stretches of a signal, and cannot be played",
+                f"the samples of {task.name} are no stretches of a signal, and cannot"
+                " be played",
                 path=f"task.{task.name}",
                 try_next="a task whose samples follow each other in time: [task.asc]",
             )
@@ -218,16 +240,21 @@ class RealTime:
         hop = round(settings.hop_s * rate_hz) if settings.hop_s else task.window // 2
         self._refuse(task, hop)
         limits = (
-            round(length_s * rate_hz) for length_s in (settings.duration_s, *settings.scene_s)
+            round(length_s * rate_hz)
+            for length_s in (settings.duration_s, *settings.scene_s)
         )
         drawn = scenes.draw(task, seed, *limits)
-        stream = Stream(drawn, hop, task.window, rate_hz, settings.preloaded, settings.limit_s)
+        stream = Stream(
+            drawn, hop, task.window, rate_hz, settings.preloaded, settings.limit_s
+        )
         if settings.preloaded and 0 < self._slots < stream.windows:
             raise ConfigError(
                 f"{stream.windows} windows, the device holds {self._slots}",
                 path="scenario.real_time.preloaded",
-                try_next="false; or a stream of "
-                f"{((self._slots - 1) * hop + task.window) / rate_hz:.9g} s or less",
+                try_next=(
+                    "false; or a stream of "
+                    f"{((self._slots - 1) * hop + task.window) / rate_hz:.9g} s or less"
+                ),
             )
         return stream
 
@@ -238,7 +265,8 @@ class RealTime:
         window_s = task.window / task.sample_hz
         if not 1 <= hop <= task.window:
             allowed = (
-                f"{1 / task.sample_hz:g} to {window_s:g} s: between longer hops nobody would listen"
+                f"{1 / task.sample_hz:g} to {window_s:g} s: between longer hops nobody"
+                " would listen"
             )
             raise ConfigError(
                 f"a hop of {hop_s:g} s, a window of {window_s:g} s",
@@ -252,20 +280,28 @@ class RealTime:
                 else f"too short for {settings.stable} decisions in a row"
             )
             raise ConfigError(
-                f"scenes of {settings.scene_s[0]:g} s are {short}: a hop is {hop_s:g} s",
+                f"scenes of {settings.scene_s[0]:g} s are {short}: a hop is"
+                f" {hop_s:g} s",
                 path="scenario.real_time.scene_s",
-                try_next=f"{settings.stable * hop_s:.9g} s or more (stable = {settings.stable} "
-                "hops), or a shorter hop_s",
+                try_next=(
+                    f"{settings.stable * hop_s:.9g} s or more (stable ="
+                    f" {settings.stable} hops), or a shorter hop_s"
+                ),
             )
         if settings.duration_s < window_s + hop_s:
-            allowed = f"{window_s + hop_s:.9g} s or more: a window of {window_s:g} s, and a hop"
+            allowed = (
+                f"{window_s + hop_s:.9g} s or more: a window of {window_s:g} s, and"
+                " a hop"
+            )
             raise ConfigError(
-                f"{settings.duration_s:g} s", path="scenario.real_time.duration_s", try_next=allowed
+                f"{settings.duration_s:g} s",
+                path="scenario.real_time.duration_s",
+                try_next=allowed,
             )
 
     def _in_time(self, measured: Measured) -> list[bool]:
-        """Return of each window that was due whether it was decided within the deadline; one that
-        has no answer was not.
+        """Return of each window that was due whether it was decided within the
+        deadline; one that has no answer was not.
         """
         found: list[bool] = []
         for stream in measured.streams:
@@ -275,9 +311,13 @@ class RealTime:
                 for sample in measured.samples
                 if sample.hop and sample.step == stream.step
             ]
-            found += [one_s <= limit_s for one_s in took_s] + [False] * (stream.due - len(took_s))
+            found += [one_s <= limit_s for one_s in took_s] + [False] * (
+                stream.due - len(took_s)
+            )
         return found
 
     def _deadline(self, measured: Measured) -> str:
-        limits_s = {self.settings.deadline_s or stream.hop_s for stream in measured.streams}
+        limits_s = {
+            self.settings.deadline_s or stream.hop_s for stream in measured.streams
+        }
         return " or ".join(quantity(limit_s, "s") for limit_s in sorted(limits_s))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The null task: random bytes that come back. It measures what the link, the firmware and the rig
-cost by themselves.
+"""The null task: random bytes that come back. It measures what the link, the firmware
+and the rig cost by themselves.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ENTRY_B = 1 << 10
 
 
 class NullTask:
-    """Random payloads whose right answer is their own beginning: what link, firmware and rig
-    cost.
+    """Random payloads whose right answer is their own beginning: what link, firmware
+    and rig cost.
     """
 
     @dataclass(frozen=True, slots=True)
@@ -51,14 +51,18 @@ class NullTask:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Return the task as it is set; ConfigError where no check could draw all payloads."""
+        """Return the task as it is set; ConfigError where no check could draw all
+        payloads."""
         total_b = settings.samples * settings.payload_b
         if total_b > _REPLICA_MAX_B:
             raise ConfigError(
                 f"{settings.samples} payloads of {settings.payload_b} B",
                 path="task.null.samples",
                 evidence=f"rig check draws {bytes_text(_REPLICA_MAX_B)} again at most",
-                try_next=f"{_REPLICA_MAX_B // settings.payload_b} or fewer, or a shorter payload_b",
+                try_next=(
+                    f"{_REPLICA_MAX_B // settings.payload_b} or fewer, or a shorter"
+                    " payload_b"
+                ),
             )
         return cls(settings)
 
@@ -66,8 +70,8 @@ class NullTask:
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> Self:
-        """Return the task itself: its payloads are drawn from a seed; raises DataError where the
-        catalogue has others.
+        """Return the task itself: its payloads are drawn from a seed; raises DataError
+        where the catalogue has others.
         """
         task = cls(settings)
         if (
@@ -75,19 +79,22 @@ class NullTask:
             or settings.samples * settings.payload_b > _REPLICA_MAX_B
         ):
             raise DataError(
-                f"bench.toml has {settings.samples} payloads of {settings.payload_b} B, "
-                f"catalogue.csv {len(entries)}"
+                f"bench.toml has {settings.samples} payloads of {settings.payload_b} B,"
+                f" catalogue.csv {len(entries)}"
             )
         about = task.provenance()
         if differing := [name for name in about if facts.get(name) != about[name]]:
             raise DataError(
-                f"provenance.json and bench.toml contradict each other: {', '.join(differing)}"
+                "provenance.json and bench.toml contradict each other:"
+                f" {', '.join(differing)}"
             )
-        for index, (due, entry) in enumerate(zip(task.catalogue(), entries, strict=True)):
+        for index, (due, entry) in enumerate(
+            zip(task.catalogue(), entries, strict=True)
+        ):
             if entry != due:
                 raise DataError(
-                    f"catalogue.csv, line {index + 2}: {entry.label[:16]!r}, {due.label[:16]!r} is "
-                    "drawn from the seed"
+                    f"catalogue.csv, line {index + 2}: {entry.label[:16]!r},"
+                    f" {due.label[:16]!r} is drawn from the seed"
                 )
         return task
 
@@ -97,35 +104,50 @@ class NullTask:
         task = cls(settings)
         facts = task.provenance()
         if settings.samples * (settings.payload_b + _ENTRY_B) > _REPLICA_MAX_B:
-            return Regeneration(facts, unknown="more payloads than are drawn for a check")
-        return Regeneration(facts, task.catalogue(), task, lasting=("payload_b", "seed"))
+            return Regeneration(
+                facts, unknown="more payloads than are drawn for a check"
+            )
+        return Regeneration(
+            facts, task.catalogue(), task, lasting=("payload_b", "seed")
+        )
 
     def __len__(self) -> int:
         return self._settings.samples
 
     def payload(self, index: int) -> bytes:
         """Return the random bytes of sample `index`."""
-        return random.Random(f"{self._settings.seed}/{index}").randbytes(self._settings.payload_b)
+        return random.Random(f"{self._settings.seed}/{index}").randbytes(
+            self._settings.payload_b
+        )
 
     def reference(self, payload: bytes) -> bytes:
         """Return the right answer to a payload."""
         return payload[:OUTPUT_B]
 
     def catalogue(self) -> list[Entry]:
-        """Return the right answer to every sample, in hexadecimal: each is drawn by itself."""
-        return [Entry(self.reference(self.payload(index)).hex()) for index in range(len(self))]
+        """Return the right answer to every sample, in hexadecimal: each is drawn by
+        itself."""
+        return [
+            Entry(self.reference(self.payload(index)).hex())
+            for index in range(len(self))
+        ]
 
     def score(self, index: int, output: bytes) -> Score:
         """Compare an answer with the beginning of its payload."""
         right = self.reference(self.payload(index))
         if len(output) != len(right):
             raise RemoteProtocolError(
-                f"the device answered {len(output)} bytes to sample {index}, {len(right)} were due"
+                f"the device answered {len(output)} bytes to sample {index},"
+                f" {len(right)} were due"
             )
         return Score(
             output == right,
             right[:8].hex(),
-            output[:8].hex() if output[:8] != right[:8] or output == right else "differs later",
+            (
+                output[:8].hex()
+                if output[:8] != right[:8] or output == right
+                else "differs later"
+            ),
         )
 
     def provenance(self) -> dict[str, Any]:

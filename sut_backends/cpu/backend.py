@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This computer's processor as a system under test: the conventional baseline, a task's own
-program, or its network in floating point, in a process of its own.
+"""This computer's processor as a system under test: the conventional baseline, a task's
+own program, or its network in floating point, in a process of its own.
 
-There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the processor's energy
-counters are read as well.
+There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC, by which the
+processor's energy counters are read as well.
 """
 
 from __future__ import annotations
@@ -69,26 +69,31 @@ class CpuSut(WorkerSut):
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the program knows what a query takes."""
+        """Return that there is no line, and that only the program knows what a query
+        takes."""
         return Pace(wired=False)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> CpuSut:
-        """Start the program; ConfigError where the task has none of that name or the core does not
-        exist.
+        """Start the program; ConfigError where the task has none of that name or the
+        core does not exist.
         """
         _refuse_core(settings)
         offered = _offered(context)
         name = settings.program or next(iter(offered), "")
         if name not in offered:
             raise ConfigError(
-                f"this task has no program {name!r} for a CPU"
-                if name
-                else "this task has no program for a CPU",
+                (
+                    f"this task has no program {name!r} for a CPU"
+                    if name
+                    else "this task has no program for a CPU"
+                ),
                 path="sut.cpu.program",
-                try_next=f"one of {', '.join(offered)}"
-                if offered
-                else "another task, or another SUT",
+                try_next=(
+                    f"one of {', '.join(offered)}"
+                    if offered
+                    else "another task, or another SUT"
+                ),
             )
         context.state.program = name
         program = offered[name]
@@ -99,13 +104,15 @@ class CpuSut(WorkerSut):
             start_s=settings.start_s,
         )
         worker = Worker(program, place)
-        wire = ImaginedWire(context.world, settings.power_w, settings.sync_hold_us * 1000)
+        wire = ImaginedWire(
+            context.world, settings.power_w, settings.sync_hold_us * 1000
+        )
         return cls(_info(settings, name, program, worker), worker, wire)
 
 
 def network_program(workload: NetworkWorkload) -> Program:
-    """Return a task's network in floating point, between what the task does before and behind it,
-    as a program.
+    """Return a task's network in floating point, between what the task does before and
+    behind it, as a program.
     """
     settings = InterpreterSettings(workload.rule, workload.dt_s)
     job = Job(str(workload.path.resolve()), settings=dataclasses.asdict(settings))
@@ -120,14 +127,17 @@ def network_program(workload: NetworkWorkload) -> Program:
 
 
 def _offered(context: BenchContext) -> dict[str, Program]:
-    """Return the task's programs by name, and behind them its network where it has one."""
+    """Return the task's programs by name, and behind them its network where it has
+    one."""
     offered = dict(context.programs)
     if context.network is not None:
         offered.setdefault(NETWORK, network_program(context.network))
     return offered
 
 
-def _info(settings: CpuSut.Settings, name: str, program: Program, worker: Worker) -> SutInfo:
+def _info(
+    settings: CpuSut.Settings, name: str, program: Program, worker: Worker
+) -> SutInfo:
     about = worker.about
     details = about.facts | {
         "pinned": settings.core >= 0,
@@ -167,7 +177,8 @@ def _refuse_core(settings: CpuSut.Settings) -> None:
         return
     if not hasattr(os, "sched_getaffinity"):
         raise BenchError(
-            "this operating system does not pin a process to a core", try_next="sut.cpu.core = -1"
+            "this operating system does not pin a process to a core",
+            try_next="sut.cpu.core = -1",
         )
     allowed = sorted(os.sched_getaffinity(0))
     if settings.core not in allowed:
@@ -181,18 +192,27 @@ def _refuse_core(settings: CpuSut.Settings) -> None:
 def _processor() -> str:
     """Return the processor's name as Linux reports it, else the machine's kind."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (
+            Path("/proc/cpuinfo")
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()
+        )
     except OSError:
         lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    names = (
+        line.partition(":")[2].strip()
+        for line in lines
+        if line.startswith("model name")
+    )
     return next(names, "") or platform.processor() or platform.machine()
 
 
 def _governor(cores: list[int]) -> str:
-    """Return what decides the frequency of the first core; "not readable" where the kernel does not
-    report it.
+    """Return what decides the frequency of the first core; "not readable" where the
+    kernel does not report it.
     """
-    path = Path(f"/sys/devices/system/cpu/cpu{cores[0] if cores else 0}/cpufreq/scaling_governor")
+    first = cores[0] if cores else 0
+    path = Path(f"/sys/devices/system/cpu/cpu{first}/cpufreq/scaling_governor")
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError:

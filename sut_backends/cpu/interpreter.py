@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NIR file on this computer's processor, in floating point: the runner of [sut.cpu] program =
-"nir", which is the rig's own reference interpreter.
+"""A NIR file on this computer's processor, in floating point: the runner of [sut.cpu]
+program = "nir", which is the rig's own reference interpreter.
 
 So it imports the rig, as the runner of no SDK may.
 """
@@ -18,8 +18,8 @@ from sut_backends.workers.inside.job import Job
 
 @dataclass(frozen=True)
 class InterpreterSettings:
-    """The name of the conventions, empty for the file's own; the time step where the file states
-    none.
+    """The name of the conventions, empty for the file's own; the time step where the
+    file states none.
     """
 
     rule: str = ""
@@ -48,12 +48,14 @@ class Interpreter:
         self.about: dict[str, Any] = {"rule": conventions.by_name(how)}
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run one sample: (steps, *shape) -> values (steps, outputs), and the last membranes of the
-        neurons that alone feed the output, else its last values.
+        """Run one sample: (steps, *shape) -> values (steps, outputs), and the last
+        membranes of the neurons that alone feed the output, else its last values.
         """
         done = interpreter.run(self._network, spikes[None], self._dt_s, self._how)
         values = done.values[self._network.outputs[0]][0]
-        return values, done.membranes[self._membranes][0] if self._membranes else values[-1]
+        return values, done.membranes[self._membranes][
+            0
+        ] if self._membranes else values[-1]
 
     def close(self) -> None:
         """Do nothing: it holds nothing."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torch on a GPU as a system under test: a task's network, or a task's search on torch, in a worker
-of its own. `device = "cpu"` runs the same on this computer's processor.
+"""Torch on a GPU as a system under test: a task's network, or a task's search on torch,
+in a worker of its own. `device = "cpu"` runs the same on this computer's processor.
 
-Marks are CLOCK_MONOTONIC, read in the worker behind a synchronise of the device; the board's energy
-counter is read by the same clock (docs/GPU.md).
+Marks are CLOCK_MONOTONIC, read in the worker behind a synchronise of the device; the
+board's energy counter is read by the same clock (docs/GPU.md).
 """
 
 from __future__ import annotations
@@ -53,13 +53,19 @@ class GpuSut(WorkerSut):
     class Settings:
         """Device, numbers, and where the worker runs."""
 
-        device: Annotated[str, doc('Device as torch names it: "cuda", "cuda:1", "cpu".')] = "cuda"
+        device: Annotated[
+            str, doc('Device as torch names it: "cuda", "cuda:1", "cpu".')
+        ] = "cuda"
         arithmetic: Annotated[
             Literal["stated", "float", "integer"],
-            doc("Of a network: whole numbers where its file states shifts, or always, or never."),
+            doc(
+                "Of a network: whole numbers where its file states shifts, or always,"
+                " or never."
+            ),
         ] = "stated"
         dtype: Annotated[
-            Literal["float32", "float64"], doc("Numbers of a network in floating point.")
+            Literal["float32", "float64"],
+            doc("Numbers of a network in floating point."),
         ] = "float32"
         core: Core = -1
         threads: Threads = 1
@@ -78,18 +84,20 @@ class GpuSut(WorkerSut):
 
     @staticmethod
     def origins(settings: Settings) -> Origins:
-        """Return that times are measured, and energies as the monitors beside it are."""
+        """Return that times are measured, and energies as the monitors beside it
+        are."""
         return Origins()
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the network knows what a query takes."""
+        """Return that there is no line, and that only the network knows what a query
+        takes."""
         return Pace(wired=False)
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
-        """Start the worker; ConfigError where the task has neither a network nor a search on
-        torch, BenchError where torch sees no such device.
+        """Start the worker; ConfigError where the task has neither a network nor a
+        search on torch, BenchError where torch sees no such device.
         """
         place = Place(
             interpreter=_interpreter(settings, context),
@@ -108,7 +116,10 @@ class GpuSut(WorkerSut):
             Origins(),
             dataclasses.asdict(
                 TorchSettings(
-                    settings.device, settings.dtype, settings.arithmetic, settings.threads
+                    settings.device,
+                    settings.dtype,
+                    settings.arithmetic,
+                    settings.threads,
                 )
             ),
         )
@@ -123,16 +134,21 @@ class GpuSut(WorkerSut):
 
 
 def _interpreter(settings: GpuSut.Settings, context: BenchContext) -> str:
-    """Return the interpreter that is named, empty for the rig's own where that has torch."""
+    """Return the interpreter that is named, empty for the rig's own where that has
+    torch."""
     named = interpreter_at(settings.interpreter, context, "gpu")
     if named or find_spec("torch") is not None:
         return named
     return interpreter_of("gpu", "", context)
 
 
-def _search(settings: GpuSut.Settings, place: Place, context: BenchContext) -> WorkerSut:
+def _search(
+    settings: GpuSut.Settings, place: Place, context: BenchContext
+) -> WorkerSut:
     """Return the task's search on torch."""
-    found = {name: one for name, one in context.programs.items() if _DEVICE in one.arguments}
+    found = {
+        name: one for name, one in context.programs.items() if _DEVICE in one.arguments
+    }
     if not found:
         raise ConfigError(
             "this task has neither a network nor a program on torch",
@@ -147,10 +163,14 @@ def _search(settings: GpuSut.Settings, place: Place, context: BenchContext) -> W
     return WorkerSut(_info(settings, name, program, worker), worker, wire)
 
 
-def _info(settings: GpuSut.Settings, name: str, program: Program, worker: Worker) -> SutInfo:
+def _info(
+    settings: GpuSut.Settings, name: str, program: Program, worker: Worker
+) -> SutInfo:
     about = worker.about
     return SutInfo(
-        name=f"{about.details.get('device_name', f'torch on {settings.device}')}, {name}",
+        name=(
+            f"{about.details.get('device_name', f'torch on {settings.device}')}, {name}"
+        ),
         kind="gpu",
         simulated=False,
         tick_hz=1_000_000_000,

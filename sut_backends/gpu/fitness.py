@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a network can be run on torch, and whether in whole numbers. Written for the worker:
-numpy alone.
+"""Whether a network can be run on torch, and whether in whole numbers. Written for the
+worker: numpy alone.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def sound(network: PlainNetwork) -> None:
     """Raise ValueError where a network cannot be run here."""
     if len(network.inputs) != 1 or len(network.outputs) != 1:
         raise ValueError(
-            f"{len(network.inputs)} inputs and {len(network.outputs)} outputs: this backend runs "
-            "networks of one each"
+            f"{len(network.inputs)} inputs and {len(network.outputs)} outputs: this"
+            " backend runs networks of one each"
         )
     if not network.dt_s > 0:
         raise ValueError(f"a time step of {network.dt_s} s")
@@ -36,8 +36,8 @@ def sound(network: PlainNetwork) -> None:
 
 
 def states_integers(network: PlainNetwork) -> bool:
-    """Return whether every neuron of a network states the integer rule, with nothing but matrices
-    between them.
+    """Return whether every neuron of a network states the integer rule, with nothing
+    but matrices between them.
     """
     how = network.conventions
     rule = how.reset == "subtract" and how.gains == "unit" and not how.above
@@ -46,39 +46,50 @@ def states_integers(network: PlainNetwork) -> bool:
         rule
         and bool(spiking)
         and all(
-            node.type in ("Input", "Output", "Linear", "Flatten", *KINDS) for node in network.nodes
+            node.type in ("Input", "Output", "Linear", "Flatten", *KINDS)
+            for node in network.nodes
         )
         and all(node.type == "CubaLIF" for node in spiking)
-        and all(value is not None for node in spiking for value in vars(node.metadata).values())
+        and all(
+            value is not None
+            for node in spiking
+            for value in vars(node.metadata).values()
+        )
     )
 
 
 def unscaled(network: PlainNetwork) -> PlainNetwork:
-    """Return a network whose weights and thresholds are the whole numbers behind its scales; raises
-    ValueError where they are none.
+    """Return a network whose weights and thresholds are the whole numbers behind its
+    scales; raises ValueError where they are none.
     """
     nodes = []
     for node in network.nodes:
         wanted = {"Linear": "weight", "CubaLIF": "v_threshold"}.get(node.type)
         if wanted is not None:
             numbers = _whole(node, getattr(node.parameters, wanted))
-            node = replace(node, parameters=replace(node.parameters, **{wanted: numbers}))
+            node = replace(
+                node, parameters=replace(node.parameters, **{wanted: numbers})
+            )
         nodes.append(node)
     return replace(network, nodes=tuple(nodes))
 
 
 def input_max(network: PlainNetwork) -> int:
-    """Return how many spikes of an input keep every sum within the whole numbers of float32; raises
-    ValueError where spikes of the network itself do not.
+    """Return how many spikes of an input keep every sum within the whole numbers of
+    float32; raises ValueError where spikes of the network itself do not.
     """
-    spikes_max = max(node.metadata.spikes_max or 1 for node in network.nodes if node.type in KINDS)
+    spikes_max = max(
+        node.metadata.spikes_max or 1 for node in network.nodes if node.type in KINDS
+    )
     most = _EXACT_MAX
     for node in network.nodes:
         if node.type == "Linear":
             weight = np.abs(node.parameters.weight)
             largest = max(float(weight.sum(axis=1).max(initial=0)), 1.0)
             if largest * spikes_max > _EXACT_MAX:
-                raise ValueError(f"{node.name}: its sums leave the whole numbers of float32")
+                raise ValueError(
+                    f"{node.name}: its sums leave the whole numbers of float32"
+                )
             most = min(most, int(_EXACT_MAX // largest))
     return most
 
@@ -87,5 +98,7 @@ def _whole(node: PlainNode, values: Any) -> Any:
     scale = node.metadata.scale
     numbers = np.asarray(values, np.float64) / float(1.0 if scale is None else scale)
     if not bool((numbers == np.rint(numbers)).all()):
-        raise ValueError(f'{node.name} is not of whole numbers: arithmetic = "float" runs it')
+        raise ValueError(
+            f'{node.name} is not of whole numbers: arithmetic = "float" runs it'
+        )
     return numbers

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neurons in torch, many samples side by side: in floating point by the conventions of a network,
-or in whole numbers as the file's shifts say.
+"""Neurons in torch, many samples side by side: in floating point by the conventions of
+a network, or in whole numbers as the file's shifts say.
 
-Written for the worker: numpy and torch alone. The equations are those of docs/MODELS.md and
-docs/ASC.md section 2. Parameters are on the device once; `begin` makes the states of a run.
+Written for the worker: numpy and torch alone. The equations are those of docs/MODELS.md
+and docs/ASC.md section 2. Parameters are on the device once; `begin` makes the states
+of a run.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ class Board:
 
 
 class FloatNeurons:
-    """Neurons of one node in floating point; `step` takes the input of one time step, and returns
-    spikes, or the membrane of neurons that do not spike.
+    """Neurons of one node in floating point; `step` takes the input of one time step,
+    and returns spikes, or the membrane of neurons that do not spike.
     """
 
-    def __init__(self, board: Board, node: PlainNode, how: Conventions, dt_s: float) -> None:
+    def __init__(
+        self, board: Board, node: PlainNode, how: Conventions, dt_s: float
+    ) -> None:
         self._board = board
         self._shape = node.shape_in
         self._how = how
@@ -62,7 +65,9 @@ class FloatNeurons:
         self._gain = board.tensor(1.0) if self._unit else number("r", 1.0)
         self._leak = number("v_leak", 0.0)
         tau = "tau_mem" if parameters.tau_mem is not None else "tau"
-        self._share = board.tensor(dt_s) if getattr(parameters, tau) is None else share(tau)
+        self._share = (
+            board.tensor(dt_s) if getattr(parameters, tau) is None else share(tau)
+        )
         self._kept = 1.0 - self._share
         if self._cuba:
             self._share_synaptic = share("tau_syn")
@@ -83,7 +88,9 @@ class FloatNeurons:
         """Come to rest."""
         board = self._board
         shape = (batch, *self._shape)
-        self._synaptic = board.torch.zeros(shape, dtype=board.dtype, device=board.device)
+        self._synaptic = board.torch.zeros(
+            shape, dtype=board.dtype, device=board.device
+        )
         self.membrane = self._synaptic
         if self._how.start == "leak" and self._leaky:
             self.membrane = self._leak.expand(shape)
@@ -104,7 +111,9 @@ class FloatNeurons:
                 drive if self._unit else self._share * self._gain * drive
             )
         elif self._unit:
-            self.membrane = self.membrane * self._kept + self._share * self._leak + drive
+            self.membrane = (
+                self.membrane * self._kept + self._share * self._leak + drive
+            )
         else:
             self.membrane = self.membrane + self._share * (
                 self._leak + self._gain * drive - self.membrane
@@ -118,14 +127,20 @@ class FloatNeurons:
         elif self._unit:
             self._synaptic = (last + values) * (1.0 - self._share_synaptic)
         else:
-            self._synaptic = last + self._share_synaptic * (self._weight_in * values - last)
+            self._synaptic = last + self._share_synaptic * (
+                self._weight_in * values - last
+            )
         return self._synaptic if self._how.current == "new" else last
 
     def _fired(self) -> Any:
         if self._spikes_max > 1:
             return self._fired_often()
         above = self._how.above
-        fires = self.membrane > self._threshold if above else self.membrane >= self._threshold
+        fires = (
+            self.membrane > self._threshold
+            if above
+            else self.membrane >= self._threshold
+        )
         spikes = fires.to(self.membrane.dtype)
         if self._how.reset == "value":
             self.membrane = self._board.torch.where(fires, self._reset, self.membrane)
@@ -144,8 +159,8 @@ class FloatNeurons:
 
 
 class IntegerNeurons:
-    """CubaLIF neurons in whole numbers of 16 bits: decays are shifts by the `dash_syn` and
-    `dash_mem` that the file states, each spike takes a threshold off.
+    """CubaLIF neurons in whole numbers of 16 bits: decays are shifts by the `dash_syn`
+    and `dash_mem` that the file states, each spike takes a threshold off.
     """
 
     def __init__(self, board: Board, node: PlainNode) -> None:
@@ -161,7 +176,9 @@ class IntegerNeurons:
         """Come to rest."""
         torch = self._board.torch
         shape = (batch, *self._shape)
-        self._synaptic = torch.zeros(shape, dtype=torch.int32, device=self._board.device)
+        self._synaptic = torch.zeros(
+            shape, dtype=torch.int32, device=self._board.device
+        )
         self.membrane = self._synaptic
 
     def before(self, values: Any) -> Any:
@@ -184,9 +201,11 @@ class IntegerNeurons:
         return spikes
 
     def _decay(self, state: Any, dash: Any) -> Any:
-        """Return what a state loses in a step: its shift, but at least 1 of what is above 0.
+        """Return what a state loses in a step: its shift, but at least 1 of what is
+        above 0.
 
-        The shift of a state below 0 is not below the state, so that the maximum is the shift.
+        The shift of a state below 0 is not below the state, so that the maximum is the
+        shift.
         """
         return self._board.torch.maximum(state >> dash, state.clamp(max=1))
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on torch, in the worker of a [sut.gpu]: numpy and torch alone, nothing of the rig.
+"""A network on torch, in the worker of a [sut.gpu]: numpy and torch alone, nothing of
+the rig.
 
-A run copies the spikes to the device, steps the network, synchronises the device, and copies what
-came out back: a mark behind it says that the device is done.
+A run copies the spikes to the device, steps the network, synchronises the device, and
+copies what came out back: a mark behind it says that the device is done.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _CHECKED = (8, 50)
 
 @dataclass(frozen=True)
 class TorchSettings:
-    """Device ("cuda", "cuda:1", "cpu"), numbers ("float32", "float64"), arithmetic ("stated",
-    "float", "integer") and threads.
+    """Device ("cuda", "cuda:1", "cpu"), numbers ("float32", "float64"), arithmetic
+    ("stated", "float", "integer") and threads.
     """
 
     device: str = "cuda"
@@ -52,15 +53,17 @@ def open_board(device: str, dtype: str, threads: int) -> Board:
         if (wanted.index or 0) >= count:
             built = "" if torch.version.cuda else ", which was built without CUDA"
             raise RuntimeError(
-                f"no device {device}: torch {torch.__version__}{built}, sees {count} of CUDA; "
-                'device = "cpu" runs on the processor'
+                f"no device {device}: torch {torch.__version__}{built}, sees {count} of"
+                ' CUDA; device = "cpu" runs on the processor'
             )
         torch.cuda.set_device(wanted)
     # Without these a product or a convolution keeps 10 bits of a float32.
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.set_num_threads(threads)
-    return Board(torch, wanted, {"float32": torch.float32, "float64": torch.float64}[dtype])
+    return Board(
+        torch, wanted, {"float32": torch.float32, "float64": torch.float64}[dtype]
+    )
 
 
 class TorchRunner:
@@ -70,23 +73,31 @@ class TorchRunner:
         sound(network)
         stated = states_integers(network)
         if arithmetic == "integer" and not stated:
-            raise ValueError('this file states no shifts and scales: arithmetic = "float" runs it')
+            raise ValueError(
+                'this file states no shifts and scales: arithmetic = "float" runs it'
+            )
         self._integer = stated if arithmetic == "stated" else arithmetic == "integer"
         self._network = unscaled(network) if self._integer else network
         self._input_max = input_max(self._network) if self._integer else float("inf")
         entry = self._network.inputs[0]
-        self._shape = next(one.shape_out for one in self._network.nodes if one.name == entry)
+        self._shape = next(
+            one.shape_out for one in self._network.nodes if one.name == entry
+        )
         self._board = board
         self._layers = Layers(board, self._network, self._integer)
         self._recorded: dict[tuple[int, ...], Any] = {}
         self.about: dict[str, Any] = {
             "torch": board.torch.__version__,
             "device": str(board.device),
-            "arithmetic": "whole numbers of 16 bits, as the file's shifts say"
-            if self._integer
-            else str(board.dtype).removeprefix("torch."),
-            "timed": "copy of the spikes to the device, the steps, a synchronise of the device, "
-            "copy of the outputs back",
+            "arithmetic": (
+                "whole numbers of 16 bits, as the file's shifts say"
+                if self._integer
+                else str(board.dtype).removeprefix("torch.")
+            ),
+            "timed": (
+                "copy of the spikes to the device, the steps, a synchronise of the"
+                " device, copy of the outputs back"
+            ),
             "kernels": self._kernels(),
             "processor_energy_counter": processor_counter.said(),
             **_of_device(board),
@@ -95,8 +106,8 @@ class TorchRunner:
             self.about |= {"float32_against_float64": self._difference()}
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run one sample: spikes (steps, channels) -> values (steps, outputs) and the membranes
-        (outputs,) behind the last step, or None.
+        """Run one sample: spikes (steps, channels) -> values (steps, outputs) and the
+        membranes (outputs,) behind the last step, or None.
         """
         return self.run_many([spikes])[0]
 
@@ -112,12 +123,17 @@ class TorchRunner:
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise ValueError(
-                f"the device has no memory for {len(samples)} samples at once: {_short(error)}; "
-                "take fewer, or free it (nvidia-smi lists who holds it)"
+                f"the device has no memory for {len(samples)} samples at once:"
+                f" {_short(error)}; take fewer, or free it (nvidia-smi lists who"
+                " holds it)"
             ) from error
         if not (np.isfinite(found).all() and (last is None or np.isfinite(last).all())):
-            raise ValueError("the network's outputs are not finite: its states went out of range")
-        return [(found[n], None if last is None else last[n]) for n in range(len(samples))]
+            raise ValueError(
+                "the network's outputs are not finite: its states went out of range"
+            )
+        return [
+            (found[n], None if last is None else last[n]) for n in range(len(samples))
+        ]
 
     def synchronise(self) -> None:
         """Wait until the device has done all that it was given."""
@@ -136,31 +152,38 @@ class TorchRunner:
         rows = [np.asarray(sample) for sample in samples]
         if len({row.shape for row in rows}) != 1 or rows[0][:1].size != np.prod(shape):
             wrong = ", ".join(map(str, sorted({row.shape for row in rows})))
-            raise ValueError(f"spikes of the shape {wrong}, the network takes (steps, *{shape})")
+            raise ValueError(
+                f"spikes of the shape {wrong}, the network takes (steps, *{shape})"
+            )
         given = np.stack(rows).reshape(len(rows), -1, *shape)
         if not np.isfinite(given).all():
             raise ValueError("the spikes hold NaN or infinity")
         if np.abs(given).max(initial=0) > self._input_max:
-            raise ValueError(f"more than {self._input_max} spikes in a step are not exact here")
+            raise ValueError(
+                f"more than {self._input_max} spikes in a step are not exact here"
+            )
         return given
 
     def _stepped(self, given: Any) -> tuple[Any, Any]:
         """Return the output's values and the last membranes of spikes, on the device.
 
-        On a GPU the kernels of a run are recorded, once for each shape of the spikes, and replayed:
-        started one by one they would take several times as long.
+        On a GPU the kernels of a run are recorded, once for each shape of the spikes,
+        and replayed: started one by one they would take several times as long.
         """
         if not self._records:
             return self._layers.run(self._board.tensor(given))
         if given.shape not in self._recorded:
-            self._recorded[given.shape] = _recorded(self._board, self._layers, given.shape)
+            self._recorded[given.shape] = _recorded(
+                self._board, self._layers, given.shape
+            )
         spikes, replay, values, membranes = self._recorded[given.shape]
         spikes.copy_(self._board.torch.as_tensor(given, dtype=self._board.dtype))
         replay()
         return values, membranes
 
     def _kernels(self) -> str:
-        """Return how kernels are started; recording is tried on two steps of one sample."""
+        """Return how kernels are started; recording is tried on two steps of one
+        sample."""
         self._records = self._board.device.type == "cuda"
         if not self._records:
             return "started one by one"
@@ -172,9 +195,12 @@ class TorchRunner:
         return "recorded once for each number of samples, and replayed"
 
     def _difference(self) -> dict[str, Any]:
-        """Return how far the outputs of float32 lie from those of float64 on random spikes."""
+        """Return how far the outputs of float32 lie from those of float64 on random
+        spikes."""
         shape = self._shape
-        spikes = (np.random.default_rng(1).random((*_CHECKED, *shape)) < 0.3).astype(np.float64)
+        spikes = (np.random.default_rng(1).random((*_CHECKED, *shape)) < 0.3).astype(
+            np.float64
+        )
         board = self._board
         coarse, _ = self._layers.run(board.tensor(spikes))
         wide = replace(board, dtype=board.torch.float64)
@@ -185,12 +211,18 @@ class TorchRunner:
             "largest": float(apart.max()),
             "sum_of_outputs": float(fine.abs().sum()),
             "share_that_differs_by_half_or_more": float((apart >= 0.5).mean()),
-            "of": f"the outputs of {trains} random trains of {steps} steps, on this device",
+            "of": (
+                f"the outputs of {trains} random trains of {steps} steps, on this"
+                " device"
+            ),
         }
 
 
-def _recorded(board: Board, layers: Layers, shape: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
-    """Record the kernels of a run; return its spikes, what replays it, its values and membranes."""
+def _recorded(
+    board: Board, layers: Layers, shape: tuple[int, ...]
+) -> tuple[Any, Any, Any, Any]:
+    """Record the kernels of a run; return its spikes, what replays it, its values and
+    membranes."""
     torch = board.torch
     spikes = torch.zeros(shape, dtype=board.dtype, device=board.device)
     aside = torch.cuda.Stream(board.device)

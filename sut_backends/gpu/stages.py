@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes without neurons in torch, as functions of one step: connections, convolutions, pools,
-delays. Written for the worker: numpy and torch alone.
+"""Nodes without neurons in torch, as functions of one step: connections, convolutions,
+pools, delays. Written for the worker: numpy and torch alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def has_state(node: PlainNode) -> bool:
 
 
 def stage(board: Board, node: PlainNode) -> Stage:
-    """Return what a step of a node without a state does; raises ValueError for one not known."""
+    """Return what a step of a node without a state does; raises ValueError for one not
+    known."""
     parameters = node.parameters
     match node.type:
         case "Input" | "Output":
@@ -53,7 +54,9 @@ class Delay:
     def __init__(self, board: Board, node: PlainNode, dt_s: float) -> None:
         self._board = board
         self._shape = node.shape_in
-        delay_s = np.broadcast_to(np.asarray(node.parameters.delay, np.float64), self._shape)
+        delay_s = np.broadcast_to(
+            np.asarray(node.parameters.delay, np.float64), self._shape
+        )
         steps = np.rint(delay_s / dt_s).astype(np.int64)
         self._depth = int(steps.max(initial=0)) + 1
         self._behind = board.torch.as_tensor(steps, device=board.device)

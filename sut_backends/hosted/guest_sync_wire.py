@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edge wire of an emulated board: SYNC edges in the board's own time, which becomes the time of
-the simulated world.
+"""The edge wire of an emulated board: SYNC edges in the board's own time, which becomes
+the time of the simulated world.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ AHEAD_NS = 10_000_000  # the board says every 5 ms what time it is
 
 
 class GuestWire(EdgeWire):
-    """Read lines of firmware/ports/cortex_m/nr_edge_wire.h in an own thread; give the world its
-    time and its horizon.
+    """Read lines of firmware/ports/cortex_m/nr_edge_wire.h in an own thread; give the
+    world its time and its horizon.
 
-    While the board computes, its time has nothing to do with the wall's; while it sleeps, the two
-    go side by side. So the horizon is what the board has told, and never a guess; the present is
-    that and the wall's time since, `AHEAD_NS` at most. `origin_ns` is the time of the world at the
-    board's tick 0.
+    While the board computes, its time has nothing to do with the wall's; while it
+    sleeps, the two go side by side. So the horizon is what the board has told, and
+    never a guess; the present is that and the wall's time since, `AHEAD_NS` at most.
+    `origin_ns` is the time of the world at the board's tick 0.
     """
 
     gather_s = 0.002  # the board writes byte by byte
@@ -71,8 +71,8 @@ class GuestWire(EdgeWire):
         self._phase = phase
         self._put(fall_ns, False, self._power_w.of(phase, False))
         self._put(rise_ns, True, self._power_w.of(phase, True))
-        # Before that the firmware gives no second pulse: it is low for a microsecond that has begun
-        # more than high.
+        # Before that the firmware gives no second pulse: it is low for a microsecond
+        # that has begun more than high.
         self._tell(rise_ns + (low_us - 1) * NS_PER_TICK)
 
     def _tell(self, time_ns: int) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device firmware as a host process: real protocol, real code, simulated current. Its times are
-no results of a device.
+"""The device firmware as a host process: real protocol, real code, simulated current.
+Its times are no results of a device.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from sut_backends.uart.wiring import connections, talked
 
 #: Time of a byte of a payload on the way to the process (measured: 0.1 to 0.3 us).
 _BYTE_S = 2e-7
-#: What comes on top of a step where no adapter of a line has a part in it (measured: 1 to 3 ms).
+#: What comes on top of a step where no adapter of a line has a part in it (measured: 1
+#: to 3 ms).
 _STEP_S = 3e-3
 
 #: So long a device without supply is listened to.
@@ -41,17 +42,20 @@ _SILENCE_NS = 200_000_000
 
 
 class PosixSut(WatchedSut):
-    """The firmware as a process of this machine, behind a pseudo terminal; simulated."""
+    """The firmware as a process of this machine, behind a pseudo terminal;
+    simulated."""
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The program, its processor and timer, what it draws, and what is wrong with it.
+        """The program, its processor and timer, what it draws, and what is wrong with
+        it.
 
         A fault after 0 queries or bytes means never.
         """
 
         program: Annotated[
-            ProgramText, doc("Firmware as a program of this machine, below firmware/build/posix.")
+            ProgramText,
+            doc("Firmware as a program of this machine, below firmware/build/posix."),
         ]
         tick_hz: Annotated[int, Unit("Hz"), doc("Rate of the timer.")] = 1_000_000
         block_ns: Annotated[
@@ -63,13 +67,20 @@ class PosixSut(WatchedSut):
         ] = 25
         host_clock: Annotated[
             bool,
-            doc("The SUT is this host: it takes what it takes, and stamps by CLOCK_MONOTONIC."),
+            doc(
+                "The SUT is this host: it takes what it takes, and stamps by"
+                " CLOCK_MONOTONIC."
+            ),
         ] = False
         ppm: Annotated[
             float, Unit("ppm"), doc("How fast the timer is against its stated rate.")
         ] = 0.0
-        offset_ticks: Annotated[int, Unit("ticks"), doc("What the timer counts at the start.")] = 0
-        strict_baud: Annotated[bool, doc("Spoil bytes that come at a wrong line rate.")] = False
+        offset_ticks: Annotated[
+            int, Unit("ticks"), doc("What the timer counts at the start.")
+        ] = 0
+        strict_baud: Annotated[
+            bool, doc("Spoil bytes that come at a wrong line rate.")
+        ] = False
         die_after_queries: Annotated[
             Count, Ge(0), doc("The process ends after so many queries.")
         ] = 0
@@ -79,7 +90,10 @@ class PosixSut(WatchedSut):
         skip_iterations: Annotated[
             Count,
             Ge(0),
-            doc("Iterations of every query that are left out, as by a loop that ends early."),
+            doc(
+                "Iterations of every query that are left out, as by a loop that ends"
+                " early."
+            ),
         ] = 0
         restart_after_bytes: Annotated[
             int, Ge(0), Unit("B"), doc("The device restarts after so many bytes.")
@@ -87,9 +101,14 @@ class PosixSut(WatchedSut):
         restart_after_queries: Annotated[
             Count, Ge(0), doc("The device restarts after so many queries.")
         ] = 0
-        overrun_timeout_us: Annotated[int, Ge(0), Unit("us"), doc("How late a search ends.")] = 0
+        overrun_timeout_us: Annotated[
+            int, Ge(0), Unit("us"), doc("How late a search ends.")
+        ] = 0
         slow_hop_us: Annotated[
-            int, Ge(0), Unit("us"), doc("How much longer each window of a stream takes.")
+            int,
+            Ge(0),
+            Unit("us"),
+            doc("How much longer each window of a stream takes."),
         ] = 0
         wrong_cost: Annotated[
             bool, doc("A search claims a cost that is lower by one than its vector's.")
@@ -142,18 +161,23 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def simulates(settings: PosixSut.Settings) -> bool:
-        """Return whether the process stands for a device; with the clock of this host, the host is
-        the device.
+        """Return whether the process stands for a device; with the clock of this host,
+        the host is the device.
         """
         return not settings.host_clock
 
     @staticmethod
     def restated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
-        """Return what the simulation is, so set, and the rate of the timer that it was told."""
+        """Return what the simulation is, so set, and the rate of the timer that it was
+        told."""
         clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
         # The stamps of the text layer are microseconds, whatever the timer counts.
-        rate_hz = info.tick_hz if info.details.get("layer") == "text" else settings.tick_hz
-        return dataclasses.replace(_stated(settings, info), tick_hz=rate_hz, clock=clock)
+        rate_hz = (
+            info.tick_hz if info.details.get("layer") == "text" else settings.tick_hz
+        )
+        return dataclasses.replace(
+            _stated(settings, info), tick_hz=rate_hz, clock=clock
+        )
 
     @staticmethod
     def pace(settings: PosixSut.Settings) -> Pace:
@@ -162,8 +186,8 @@ class PosixSut(WatchedSut):
 
     @classmethod
     def open(cls, settings: PosixSut.Settings, context: BenchContext) -> PosixSut:
-        """Start the program and find the DUT; raise as UartSut.open does, and DeviceNotFound where
-        the program is missing.
+        """Start the program and find the DUT; raise as UartSut.open does, and
+        DeviceNotFound where the program is missing.
         """
         if not context.world.supply_on:
             raise DeviceNotFound(
@@ -178,7 +202,8 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def wires(settings: PosixSut.Settings) -> Sequence[Connection]:
-        """Return the wires that a board would need; of the host itself there are none."""
+        """Return the wires that a board would need; of the host itself there are
+        none."""
         return () if settings.host_clock else connections()
 
     @staticmethod
@@ -188,8 +213,8 @@ class PosixSut(WatchedSut):
         power_on: Callable[[], None],
         watch: Callable[[Callable[[], None]], int | None],
     ) -> Talk:
-        """Start the program as the supply comes on, and listen and ask; raises as `open` where it
-        does not start.
+        """Start the program as the supply comes on, and listen and ask; raises as
+        `open` where it does not start.
         """
         power_on()
         if not context.world.supply_on:
@@ -199,7 +224,8 @@ class PosixSut(WatchedSut):
             context.world.put(context.world.now_ns(), True, settings.power_w.idle)
             process, _ = _start(settings, context, stack)
             port = _uart(settings, process.port)
-            # An open terminal forgets what came before it was opened; a port is open before that.
+            # An open terminal forgets what came before it was opened; a port is open
+            # before that.
             at_power_up = process.first_words()
             line = open_line(port.port, port, context)
             stack.callback(line.close)
@@ -209,8 +235,8 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def probe(settings: PosixSut.Settings, context: BenchContext) -> Iterator[Finding]:
-        """Start the program, and say step by step what works between here and the DUT; raises as
-        `open` where it does not start.
+        """Start the program, and say step by step what works between here and the DUT;
+        raises as `open` where it does not start.
         """
         with ExitStack() as stack:
             process, _ = _start(settings, context, stack)
@@ -222,12 +248,16 @@ class PosixSut(WatchedSut):
         """Return what the device reports about itself, and what the simulation is."""
         info = self._uart.info
         settings = self._settings
-        firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
-        # This host is no simulation of itself; whatever measures a simulated power says so of
-        # itself.
+        firmware = (
+            f"{info.firmware}, {self._running.program.name} sha256"
+            f" {self._running.sha256}"
+        )
+        # This host is no simulation of itself; whatever measures a simulated power says
+        # so of itself.
         clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
         return _stated(
-            settings, dataclasses.replace(info, kind="posix", firmware=firmware, clock=clock)
+            settings,
+            dataclasses.replace(info, kind="posix", firmware=firmware, clock=clock),
         )
 
 
@@ -240,11 +270,16 @@ def _stated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
         "power_w": dataclasses.asdict(settings.power_w),
     }
     simulated = not settings.host_clock
-    return dataclasses.replace(info, simulated=simulated, details=info.details | details)
+    return dataclasses.replace(
+        info, simulated=simulated, details=info.details | details
+    )
 
 
 def _uart(settings: PosixSut.Settings, port: str) -> PortSettings:
-    shared = {part.name: getattr(settings, part.name) for part in dataclasses.fields(LinkSettings)}
+    shared = {
+        part.name: getattr(settings, part.name)
+        for part in dataclasses.fields(LinkSettings)
+    }
     return PortSettings(port=port, simulated=not settings.host_clock, **shared)
 
 
@@ -262,11 +297,14 @@ def _start(
         raise ConfigError(
             "a program is needed",
             path="sut.posix.program",
-            try_next="firmware/build/posix/asc, after rig firmware new firmware --port posix, "
-            "rig firmware build firmware",
+            try_next=(
+                "firmware/build/posix/asc, after rig firmware new firmware --port"
+                " posix, rig firmware build firmware"
+            ),
         )
     read_fd, write_fd = os.pipe()
-    # The world's time goes on where it is: a second device on the same table does not begin at 0.
+    # The world's time goes on where it is: a second device on the same table does not
+    # begin at 0.
     origin_ns = time.monotonic_ns() - context.world.now_ns()
     context.world.monotonic_ns = origin_ns
     try:

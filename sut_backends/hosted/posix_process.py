@@ -15,7 +15,10 @@ from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
 _START_S = 5.0
-_BUILD = "make firmware in a checkout; else rig firmware new firmware --port posix, and build it"
+_BUILD = (
+    "make firmware in a checkout; else rig firmware new firmware --port posix, and"
+    " build it"
+)
 
 
 class DutProcess(ChildProcess):
@@ -53,11 +56,15 @@ class DutProcess(ChildProcess):
                 if not block:
                     break
         word, _, port = (
-            output.partition(b"\n")[0].decode("utf-8", "backslashreplace").partition(" ")
+            output.partition(b"\n")[0]
+            .decode("utf-8", "backslashreplace")
+            .partition(" ")
         )
         if word != "pty" or not port:
             gone = self.gone()
-            evidence = f"it said {output!r}; {gone.evidence if gone else 'it still runs'}"
+            evidence = (
+                f"it said {output!r}; {gone.evidence if gone else 'it still runs'}"
+            )
             raise DeviceNotFound(
                 f"{self.program} does not start as the firmware does",
                 evidence=evidence,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device firmware on an emulated Cortex-M: real protocol, real machine code, simulated current.
+"""The device firmware on an emulated Cortex-M: real protocol, real machine code,
+simulated current.
 
-Its times count instructions, every one the same number of nanoseconds: repeatable, and no results
-of a device.
+Its times count instructions, every one the same number of nanoseconds: repeatable, and
+no results of a device.
 """
 
 from __future__ import annotations
@@ -47,25 +48,34 @@ class QemuSut(WatchedSut):
     class Settings(LinkSettings):
         """The image, the board, and the pace of its processor."""
 
-        program: Annotated[ProgramText, doc("Firmware image of the board, below firmware/build.")]
+        program: Annotated[
+            ProgramText, doc("Firmware image of the board, below firmware/build.")
+        ]
         machine: Annotated[
-            Literal["mps2-an385", "netduinoplus2", "microbit"], doc("QEMU's name of the board.")
+            Literal["mps2-an385", "netduinoplus2", "microbit"],
+            doc("QEMU's name of the board."),
         ] = "mps2-an385"
         icount_shift: Annotated[
             Number,
             Interval(ge=0, le=10),
-            doc("An instruction takes 2**`icount_shift` ns; 5: 31 million in a second."),
+            doc(
+                "An instruction takes 2**`icount_shift` ns; 5: 31 million in a second."
+            ),
         ] = 5
-        emulator: Annotated[str, doc("Program that emulates the board.")] = "qemu-system-arm"
+        emulator: Annotated[str, doc("Program that emulates the board.")] = (
+            "qemu-system-arm"
+        )
         power_w: Annotated[Power, doc("What it draws.")] = field(default_factory=Power)
 
         def __post_init__(self) -> None:
             if self.layer == "text":
                 cause = (
-                    "in the text layer time stamps are judged by this host's clock, and an "
-                    "emulated board does not keep it"
+                    "in the text layer time stamps are judged by this host's clock, and"
+                    " an emulated board does not keep it"
                 )
-                raise ConfigError(cause, path="sut.qemu.layer", try_next='layer = "framed"')
+                raise ConfigError(
+                    cause, path="sut.qemu.layer", try_next='layer = "framed"'
+                )
 
     def __init__(
         self,
@@ -101,8 +111,8 @@ class QemuSut(WatchedSut):
 
     @classmethod
     def open(cls, settings: QemuSut.Settings, context: BenchContext) -> QemuSut:
-        """Start the emulator and find the DUT; raise as UartSut.open does, DeviceNotFound where
-        emulator or image is missing.
+        """Start the emulator and find the DUT; raise as UartSut.open does,
+        DeviceNotFound where emulator or image is missing.
         """
         if not context.world.supply_on:
             raise DeviceNotFound(
@@ -112,8 +122,10 @@ class QemuSut(WatchedSut):
             raise ConfigError(
                 "a program is needed",
                 path="sut.qemu.program",
-                try_next="firmware/build/mps2/asc.elf, after rig firmware new firmware "
-                "--port mps2, rig firmware build firmware",
+                try_next=(
+                    "firmware/build/mps2/asc.elf, after rig firmware new firmware "
+                    "--port mps2, rig firmware build firmware"
+                ),
             )
         with ExitStack() as stack:
             process, edges = _start(settings, context, stack)
@@ -136,8 +148,8 @@ class QemuSut(WatchedSut):
 
     @staticmethod
     def probe(settings: QemuSut.Settings, context: BenchContext) -> Iterator[Finding]:
-        """Start the emulator, and say step by step what works in the DUT; raises as `open` where it
-        does not start.
+        """Start the emulator, and say step by step what works in the DUT; raises as
+        `open` where it does not start.
         """
         with closing(QemuSut.open(settings, context)) as sut:
             yield from examine(
@@ -149,19 +161,27 @@ class QemuSut(WatchedSut):
         """Return what the device reports about itself, and what the simulation is."""
         info = self._uart.info
         settings = self._settings
-        firmware = f"{info.firmware}, {self._running.program.name} sha256 {self._running.sha256}"
+        firmware = (
+            f"{info.firmware}, {self._running.program.name} sha256"
+            f" {self._running.sha256}"
+        )
         details = info.details | {"emulator": self._running.version}
-        running = dataclasses.replace(info, kind="qemu", firmware=firmware, details=details)
+        running = dataclasses.replace(
+            info, kind="qemu", firmware=firmware, details=details
+        )
         return self.restated(settings, running)
 
 
 def _start(
     settings: QemuSut.Settings, context: BenchContext, stack: ExitStack
 ) -> tuple[EmulatorProcess, GuestWire]:
-    # The world's time goes on where it is: a second device on the same table does not begin at 0.
+    # The world's time goes on where it is: a second device on the same table does not
+    # begin at 0.
     origin_ns = max(context.world.now_ns(), context.world.states()[-1].time_ns)
     program = context.folder / settings.program
-    process = EmulatorProcess(settings.emulator, settings.machine, program, settings.icount_shift)
+    process = EmulatorProcess(
+        settings.emulator, settings.machine, program, settings.icount_shift
+    )
     stack.callback(process.line.close)
     edges = GuestWire(process.wire.detach(), context.world, settings.power_w, origin_ns)
     stack.callback(edges.close)

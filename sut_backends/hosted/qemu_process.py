@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulator of a whole board: qemu-system-arm with the firmware's image, its line and its edge
-wire on sockets of ours.
+"""The emulator of a whole board: qemu-system-arm with the firmware's image, its line
+and its edge wire on sockets of ours.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from rig.host.kill_with_parent import KillWithParent
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
 _BUILD = (
-    "make -C firmware emulated in a checkout; else rig firmware new firmware --port mps2, and "
-    "build it"
+    "make -C firmware emulated in a checkout; else rig firmware new firmware --port"
+    " mps2, and build it"
 )
 _VERSION_S = 10.0
 _TRY = "start it by hand; it is to be QEMU's system emulation for Arm"
@@ -33,21 +33,25 @@ _WIRES = {
 
 
 class EmulatorProcess(ChildProcess):
-    """A running emulator; `line` and `wire` are our ends of the UART and of the edge wire, which
-    the caller closes.
+    """A running emulator; `line` and `wire` are our ends of the UART and of the edge
+    wire, which the caller closes.
 
-    Virtual time is instructions executed, 2**`icount_shift` ns each, and the host's while the
-    processor sleeps.
+    Virtual time is instructions executed, 2**`icount_shift` ns each, and the host's
+    while the processor sleeps.
     """
 
-    def __init__(self, emulator: str, machine: str, program: Path, icount_shift: int) -> None:
+    def __init__(
+        self, emulator: str, machine: str, program: Path, icount_shift: int
+    ) -> None:
         path = toolchain.find(emulator)
         self.program, self.sha256 = program, sha256_of(program, _BUILD)
         if (
             program.read_bytes()[:4] != b"\x7fELF"
         ):  # the emulator would run anything, from its first byte
             raise DeviceNotFound(
-                f"{program} is no ELF image", evidence="it does not begin as one", try_next=_BUILD
+                f"{program} is no ELF image",
+                evidence="it does not begin as one",
+                try_next=_BUILD,
             )
         self.version = _version(path)
         self.line, line = socket.socketpair()
@@ -69,10 +73,17 @@ class EmulatorProcess(ChildProcess):
                     "-serial",
                     "chardev:line",
                 ]
-                options += ["-chardev", f"socket,id=wire,fd={wire.fileno()}", *_WIRES[machine]]
+                options += [
+                    "-chardev",
+                    f"socket,id=wire,fd={wire.fileno()}",
+                    *_WIRES[machine],
+                ]
                 ends = (line.fileno(), wire.fileno())
                 super().__init__(
-                    [path, *options], ends, what=f"{emulator} -M {machine}", try_next=_TRY
+                    [path, *options],
+                    ends,
+                    what=f"{emulator} -M {machine}",
+                    try_next=_TRY,
                 )
             self._hold()
         except BaseException:
@@ -96,7 +107,11 @@ class EmulatorProcess(ChildProcess):
 def _version(path: Path) -> str:
     try:
         said = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, check=True, timeout=_VERSION_S
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_VERSION_S,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise BenchError(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edge wire of the POSIX firmware: its SYNC edges and phases, in true time, become states of
-the simulated world.
+"""The edge wire of the POSIX firmware: its SYNC edges and phases, in true time, become
+states of the simulated world.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from rig.host.ready import ready
 from rig.model.completion import BATCH, END, REACHED, STREAM, SYNC
 from rig.simulation.world import World
 
-#: While the device may mark, a line that states an edge has been written and can be read within
-#: this: longer than the machine keeps a process waiting (0.57 s was seen, with nine at work on two
-#: cores). An edge that comes later is a gap of the recording: "reported ... ms too late".
+#: While the device may mark, a line that states an edge has been written and can be
+#: read within this: longer than the machine keeps a process waiting (0.57 s was seen,
+#: with nine at work on two cores). An edge that comes later is a gap of the recording:
+#: "reported ... ms too late".
 MARGIN_NS = 1_000_000_000
-#: The same after a step that failed or was stopped: what it still marks is of no use, and who
-#: stopped it waits for the end of the recording.
+#: The same after a step that failed or was stopped: what it still marks is of no use,
+#: and who stopped it waits for the end of the recording.
 GIVEN_UP_NS = 100_000_000
-# Phases in which the host may take time from the device; between the windows of a stream it
-# listens.
+# Phases in which the host may take time from the device; between the windows of a
+# stream it listens.
 _BUSY = {*range(0x01, STREAM), *range(REACHED, REACHED + 0x10)}
 _PREPROCESS = 0x01
 _BLOCK_B = 65_536
@@ -48,9 +49,11 @@ class Power:
     batch: Annotated[float, Unit("W"), doc("In a batch.")] = 0.045
 
     def of(self, phase: int, level: bool) -> float:
-        """Return the power from an edge on that starts `phase` or, for SYNC, ends its pulse.
+        """Return the power from an edge on that starts `phase` or, for SYNC, ends its
+        pulse.
 
-        A search has one phase, the first, which goes on behind the marks of its thresholds.
+        A search has one phase, the first, which goes on behind the marks of its
+        thresholds.
         """
         if phase == SYNC:
             return self.idle if level else self.sync
@@ -58,23 +61,27 @@ class Power:
             return self.idle
         if phase == BATCH:
             return self.batch
-        return self.preprocess if phase == _PREPROCESS or phase >= REACHED else self.infer
+        return (
+            self.preprocess if phase == _PREPROCESS or phase >= REACHED else self.infer
+        )
 
 
 class EdgeWire:
-    """Read edge lines `tick true_ns level phase stolen_ns` in an own thread; give the world its
-    time and its horizon.
+    """Read edge lines `tick true_ns level phase stolen_ns` in an own thread; give the
+    world its time and its horizon.
 
-    `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states before a
-    horizon that had been handed out, `reordered_events` those that came before the last one in the
-    log and were put at its time: both stay 0 unless the machine is overloaded.
+    `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states
+    before a horizon that had been handed out, `reordered_events` those that came before
+    the last one in the log and were put at its time: both stay 0 unless the machine is
+    overloaded.
 
-    The log is complete `MARGIN_NS` before the present; between two steps up to the present itself:
-    the device has answered, so what it marked has been written, and nothing was asked of it since.
+    The log is complete `MARGIN_NS` before the present; between two steps up to the
+    present itself: the device has answered, so what it marked has been written, and
+    nothing was asked of it since.
     """
 
-    #: How long to wait for more once something has come: a line that comes in pieces is read as a
-    #: whole.
+    #: How long to wait for more once something has come: a line that comes in pieces is
+    #: read as a whole.
     gather_s = 0.0
 
     def __init__(self, fd: int, world: World, power_w: Power, origin_ns: int) -> None:
@@ -94,15 +101,17 @@ class EdgeWire:
         self._ended = False
         do_not_block(fd)
         self._woken, self._wake = os.pipe()
-        # A daemon only so that an owner who forgets close() does not hang at the end of the
-        # program.
-        self._thread = threading.Thread(target=self._read, name="edge wire", daemon=True)
+        # A daemon only so that an owner who forgets close() does not hang at the end of
+        # the program.
+        self._thread = threading.Thread(
+            target=self._read, name="edge wire", daemon=True
+        )
         world.follow(self.now_ns, self.horizon_ns)
         self._thread.start()
 
     def now_ns(self) -> int:
-        """Return the present time of the world: the wall's, less what the host took from the
-        device. Never goes back.
+        """Return the present time of the world: the wall's, less what the host took
+        from the device. Never goes back.
         """
         with self._lock:
             self._now_ns = max(self._now_ns, self._world_ns(time.monotonic_ns()))
@@ -116,8 +125,8 @@ class EdgeWire:
 
     @contextmanager
     def marking(self) -> Iterator[None]:
-        """Let the device mark in this context: behind it it has answered, or nobody waits for that
-        any more.
+        """Let the device mark in this context: behind it it has answered, or nobody
+        waits for that any more.
         """
         self._trail_by(MARGIN_NS)
         margin_ns = GIVEN_UP_NS
@@ -132,7 +141,8 @@ class EdgeWire:
             self._margin_ns = margin_ns
 
     def close(self) -> None:
-        """End the thread; from here on the device draws nothing. Closing twice is allowed."""
+        """End the thread; from here on the device draws nothing. Closing twice is
+        allowed."""
         if self._thread.is_alive() or not self._ended:
             os.write(self._wake, b"x")
         self._thread.join()
@@ -157,8 +167,8 @@ class EdgeWire:
         return wall_ns - self._stolen_ns - self._origin_ns
 
     def _drain(self) -> None:
-        """Take what has been written; the wall time before the read that found nothing is what the
-        horizon may follow.
+        """Take what has been written; the wall time before the read that found nothing
+        is what the horizon may follow.
         """
         while not self._ended:
             wall_ns = time.monotonic_ns()
@@ -182,7 +192,9 @@ class EdgeWire:
         elif self._phase in _BUSY or self._partial:
             horizon_ns = (
                 self._last_ns
-            )  # how much of the wall's time the device gets is known only at its next edge
+                # how much of the wall's time the device gets is known only at its next
+                # edge
+            )
         else:
             horizon_ns = self._world_ns(wall_ns) - self._margin_ns
         self._horizon_ns = max(self._horizon_ns, horizon_ns)
@@ -197,7 +209,9 @@ class EdgeWire:
             return
         self._phase = phase
         self._stolen_ns = stolen_ns
-        self._put(true_ns - self._origin_ns, bool(level), self._power_w.of(phase, bool(level)))
+        self._put(
+            true_ns - self._origin_ns, bool(level), self._power_w.of(phase, bool(level))
+        )
 
     def _put(self, time_ns: int, level: bool, power_w: float) -> None:
         self.late_events += time_ns < self._horizon_ns

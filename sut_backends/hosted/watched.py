@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device behind a UART whose other end is a process of ours: when it fails, whether the process
-ended is looked at first.
+"""A device behind a UART whose other end is a process of ours: when it fails, whether
+the process ended is looked at first.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sut_backends.uart.self_test import SelfTested
 
 
 class WatchedSut:
-    """Do what the UART backend does, and tell the end of the process, or a fault of the edge wire,
-    before what followed from it.
+    """Do what the UART backend does, and tell the end of the process, or a fault of the
+    edge wire, before what followed from it.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class WatchedSut:
 
     @property
     def late_events(self) -> int:
-        """Return how many edges came after a horizon beyond them had been handed out; 0 unless the
-        machine is overloaded.
+        """Return how many edges came after a horizon beyond them had been handed out; 0
+        unless the machine is overloaded.
         """
         return self.edges.late_events
 
@@ -67,8 +67,8 @@ class WatchedSut:
 
 @contextmanager
 def watched(process: ChildProcess, edges: EdgeWire) -> Iterator[None]:
-    """Raise the fault of the edge wire, or DeviceLost for a process that ended, in place of what
-    followed from it.
+    """Raise the fault of the edge wire, or DeviceLost for a process that ended, in
+    place of what followed from it.
     """
     if edges.fault is not None:
         raise edges.fault

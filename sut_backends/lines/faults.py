@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line that loses, doubles and changes bytes on purpose, repeatably: to see what the rig says of
-a bad cable.
+"""A line that loses, doubles and changes bytes on purpose, repeatably: to see what the
+rig says of a bad cable.
 """
 
 from __future__ import annotations
@@ -24,11 +24,16 @@ class LineFaults:
 
     drop: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte is lost.")] = 0.0
     duplicate: Annotated[Ratio, Interval(ge=0, le=1), doc("A byte comes twice.")] = 0.0
-    flip: Annotated[Ratio, Interval(ge=0, le=1), doc("A bit of a byte is changed.")] = 0.0
+    flip: Annotated[Ratio, Interval(ge=0, le=1), doc("A bit of a byte is changed.")] = (
+        0.0
+    )
     seed: Annotated[Seed, doc("Seed of what happens.")] = 0
     wire: Annotated[
         Literal["", "tx", "rx", "swapped", "ground"],
-        doc("A wire that is open, by the DUT's pin: all of it is lost, or without ground noise."),
+        doc(
+            "A wire that is open, by the DUT's pin: all of it is lost, or without"
+            " ground noise."
+        ),
     ] = ""
 
     @property
@@ -47,8 +52,8 @@ class Injected:
 
 
 class FaultyLink:
-    """Stand between a client and its line. Each direction has its own random numbers, so that block
-    sizes change nothing.
+    """Stand between a client and its line. Each direction has its own random numbers,
+    so that block sizes change nothing.
     """
 
     def __init__(self, line: Line, faults: LineFaults) -> None:
@@ -56,7 +61,8 @@ class FaultyLink:
         self._faults = faults
         self.injected = {"tx": Injected(), "rx": Injected()}
         self._random = {
-            direction: Random(f"{faults.seed}:{direction}") for direction in self.injected
+            direction: Random(f"{faults.seed}:{direction}")
+            for direction in self.injected
         }
 
     @property
@@ -86,7 +92,8 @@ class FaultyLink:
         self._line.close()
 
     def spoil(self, direction: str, block: bytes) -> bytes:
-        """Return what the faults leave of a block in a direction of the host, "tx" or "rx"."""
+        """Return what the faults leave of a block in a direction of the host, "tx" or
+        "rx"."""
         faults = self._faults
         injected = self.injected[direction]
         random = self._random[direction].random

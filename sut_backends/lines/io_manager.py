@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line to a DUT behind an IO manager, which passes commands and, where it is ours, frames:
-docs/PROTOCOL.md section 8.
+"""The line to a DUT behind an IO manager, which passes commands and, where it is ours,
+frames: docs/PROTOCOL.md section 8.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from rig.stop import pause
 from sut_backends.lines.line import Line
 
 PREFIX = b"[dut]: "
-# how much further than the DUT's line the host may be: the IO manager has room for 127 bytes
+# how much further than the DUT's line the host may be: the IO manager has room for 127
+# bytes
 AHEAD_B = 64
 _ASK_NAME = b"name%"
 _READY = b"m-ready"
@@ -24,8 +25,10 @@ _ECHO = b"m-dut-passthrough("
 _ESCAPE_S = 0.3
 _GIVEN_UP_S = 1.5  # when an IO manager of ours says that the DUT does not answer
 _BITS_PER_BYTE = 10
-_DIRECT = re.compile(rb"(?:.*name%?)?m-name-dut-\[")  # an echo of the question may stand before it
-_OWN_NAME = re.compile(rb".*?m-name-io-\[(.*)\]")  # the remains of a frame may stand before it
+# an echo of the question may stand before it
+_DIRECT = re.compile(rb"(?:.*name%?)?m-name-dut-\[")
+# the remains of a frame may stand before it
+_OWN_NAME = re.compile(rb".*?m-name-io-\[(.*)\]")
 _BAUD = re.compile(rb"m-dut-baud-(\d+)")
 _WATCHED_B = 400
 
@@ -40,11 +43,13 @@ class Way(Enum):
 
 
 class IoManagerLine:
-    """Stand between a client and its line; do nothing unless an IO manager answers there.
+    """Stand between a client and its line; do nothing unless an IO manager answers
+    there.
 
-    It is found by what `name%` gives: the name of an IO manager of ours; or twice an answer that no
-    DUT gives, and then one to `dut name%` that is passed on. Raises DeadlineError where the IO
-    manager says that the DUT behind it does not answer, DeviceLost where it has itself restarted.
+    It is found by what `name%` gives: the name of an IO manager of ours; or twice an
+    answer that no DUT gives, and then one to `dut name%` that is passed on. Raises
+    DeadlineError where the IO manager says that the DUT behind it does not answer,
+    DeviceLost where it has itself restarted.
     """
 
     def __init__(
@@ -72,11 +77,16 @@ class IoManagerLine:
     @property
     def name(self) -> str:
         """Return what people call the line."""
-        return f"{self._line.name} through {self._io_name}" if self._behind else self._line.name
+        return (
+            f"{self._line.name} through {self._io_name}"
+            if self._behind
+            else self._line.name
+        )
 
     @property
     def baud(self) -> int:
-        """Return the line rate in bits per second: of the slower part, where that is known."""
+        """Return the line rate in bits per second: of the slower part, where that is
+        known."""
         return (
             min(self._line.baud, self._dut_baud)
             if self._behind and self._dut_baud
@@ -84,8 +94,8 @@ class IoManagerLine:
         )
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what the DUT has said, without the prefix; waits up to `timeout_s` for the first
-        of it.
+        """Return what the DUT has said, without the prefix; waits up to `timeout_s` for
+        the first of it.
         """
         end_s = self._clock() + timeout_s
         while True:
@@ -110,20 +120,23 @@ class IoManagerLine:
             self._line.write(block)
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate; raise ConfigError behind an IO manager, whose own rates are
-        fixed.
+        """Change the line rate; raise ConfigError behind an IO manager, whose own rates
+        are fixed.
         """
         if self._behind and baud != self._line.baud:
             cause = (
-                f"{self._io_name} speaks with the DUT at {self._dut_baud or 'a rate of its own'}"
+                f"{self._io_name} speaks with the DUT at"
+                f" {self._dut_baud or 'a rate of its own'}"
             )
-            raise ConfigError(cause, path="sut.uart.frame_baud", try_next="frame_baud = 0")
+            raise ConfigError(
+                cause, path="sut.uart.frame_baud", try_next="frame_baud = 0"
+            )
         if baud != self._line.baud:
             self._line.set_baud(baud)
 
     def close(self) -> None:
-        """Leave the IO manager in a state in which any host can use it, and let go; closing twice
-        is allowed.
+        """Leave the IO manager in a state in which any host can use it, and let go;
+        closing twice is allowed.
         """
         if self._way is Way.FRAMES:
             with suppress(RigError):
@@ -151,8 +164,8 @@ class IoManagerLine:
         self._last = b""
 
     def _ask_unknown(self) -> None:
-        """Ask for the name; where the last answer was a stranger's, and nothing followed it, ask
-        for the one behind it.
+        """Ask for the name; where the last answer was a stranger's, and nothing
+        followed it, ask for the one behind it.
         """
         lines = self._heard_lines
         stranger = (
@@ -171,9 +184,13 @@ class IoManagerLine:
     def _take_unknown(self, block: bytes) -> bytes:
         self._heard = (self._heard + block)[-_WATCHED_B:]
         lines = self._heard_lines
-        own = next((match[1] for line in lines if (match := _OWN_NAME.fullmatch(line))), None)
+        own = next(
+            (match[1] for line in lines if (match := _OWN_NAME.fullmatch(line))), None
+        )
         if own is not None and lines[-1] == _READY:
-            baud = next((int(match[1]) for line in lines if (match := _BAUD.fullmatch(line))), 0)
+            baud = next(
+                (int(match[1]) for line in lines if (match := _BAUD.fullmatch(line))), 0
+            )
             self._found(own.decode("ascii", "backslashreplace"), baud)
             self._write_command(_ASK_NAME)
             return b""
@@ -205,10 +222,12 @@ class IoManagerLine:
             return  # the IO manager waits for the DUT, and says so when it gives up
         elif block.startswith(b"frame ") and not self._dut_baud:
             # What passes lines does not pass frames: the DUT would be lost there.
-            self._said += b"e-[frames do not pass this IO manager]\r\n" + _READY + b"\r\n"
+            self._said += (
+                b"e-[frames do not pass this IO manager]\r\n" + _READY + b"\r\n"
+            )
         else:
-            # Once again, as the DUT may have taken it for the rest of a frame that an IO manager
-            # broke off when it restarted.
+            # Once again, as the DUT may have taken it for the rest of a frame that an
+            # IO manager broke off when it restarted.
             self._last = block
             self._asked_again = again
             self._echoed = self._answered = self._refused = self._enters_frames = False
@@ -240,7 +259,9 @@ class IoManagerLine:
             if self._echoed:
                 raise self._no_answer(line)
             self._refused = (
-                True  # a byte lost on the way to the IO manager: the client knows what to say of it
+                # a byte lost on the way to the IO manager: the client knows what to say
+                # of it
+                True
             )
         if self._refused:
             self._refused = line != _READY
@@ -250,7 +271,9 @@ class IoManagerLine:
     def _no_answer(self, line: bytes) -> RigError:
         self._answered = True
         evidence = f"{line.decode('ascii', 'backslashreplace')} on {self.name}"
-        try_next = "the DUT's supply; Tx and Rx between the two; the rate at which they speak"
+        try_next = (
+            "the DUT's supply; Tx and Rx between the two; the rate at which they speak"
+        )
         return DeadlineError(
             "answer of the DUT behind the IO manager",
             _GIVEN_UP_S,
@@ -269,7 +292,8 @@ class IoManagerLine:
     # ---- frames ----
 
     def _write_paced(self, block: bytes) -> None:
-        """Send no faster than the DUT's line carries it: the IO manager has little memory."""
+        """Send no faster than the DUT's line carries it: the IO manager has little
+        memory."""
         byte_s = _BITS_PER_BYTE / self._dut_baud if self._dut_baud else 0.0
         for at in range(0, len(block), AHEAD_B // 2):
             piece = block[at : at + AHEAD_B // 2]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line to a device under test: what a port, and whatever stands in front of one, offers."""
+"""The line to a device under test: what a port, and whatever stands in front of one,
+offers."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from typing import Protocol
 
 
 class Line(Protocol):
-    """Bytes to and from the DUT; each method raises DeviceLost when the line is gone."""
+    """Bytes to and from the DUT; each method raises DeviceLost when the line is
+    gone."""
 
     @property
     def name(self) -> str:
@@ -18,8 +20,8 @@ class Line(Protocol):
         """Return the line rate in bits per second."""
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
-        came.
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        when none came.
         """
 
     def write(self, block: bytes) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times at which bytes leave a line of a given rate: due times, computed; no port, no clock."""
+"""Times at which bytes leave a line of a given rate: due times, computed; no port, no
+clock."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from dataclasses import dataclass
 
 from sut_backends.shim.timeouts import BITS_PER_BYTE
 
-CAPACITY_B = 4096  # what a driver of a serial port takes before it makes its writer wait
+# what a driver of a serial port takes before it makes its writer wait
+CAPACITY_B = 4096
 INFINITE_S = float("inf")
 
 
@@ -21,11 +23,12 @@ class _Piece:
 
 
 class LinePace:
-    """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers add; times
-    are the caller's, in seconds.
+    """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers
+    add; times are the caller's, in seconds.
 
-    A byte occupies the line from when it comes, or from when the byte before has left; it is due
-    `delay_s` after it has left. Nothing is ever lost: `room_b` says how much may be put.
+    A byte occupies the line from when it comes, or from when the byte before has left;
+    it is due `delay_s` after it has left. Nothing is ever lost: `room_b` says how much
+    may be put.
     """
 
     def __init__(self, baud: int, delay_s: float, capacity_b: int = CAPACITY_B) -> None:

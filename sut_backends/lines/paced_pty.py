@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line of a real rate and delay in front of a port that has none, such as the firmware's
-pseudo-terminal; simulated.
+"""A line of a real rate and delay in front of a port that has none, such as the
+firmware's pseudo-terminal; simulated.
 
-`python -m sut_backends.lines.paced_pty PORT --baud 115200 --delay-s 0.001` prints `pty PATH` and
-carries bytes between PATH and PORT until its standard input ends. PacedLine does so in a process of
-its own, so that no thread of the caller delays a byte.
+`python -m sut_backends.lines.paced_pty PORT --baud 115200 --delay-s 0.001` prints `pty
+PATH` and carries bytes between PATH and PORT until its standard input ends. PacedLine
+does so in a process of its own, so that no thread of the caller delays a byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from rig.host.python_child import PythonChild
 from sut_backends.lines.pace import LinePace
 
 _QUANTUM_S = (
-    0.0002  # a byte may be late by so much where others follow it; the last of a block is on time
+    # a byte may be late by so much where others follow it; the last of a block is on
+    # time
+    0.0002
 )
 _READ_B = 4096
 #: So long the process may take to end once its pipe is closed; then it is killed.
@@ -29,7 +31,8 @@ _LEAVE_S = 5.0
 
 
 class PacedLine:
-    """Start the process in front of `port`; `path` is where a client finds the paced line."""
+    """Start the process in front of `port`; `path` is where a client finds the paced
+    line."""
 
     def __init__(self, port: str, baud: int, delay_s: float) -> None:
         arguments = [port, "--baud", str(baud), "--delay-s", repr(delay_s)]
@@ -49,7 +52,8 @@ class PacedLine:
 
 
 class _End:
-    """One end of the line: where its bytes go, and how those that come for it are paced."""
+    """One end of the line: where its bytes go, and how those that come for it are
+    paced."""
 
     def __init__(self, fd: int, pace: LinePace) -> None:
         self.fd = fd
@@ -84,14 +88,16 @@ def carry(ends: tuple[_End, _End], parent_fd: int) -> None:
         )
         others = {ends[0].fd: ends[1], ends[1].fd: ends[0]}
         readable = [fd for fd, other in others.items() if other.pace.room_b]
-        # select() waits for parts of a millisecond, which poll() rounds up; this process has too
-        # few descriptors for its limit.
+        # select() waits for parts of a millisecond, which poll() rounds up; this
+        # process has too few descriptors for its limit.
         wait_s = min(max(wait_s, 0.0), 1.0)
         ready, _, _ = select.select([*readable, parent_fd], full, [], wait_s)  # noqa: TID251
         now_s = time.monotonic()
         for fd in ready:
             try:
-                block = os.read(fd, min(others[fd].pace.room_b, _READ_B) if fd != parent_fd else 1)
+                block = os.read(
+                    fd, min(others[fd].pace.room_b, _READ_B) if fd != parent_fd else 1
+                )
             except OSError:
                 return  # the device is gone
             if fd == parent_fd:

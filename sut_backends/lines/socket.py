@@ -22,13 +22,17 @@ _STUCK_S = 0.2
 class SocketLine:
     """A Line on a connected socket, which it owns; `wire` is called with every block.
 
-    The rate is a number only: the emulator takes bytes as fast as it can, at times slower than the
-    rate: a write waits while they are taken; time-outs that count from the end of a write then hold
-    on an overloaded machine too.
+    The rate is a number only: the emulator takes bytes as fast as it can, at times
+    slower than the rate: a write waits while they are taken; time-outs that count from
+    the end of a write then hold on an overloaded machine too.
     """
 
     def __init__(
-        self, connected: socket.socket, name: str, baud: int, wire: Callable[[str, bytes], None]
+        self,
+        connected: socket.socket,
+        name: str,
+        baud: int,
+        wire: Callable[[str, bytes], None],
     ) -> None:
         self.name = name
         self.baud = baud
@@ -37,8 +41,8 @@ class SocketLine:
         self._socket.settimeout(_WRITE_TIMEOUT_S)
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
-        came.
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        when none came.
         """
         try:
             there = can_read(self._socket, timeout_s)
@@ -59,7 +63,9 @@ class SocketLine:
             self._wait_while_it_is_taken()
         except TimeoutError as error:
             raise DeadlineError(
-                f"room to write on {self.name}", _WRITE_TIMEOUT_S, try_next="look at the emulator"
+                f"room to write on {self.name}",
+                _WRITE_TIMEOUT_S,
+                try_next="look at the emulator",
             ) from error
         except OSError as error:
             raise self._lost(str(error)) from error
@@ -74,8 +80,8 @@ class SocketLine:
         self._socket.close()
 
     def _wait_while_it_is_taken(self) -> None:
-        """Return when the other end has read all, or reads no more: that is for the time-outs of
-        the protocol to judge.
+        """Return when the other end has read all, or reads no more: that is for the
+        time-outs of the protocol to judge.
         """
         left = self._untaken()
         moved_s = time.monotonic()
@@ -87,15 +93,17 @@ class SocketLine:
                 moved_s = time.monotonic()
 
     def _untaken(self) -> int:
-        """Return what the other end has still to read, in some unit; 0 on a system that has no
-        call for it.
+        """Return what the other end has still to read, in some unit; 0 on a system that
+        has no call for it.
         """
         if sys.platform == "win32":
             return 0
         import fcntl
         import termios
 
-        left: tuple[int] = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))
+        left: tuple[int] = struct.unpack(
+            "i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4))
+        )
         return left[0]
 
     def _lost(self, evidence: str) -> DeviceLost:

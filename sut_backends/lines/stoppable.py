@@ -10,7 +10,8 @@ from sut_backends.lines.line import Line
 
 
 class StoppableLine:
-    """Stand in front of a line, and wait on it in pieces: a search of minutes ends within one."""
+    """Stand in front of a line, and wait on it in pieces: a search of minutes ends
+    within one."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
@@ -26,8 +27,8 @@ class StoppableLine:
         return self._line.baud
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty when none
-        came.
+        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        when none came.
         """
         end_s = time.monotonic() + timeout_s
         while True:

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks on Loihi 2, or in Lava's simulator on a processor; searches by Lava's solver."""
+"""Networks on Loihi 2, or in Lava's simulator on a processor; searches by Lava's
+solver."""

@@ -45,20 +45,32 @@ class LoihiSut(WorkerSut):
 
         rule: Annotated[
             Literal["file", "stock"],
-            doc('"file": process models of our own, by the file; "stock": Lava\'s LIF.'),
+            doc(
+                '"file": process models of our own, by the file; "stock": Lava\'s LIF.'
+            ),
         ] = "file"
         precision: Annotated[
             Literal["floating", "fixed"],
-            doc('"fixed": the arithmetic of Loihi 2, for rule = "stock"; on the chip always.'),
+            doc(
+                '"fixed": the arithmetic of Loihi 2, for rule = "stock"; on the chip'
+                " always."
+            ),
         ] = "floating"
         hardware: Annotated[
-            bool, doc("On Loihi 2, which needs lava-loihi, instead of Lava's simulator.")
+            bool,
+            doc("On Loihi 2, which needs lava-loihi, instead of Lava's simulator."),
         ] = False
         host: Annotated[
-            str, doc("Address of the board's host; empty: SLURM and BOARD of the environment.")
+            str,
+            doc(
+                "Address of the board's host; empty: SLURM and BOARD of the"
+                " environment."
+            ),
         ] = ""
         sense_steps: Annotated[
-            Count, Ge(1), doc("Steps of each run whose power the board's own sensors read.")
+            Count,
+            Ge(1),
+            doc("Steps of each run whose power the board's own sensors read."),
         ] = 1_000_000
         interpreter: Interpreter = ""
         start_s: StartLimit = 120.0
@@ -75,8 +87,8 @@ class LoihiSut(WorkerSut):
 
     @staticmethod
     def origins(settings: Settings) -> Origins:
-        """Return that a simulator measures nothing, and that a board in a rack has its own sensors
-        alone.
+        """Return that a simulator measures nothing, and that a board in a rack has its
+        own sensors alone.
         """
         if settings.hardware:
             return Origins(Origin.MEASURED, Origin.OWN_SENSOR)
@@ -91,8 +103,9 @@ class LoihiSut(WorkerSut):
     def mapping(
         settings: Settings, model: Path, dt_s: float | None, rule: str = ""
     ) -> dict[str, Any]:
-        """Return a network as stock cells in Loihi 2's fixed point: processes, registers, what 8
-        bits do to its weights. Computed here; no SDK takes part, and cores are not placed.
+        """Return a network as stock cells in Loihi 2's fixed point: processes,
+        registers, what 8 bits do to its weights. Computed here; no SDK takes part, and
+        cores are not placed.
         """
         with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
             plain = Path(folder) / "network.npz"
@@ -101,7 +114,9 @@ class LoihiSut(WorkerSut):
                 found = stock_plan.plan(plain_network.read(str(plain)), vectors=False)
                 fixed = fixed_point(found)
             except ValueError as error:
-                raise DataError(f"{model.name} cannot be stock cells: {error}") from error
+                raise DataError(
+                    f"{model.name} cannot be stock cells: {error}"
+                ) from error
         return {
             "time_step": "a step of the chip is a step of the file",
             "processes": len(found.cells),
@@ -117,8 +132,8 @@ class LoihiSut(WorkerSut):
     def sense(
         settings: Settings, model: Path, dt_s: float | None, inputs: Any, rule: str = ""
     ) -> dict[str, Any]:
-        """Return time, power and activity by the board's own sensors, a run each, of the first
-        sample over and over.
+        """Return time, power and activity by the board's own sensors, a run each, of
+        the first sample over and over.
         """
         if not settings.hardware:
             raise ConfigError(
@@ -135,8 +150,8 @@ class LoihiSut(WorkerSut):
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
-        """Start the worker; ConfigError without an interpreter, BenchError where it does not start:
-        Lava is missing, or cannot be this network.
+        """Start the worker; ConfigError without an interpreter, BenchError where it
+        does not start: Lava is missing, or cannot be this network.
         """
         place = Place(
             interpreter=interpreter_of("loihi", settings.interpreter, context),
@@ -153,7 +168,9 @@ class LoihiSut(WorkerSut):
                 try_next='rule = "stock" beside precision = "fixed"',
             )
         where = "Loihi 2" if settings.hardware else "Lava's simulator"
-        chosen = LavaSettings(settings.rule, settings.hardware, settings.host, settings.precision)
+        chosen = LavaSettings(
+            settings.rule, settings.hardware, settings.host, settings.precision
+        )
         runner = Runner(
             kind="loihi",
             module="sut_backends.loihi.runner",
@@ -171,9 +188,13 @@ class LoihiSut(WorkerSut):
         )
 
 
-def _search(settings: LoihiSut.Settings, place: Place, context: BenchContext) -> WorkerSut:
+def _search(
+    settings: LoihiSut.Settings, place: Place, context: BenchContext
+) -> WorkerSut:
     """Return the task's search by Lava's solver, which works on the chip alone."""
-    found = {name: one for name, one in context.programs.items() if _BACKEND in one.arguments}
+    found = {
+        name: one for name, one in context.programs.items() if _BACKEND in one.arguments
+    }
     if not found:
         raise ConfigError(
             "this task has neither a network nor a search by Lava's solver",

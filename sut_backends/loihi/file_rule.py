@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network in Lava by its file's own rule: our process models, each step as the file means it."""
+"""A network in Lava by its file's own rule: our process models, each step as the file
+means it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from sut_backends.workers.inside.plain_network import PlainNetwork
 
 
 def build(network: PlainNetwork, ring_steps: int) -> Built:
-    """Return the processes of a network, connected, their ends rings of so many steps."""
+    """Return the processes of a network, connected, their ends rings of so many
+    steps."""
     ours: Any = import_module("sut_backends.loihi.lava_rule.processes")
     source = import_module("lava.proc.io.source").RingBuffer
     sink = import_module("lava.proc.io.sink").RingBuffer
@@ -43,7 +45,10 @@ def build(network: PlainNetwork, ring_steps: int) -> Built:
                 rule = rules.rule_of(node, network.conventions, network.dt_s)
                 start = np.broadcast_to(rule.start, shape).astype(np.float64)
                 process = ours.Neurons(shape, rule, start)
-                states += [(process.current, np.zeros(shape)), (process.membrane, start)]
+                states += [
+                    (process.current, np.zeros(shape)),
+                    (process.membrane, start),
+                ]
                 ports[node.name] = (process.a_in, process.s_out)
                 if node is last:
                     membranes.append((np.arange(*shape), process.membrane))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network of stock LIF and Dense in Loihi 2's whole numbers: registers, weights, what that costs.
+"""A network of stock LIF and Dense in Loihi 2's whole numbers: registers, weights, what
+that costs.
 
-It is computed here, for the chip (hardware.py), for Lava's model of its arithmetic (fixed_rule.py)
-and for a report without either.
+It is computed here, for the chip (hardware.py), for Lava's model of its arithmetic
+(fixed_rule.py) and for a report without either.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ STATE_BITS = 24
 
 @dataclass(frozen=True)
 class Registers:
-    """Cells as a chip has them: whole numbers, one decay and threshold for all of a process, and
-    what a weight or a threshold of the file was multiplied by.
+    """Cells as a chip has them: whole numbers, one decay and threshold for all of a
+    process, and what a weight or a threshold of the file was multiplied by.
     """
 
     du: int
@@ -50,20 +51,24 @@ class FixedPoint:
 def fixed_point(plan: StockPlan) -> FixedPoint:
     """Return the registers and weights of a plan.
 
-    Each process has a scale of its own, which its weights and its threshold share: as large as both
-    allow. A scale that is a power of two keeps whole weights whole.
+    Each process has a scale of its own, which its weights and its threshold share: as
+    large as both allow. A scale that is a power of two keeps whole weights whole.
     """
     registers = []
     report = []
     weights: list[Any] = [None] * len(plan.synapses)
     for index, cells in enumerate(plan.cells):
-        into = [number for number, one in enumerate(plan.synapses) if one.target == index]
+        into = [
+            number for number, one in enumerate(plan.synapses) if one.target == index
+        ]
         scale = _scale(cells, [plan.synapses[number].weights for number in into])
         worst = 0.0
         for number in into:
             exact = plan.synapses[number].weights * scale
             weights[number] = (2 * np.rint(exact / 2)).astype(np.int32)
-            worst = max(worst, float(np.abs(weights[number] - exact).max(initial=0.0)) / scale)
+            worst = max(
+                worst, float(np.abs(weights[number] - exact).max(initial=0.0)) / scale
+            )
         du = int(np.clip(round(DECAY_ONE * float(cells.du[0])) - 1, 0, DECAY_ONE - 1))
         dv = int(np.clip(round(DECAY_ONE * float(cells.dv[0])), 0, DECAY_ONE - 1))
         threshold = round(float(cells.threshold[0]) * scale)
@@ -85,19 +90,26 @@ def _scale(cells: Cells, weights: list[Any]) -> float:
     """Return the largest power of two by which weights and threshold fit."""
     threshold = float(cells.threshold[0])
     if threshold <= 0:
-        raise ValueError(f"{cells.node} has a threshold of {threshold:g}, a chip's is above 0")
-    upper = max((float(one.max(initial=0.0)) for one in weights), default=0.0) / WEIGHT_MAX
+        raise ValueError(
+            f"{cells.node} has a threshold of {threshold:g}, a chip's is above 0"
+        )
+    upper = (
+        max((float(one.max(initial=0.0)) for one in weights), default=0.0) / WEIGHT_MAX
+    )
     lower = max((_share_of_lowest(one) for one in weights), default=0.0)
-    scale = float(2.0 ** np.floor(-np.log2(max(upper, lower, threshold / THRESHOLD_MAX))))
+    scale = float(
+        2.0 ** np.floor(-np.log2(max(upper, lower, threshold / THRESHOLD_MAX)))
+    )
     if threshold * scale < 1:
         raise ValueError(
-            f"{cells.node} has weights {max(upper, lower) * WEIGHT_MAX / threshold:.3g} times its "
-            "threshold: 8 bits do not hold both"
+            f"{cells.node} has weights {max(upper, lower) * WEIGHT_MAX / threshold:.3g}"
+            " times its threshold: 8 bits do not hold both"
         )
     return scale
 
 
 def _share_of_lowest(weights: Any) -> float:
-    """Return the lowest weight of a matrix as a share of the lowest that the matrix can hold."""
+    """Return the lowest weight of a matrix as a share of the lowest that the matrix can
+    hold."""
     lowest = WEIGHT_MIN if weights.max(initial=0.0) > 0 else INHIBITORY_MIN
     return float(weights.min(initial=0.0)) / lowest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network of stock LIF and Dense in Loihi 2's arithmetic, on a processor: Lava's bit-accurate
-models, with states of 24 bits, weights of 8 and decays of 12.
+"""A network of stock LIF and Dense in Loihi 2's arithmetic, on a processor: Lava's
+bit-accurate models, with states of 24 bits, weights of 8 and decays of 12.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sut_backends.loihi.stock_rule import MESSAGE_BITS
 
 @dataclass(frozen=True)
 class FileUnits:
-    """A variable in whole numbers, read in the units of its file: `one` is what is 1 there."""
+    """A variable in whole numbers, read in the units of its file: `one` is what is 1
+    there."""
 
     variable: Any
     one: float

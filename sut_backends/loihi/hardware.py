@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network of stock LIF and Dense on Loihi 2, its ends at adapters.
 
-Written from Lava 0.10, its fixed-point model of LIF, and programs that others published; what runs
-on the chip itself (lava-loihi) is given out to members of Intel's research community alone. No chip
-was used: it is tested against the stand-in in `sim`.
+Written from Lava 0.10, its fixed-point model of LIF, and programs that others
+published; what runs on the chip itself (lava-loihi) is given out to members of Intel's
+research community alone. No chip was used: it is tested against the stand-in in `sim`.
 """
 
 from __future__ import annotations
@@ -22,26 +22,31 @@ MEMBRANE_MIN = -(1 << 23) + 1
 
 
 def require(host: str = "") -> None:
-    """Raise ValueError where Lava's extension for Loihi 2 is missing; go to the board at `host`
-    where one is named, else to the one that Lava's environment names (SLURM, BOARD, PARTITION).
+    """Raise ValueError where Lava's extension for Loihi 2 is missing; go to the board
+    at `host` where one is named, else to the one that Lava's environment names (SLURM,
+    BOARD, PARTITION).
     """
     loihi = import_module("lava.utils.loihi")
     if not loihi.is_installed():
         raise ValueError(
-            "hardware = true needs lava-loihi, Lava's extension for Loihi 2, which is not "
-            "installed; members of Intel's research community get it. Without it: hardware = false"
+            "hardware = true needs lava-loihi, Lava's extension for Loihi 2, which is"
+            " not installed; members of Intel's research community get it. Without it:"
+            " hardware = false"
         )
     if host:
         loihi.use_ethernet_host(host)
 
 
 def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) -> Built:
-    """Return the processes of a plan, connected, with adapters between host and chip."""
+    """Return the processes of a plan, connected, with adapters between host and
+    chip."""
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer
     adapters = import_module("lava.proc.embedded_io.spike")
-    entry = import_module("lava.proc.io.source").RingBuffer(data=np.zeros((channels, ring_steps)))
+    entry = import_module("lava.proc.io.source").RingBuffer(
+        data=np.zeros((channels, ring_steps))
+    )
     onto = adapters.PyToNxAdapter(shape=(channels,), num_message_bits=MESSAGE_BITS)
     entry.s_out.connect(onto.inp)
     made = []
@@ -69,7 +74,7 @@ def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) ->
         made[index].s_out.connect(off.inp)
         off.out.connect(read.a_in)
         exits.append((which, read))
-    # A Dense on the chip holds the spikes of the last step, and cannot be cleared: between samples
-    # goes a step in which no cell fires. The chip's membranes are in its own scale: they are no
-    # membranes of the file's.
+    # A Dense on the chip holds the spikes of the last step, and cannot be cleared:
+    # between samples goes a step in which no cell fires. The chip's membranes are in
+    # its own scale: they are no membranes of the file's.
     return Built(entry, exits, states, [], plan.lag_steps, tuple(silence))

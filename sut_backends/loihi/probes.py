@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time, power and activity of Loihi 2 by the board's own sensors, through Lava's profiler.
+"""Time, power and activity of Loihi 2 by the board's own sensors, through Lava's
+profiler.
 
-The profiler is configured for one run, and its time probe disturbs the power that is read: time,
-power while active, power while idle and activity are therefore a run each, of a network built anew.
-Every reading is a mean over a run: there is no trace, no phase and no SYNC. By the interface that
-published programs use (`execution_time_probe`, `energy_probe`, `activity_probe`, then
-`execution_time`, `power_breakdown`, `energy_breakdown`); no chip was used.
+The profiler is configured for one run, and its time probe disturbs the power that is
+read: time, power while active, power while idle and activity are therefore a run each,
+of a network built anew. Every reading is a mean over a run: there is no trace, no phase
+and no SYNC. By the interface that published programs use (`execution_time_probe`,
+`energy_probe`, `activity_probe`, then `execution_time`, `power_breakdown`,
+`energy_breakdown`); no chip was used.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ class SenseSettings:
 
 
 def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
-    """Return what the board reads of a network that is fed `spikes` (steps, channels) over and over
-    for so many steps, and of the same network without a spike.
+    """Return what the board reads of a network that is fed `spikes` (steps, channels)
+    over and over for so many steps, and of the same network without a spike.
 
     ValueError where this Lava has no profiler for the chip.
     """
@@ -61,8 +63,12 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
         steps,
         lambda one: one.execution_time_probe(num_steps=steps, buffer_size=BUFFER_SIZE),
     )
-    active = _profiled(network, spikes, steps, lambda one: one.energy_probe(num_steps=steps))
-    idle = _profiled(network, spikes * 0, steps, lambda one: one.energy_probe(num_steps=steps))
+    active = _profiled(
+        network, spikes, steps, lambda one: one.energy_probe(num_steps=steps)
+    )
+    idle = _profiled(
+        network, spikes * 0, steps, lambda one: one.energy_probe(num_steps=steps)
+    )
     activity = _profiled(network, spikes, steps, lambda one: one.activity_probe())
     step_s = np.asarray(time.execution_time, np.float64).reshape(-1)
     active_w = Powers(*map(float, active.power_breakdown()))
@@ -84,13 +90,18 @@ def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
             zip(ENERGIES, map(float, active.energy_breakdown()), strict=True)
         ),
         "activity": None if counted is None else np.asarray(counted).tolist(),
-        "say": "means over a run, each of its own: time, active, idle, activity; energy is mean "
-        "power times the time of the run without the power probe",
+        "say": (
+            "means over a run, each of its own: time, active, idle, activity; energy is"
+            " mean power times the time of the run without the power probe"
+        ),
     }
 
 
-def _profiled(network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any], None]) -> Any:
-    """Run a network once under a profiler that was asked for one thing; return the profiler."""
+def _profiled(
+    network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any], None]
+) -> Any:
+    """Run a network once under a profiler that was asked for one thing; return the
+    profiler."""
     config = import_module("lava.magma.core.run_configs").Loihi2HwCfg()
     try:
         profiler = import_module("lava.utils.profiler").Profiler.init(config)
@@ -98,7 +109,9 @@ def _profiled(network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any
         raise ValueError(f"this Lava has no profiler for Loihi 2: {error}") from error
     ask(profiler)
     plan = stock_plan.plan(network, vectors=False)
-    built = hardware.build(plan, fixed_point(plan), layers.channels(network), len(spikes))
+    built = hardware.build(
+        plan, fixed_point(plan), layers.channels(network), len(spikes)
+    )
     running = Running(built, len(spikes), config)
     try:
         running.loop(spikes, steps)
@@ -108,7 +121,11 @@ def _profiled(network: PlainNetwork, spikes: Any, steps: int, ask: Callable[[Any
 
 
 def _refuse_nonsense(step_s: Any, powers_w: list[float], steps: int) -> None:
-    if not np.all(np.isfinite([*step_s, *powers_w])) or len(step_s) == 0 or step_s.min() < 0:
+    if (
+        not np.all(np.isfinite([*step_s, *powers_w]))
+        or len(step_s) == 0
+        or step_s.min() < 0
+    ):
         raise ValueError("the board's readings hold NaN, infinity or negative times")
     if len(step_s) != steps:
         raise ValueError(f"the board timed {len(step_s)} steps, {steps} were run")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a neuron does in a step, in numpy: by a file's conventions, or in whole numbers as
-docs/ASC.md states them. It runs in the worker, inside Lava's process models.
+"""What a neuron does in a step, in numpy: by a file's conventions, or in whole numbers
+as docs/ASC.md states them. It runs in the worker, inside Lava's process models.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ STATE_MAX = 32767
 
 @dataclass(frozen=True)
 class WholeRule:
-    """A rule in whole numbers: states lose themselves shifted right, each spike takes a threshold
-    off.
+    """A rule in whole numbers: states lose themselves shifted right, each spike takes a
+    threshold off.
     """
 
     threshold: Any
@@ -32,10 +32,11 @@ class WholeRule:
 
 @dataclass(frozen=True)
 class FloatRule:
-    """A rule in floating point. `subtract`: a spike takes `taken` off, else the membrane goes to
-    `reset`; `unit`: gains are 1; `whole`: and an input decays from the next step on; `last`: the
-    current of the step before drives. `share_mem` and `share_syn` are what share of its distance to
-    the end a state goes in a step; `share_syn` is None where there is no synaptic current.
+    """A rule in floating point. `subtract`: a spike takes `taken` off, else the
+    membrane goes to `reset`; `unit`: gains are 1; `whole`: and an input decays from the
+    next step on; `last`: the current of the step before drives. `share_mem` and
+    `share_syn` are what share of its distance to the end a state goes in a step;
+    `share_syn` is None where there is no synaptic current.
     """
 
     threshold: Any
@@ -60,8 +61,8 @@ Rule = WholeRule | FloatRule
 
 
 def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
-    """Return the rule of a neuron's node; a node with shifts of its own (`dash_mem`) has the
-    integer one, where the conventions are those it was made for.
+    """Return the rule of a neuron's node; a node with shifts of its own (`dash_mem`)
+    has the integer one, where the conventions are those it was made for.
     """
     parameters = node.parameters
     metadata = node.metadata
@@ -70,7 +71,12 @@ def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
     several = subtracts and how.spikes_max > 1
     spikes_max = int((metadata.spikes_max or how.spikes_max) if several else 1)
     threshold = np.asarray(parameters.v_threshold, np.float64)
-    if metadata.dash_mem is not None and how.gains == "unit" and subtracts and not how.above:
+    if (
+        metadata.dash_mem is not None
+        and how.gains == "unit"
+        and subtracts
+        and not how.above
+    ):
         return WholeRule(
             threshold.astype(np.int64),
             spikes_max,
@@ -94,7 +100,9 @@ def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
         leak=leak,
         reset=_numbers(parameters.v_reset),
         gain=1.0 if unit else np.asarray(parameters.r, np.float64),
-        weight_in=1.0 if unit or not synaptic else np.asarray(parameters.w_in, np.float64),
+        weight_in=1.0
+        if unit or not synaptic
+        else np.asarray(parameters.w_in, np.float64),
         share_mem=share_mem,
         share_syn=share(parameters.tau_syn, dt_s, how.scheme) if synaptic else None,
         start=leak if how.start == "leak" and leaky else np.zeros(()),
@@ -117,7 +125,8 @@ def share(tau: Any, dt_s: float, scheme: str) -> Any:
 
 
 def step(rule: Rule, current: Any, membrane: Any, values: Any) -> Any:
-    """Go on by one step: `current` and `membrane` are changed in place, the spikes returned."""
+    """Go on by one step: `current` and `membrane` are changed in place, the spikes
+    returned."""
     if isinstance(rule, WholeRule):
         return _whole_step(rule, current, membrane, values)
     drive = values

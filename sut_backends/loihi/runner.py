@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network in Lava: the runner of `[sut.loihi]`, in the worker.
 
-Lava runs each process of a network as a process of the system, over shared memory: started from a
-module, never from the top of a script. Lava 0.10 needs Python 3.10 and numpy below 2.
+Lava runs each process of a network as a process of the system, over shared memory:
+started from a module, never from the top of a script. Lava 0.10 needs Python 3.10 and
+numpy below 2.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ PACKAGES = ("lava-nc", "lava-optimization", "numpy")
 #: Steps of a sample that fit without compiling anew, its lag taken off.
 RING_STEPS = 256
 FILE_IN_FIXED_POINT = (
-    'precision = "fixed" is the arithmetic of stock LIF on Loihi 2: set rule = "stock"; the '
-    "process models of the file's rule are Python, in the file's own numbers"
+    'precision = "fixed" is the arithmetic of stock LIF on Loihi 2: set rule = "stock";'
+    " the process models of the file's rule are Python, in the file's own numbers"
 )
 ARITHMETIC = "8-bit weights, 12-bit decays, 24-bit states"
 #: The version whose process models were compared with the file's rule.
@@ -38,7 +39,8 @@ LAVA = "0.10.0"
 
 @dataclass(frozen=True)
 class LavaSettings:
-    """Whose rule neurons follow, whether they are on a chip, where that is, and the arithmetic."""
+    """Whose rule neurons follow, whether they are on a chip, where that is, and the
+    arithmetic."""
 
     rule: str = "file"
     hardware: bool = False
@@ -52,7 +54,9 @@ def open_network(job: Job) -> LavaRunner:
     if settings.rule not in RULES:
         raise ValueError(f"rule = {settings.rule!r}: one of {', '.join(RULES)}")
     if settings.precision not in PRECISIONS:
-        raise ValueError(f"precision = {settings.precision!r}: one of {', '.join(PRECISIONS)}")
+        raise ValueError(
+            f"precision = {settings.precision!r}: one of {', '.join(PRECISIONS)}"
+        )
     if settings.precision == "fixed" and settings.rule != "stock":
         raise ValueError(FILE_IN_FIXED_POINT)
     network = layers.without_inner_ends(read(job.plain))
@@ -61,7 +65,8 @@ def open_network(job: Job) -> LavaRunner:
 
 
 class LavaRunner:
-    """A network in Lava on a processor, or on Loihi 2 where Lava's extension for it is there."""
+    """A network in Lava on a processor, or on Loihi 2 where Lava's extension for it is
+    there."""
 
     def __init__(self, network: Any, settings: LavaSettings) -> None:
         self._network = network
@@ -72,8 +77,8 @@ class LavaRunner:
         if self._hardware:
             if self._rule != "stock":
                 raise ValueError(
-                    'hardware = true runs stock LIF alone: set rule = "stock"; process models of '
-                    "the file's rule are Python, and no code for the chip"
+                    'hardware = true runs stock LIF alone: set rule = "stock"; process'
+                    " models of the file's rule are Python, and no code for the chip"
                 )
             chip = import_module("sut_backends.loihi.hardware")
             chip.require(settings.host)
@@ -84,13 +89,15 @@ class LavaRunner:
             "versions": versions,
             "neurons": NEURONS[self._rule],
             "precision": "fixed" if self._fixed else "floating",
-            "runs on": "Loihi 2" if self._hardware else "Lava's simulator on a processor",
+            "runs on": (
+                "Loihi 2" if self._hardware else "Lava's simulator on a processor"
+            ),
             **self._report,
         }
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run a sample (steps, channels) from rest; return values (steps, outputs) and the last
-        membranes.
+        """Run a sample (steps, channels) from rest; return values (steps, outputs) and
+        the last membranes.
         """
         spikes = np.asarray(spikes, np.float64)
         if not self._running.holds(len(spikes)):
@@ -104,12 +111,17 @@ class LavaRunner:
             self._running.close()
 
     def _build(self, ring_steps: int) -> None:
-        """Build the processes, with room for samples of so many steps, and have Lava compile."""
+        """Build the processes, with room for samples of so many steps, and have Lava
+        compile."""
         self.close()
         network = self._network
         configs = import_module("lava.magma.core.run_configs")
         tag = "fixed_pt" if self._fixed else "floating_pt"
-        config = configs.Loihi2HwCfg() if self._hardware else configs.Loihi2SimCfg(select_tag=tag)
+        config = (
+            configs.Loihi2HwCfg()
+            if self._hardware
+            else configs.Loihi2SimCfg(select_tag=tag)
+        )
         if self._fixed:
             found = plan(network, vectors=False)
             fixed = fixed_point(found)
@@ -121,7 +133,9 @@ class LavaRunner:
                 "processes": fixed.report,
             }
         elif self._rule == "file":
-            built = import_module("sut_backends.loihi.file_rule").build(network, ring_steps)
+            built = import_module("sut_backends.loihi.file_rule").build(
+                network, ring_steps
+            )
         else:
             stock = import_module("sut_backends.loihi.stock_rule")
             found = plan(network, vectors=True)
@@ -133,7 +147,8 @@ class LavaRunner:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of what takes part; ValueError where Lava is missing or another one."""
+    """Return the versions of what takes part; ValueError where Lava is missing or
+    another one."""
     found = {"python": sys.version.split()[0]}
     for name in PACKAGES:
         try:
@@ -143,7 +158,8 @@ def _versions() -> dict[str, str]:
     lava = found[PACKAGES[0]]
     if lava == "not installed":
         raise ValueError(
-            "lava-nc is not installed for this Python; try: rig sdk install loihi, then interpreter"
+            "lava-nc is not installed for this Python; try: rig sdk install loihi, then"
+            " interpreter"
         )
     if lava != LAVA:
         raise ValueError(

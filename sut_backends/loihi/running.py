@@ -12,10 +12,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Built:
-    """Connected processes: where spikes go in and values come out, the states with what they begin
-    with, the membranes of the last neurons (empty: there are none), and by how many steps what
-    comes out is later than the file means. Exits and membranes stand with the outputs that they are
-    of.
+    """Connected processes: where spikes go in and values come out, the states with what
+    they begin with, the membranes of the last neurons (empty: there are none), and by
+    how many steps what comes out is later than the file means. Exits and membranes
+    stand with the outputs that they are of.
     """
 
     entry: Any
@@ -23,14 +23,15 @@ class Built:
     states: list[tuple[Any, Any]]
     membranes: list[tuple[Any, Any]]
     lag_steps: int
-    #: What keeps all neurons silent for a step between samples, where spikes under way outlast one.
+    #: What keeps all neurons silent for a step between samples, where spikes under way
+    #: outlast one.
     silence: tuple[tuple[Any, Any], ...] = ()
 
 
 class Running:
-    """Processes that stay alive from sample to sample, as to compile them takes Lava longer than
-    many samples do. Ends of a network are rings of so many steps, on which a sample begins where
-    the one before ended.
+    """Processes that stay alive from sample to sample, as to compile them takes Lava
+    longer than many samples do. Ends of a network are rings of so many steps, on which
+    a sample begins where the one before ended.
     """
 
     def __init__(self, built: Built, ring_steps: int, config: Any) -> None:
@@ -65,7 +66,8 @@ class Running:
         return values.T, membranes
 
     def loop(self, spikes: Any, steps: int) -> None:
-        """Run so many steps of a sample that is as long as the ring, over and over, once."""
+        """Run so many steps of a sample that is as long as the ring, over and over,
+        once."""
         self._built.entry.data.init = spikes.T.astype(np.float64)
         self._go(steps)
 
@@ -88,7 +90,9 @@ class Running:
         return (self._at + later + np.arange(count)) % self._ring_steps
 
     def _go(self, steps: int) -> None:
-        condition = import_module("lava.magma.core.run_conditions").RunSteps(num_steps=steps)
+        condition = import_module("lava.magma.core.run_conditions").RunSteps(
+            num_steps=steps
+        )
         self._built.entry.run(condition=condition, run_cfg=self._config)
         self._at += steps
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as Lava's own LIF and Dense, in numbers: cells and their decays, matrices between them.
+"""A network as Lava's own LIF and Dense, in numbers: cells and their decays, matrices
+between them.
 
-It is another rule than most files mean: one spike a step, above the threshold, and back to 0; and
-what a Dense receives it hands on a step later.
+It is another rule than most files mean: one spike a step, above the threshold, and back
+to 0; and what a Dense receives it hands on a step later.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of one node that are one Lava process: which of the node they are, their decays and
-    thresholds, one of each a cell.
+    """Cells of one node that are one Lava process: which of the node they are, their
+    decays and thresholds, one of each a cell.
     """
 
     node: str
@@ -32,7 +33,8 @@ class Cells:
 
 @dataclass(frozen=True)
 class Synapses:
-    """A Dense from cells, or from the input (None), to cells; weights (outputs, inputs)."""
+    """A Dense from cells, or from the input (None), to cells; weights (outputs,
+    inputs)."""
 
     source: int | None
     target: int
@@ -41,8 +43,8 @@ class Synapses:
 
 @dataclass(frozen=True)
 class StockPlan:
-    """All cells and synapses of a network, which cells give its output, and by how many steps that
-    is late.
+    """All cells and synapses of a network, which cells give its output, and by how many
+    steps that is late.
     """
 
     cells: list[Cells]
@@ -52,8 +54,8 @@ class StockPlan:
 
 
 def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
-    """Return the plan; `vectors`: a process takes decays and thresholds cell by cell, as on a
-    processor, else cells that share them are a process each, as on a chip.
+    """Return the plan; `vectors`: a process takes decays and thresholds cell by cell,
+    as on a processor, else cells that share them are a process each, as on a chip.
 
     ValueError for a network that stock cells cannot be.
     """
@@ -62,7 +64,8 @@ def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
     last = layers.last_neurons(network)
     if last is None:
         raise ValueError(
-            f"{network.outputs[0]} is not fed by neurons alone: a stock rule reads spikes"
+            f"{network.outputs[0]} is not fed by neurons alone: a stock rule reads"
+            " spikes"
         )
     late = layers.steps_late(network, "stock Dense")
     found: list[Cells] = []
@@ -87,10 +90,13 @@ def _between(
     found: list[Cells],
     factors: dict[str, Any],
 ) -> list[Synapses]:
-    """Return the matrices of a connection, one from each process before it to each behind it."""
+    """Return the matrices of a connection, one from each process before it to each
+    behind it."""
     (source,) = (*node.sources, *node.late_sources)
     before: list[tuple[int | None, Any]] = [
-        (index, cells.which) for index, cells in enumerate(found) if cells.node == source
+        (index, cells.which)
+        for index, cells in enumerate(found)
+        if cells.node == source
     ]
     if nodes[source].type == "Input":
         before = [(None, np.arange(nodes[source].shape_out[0]))]
@@ -103,17 +109,23 @@ def _between(
     return made
 
 
-def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[Cells], Any]:
-    """Return the cells of a node, and the factor for the weights into each: what a step takes of an
-    input goes into the weight, as u = u (1 - du) + w and v = v (1 - dv) + u.
+def _cells(
+    node: PlainNode, network: PlainNetwork, vectors: bool
+) -> tuple[list[Cells], Any]:
+    """Return the cells of a node, and the factor for the weights into each: what a step
+    takes of an input goes into the weight, as u = u (1 - du) + w and v = v (1 - dv) +
+    u.
     """
     values = node.parameters
     scheme = network.conventions.scheme
     if _is_not_zero(values.v_reset):
-        raise ValueError(f"{node.name} has a v_reset that is not 0, to which a stock LIF goes back")
+        raise ValueError(
+            f"{node.name} has a v_reset that is not 0, to which a stock LIF goes back"
+        )
     if _is_not_zero(values.v_leak):
         raise ValueError(
-            f"{node.name} has a v_leak that is not 0: as a bias it would begin before the input"
+            f"{node.name} has a v_leak that is not 0: as a bias it would begin before"
+            " the input"
         )
     gain = np.asarray(values.r, np.float64)
     factor: Any = 1.0
@@ -123,7 +135,9 @@ def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[
         factor = network.dt_s * gain
     else:
         share_mem = share(
-            values.tau if values.tau_mem is None else values.tau_mem, network.dt_s, scheme
+            values.tau if values.tau_mem is None else values.tau_mem,
+            network.dt_s,
+            scheme,
         )
         factor = share_mem * gain
     if node.type == "CubaLIF":
@@ -140,7 +154,9 @@ def _cells(node: PlainNode, network: PlainNetwork, vectors: bool) -> tuple[list[
     groups = [np.flatnonzero(number == kind) for kind in range(int(number.max()) + 1)]
     if vectors:
         groups = [np.arange(len(number))]
-    return [Cells(node.name, which, *(one[which] for one in each[:3])) for which in groups], each[3]
+    return [
+        Cells(node.name, which, *(one[which] for one in each[:3])) for which in groups
+    ], each[3]
 
 
 def _is_not_zero(stated: Any) -> bool:

@@ -20,12 +20,15 @@ def build(plan: StockPlan, channels: int, ring_steps: int) -> Built:
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer
-    entry = import_module("lava.proc.io.source").RingBuffer(data=np.zeros((channels, ring_steps)))
+    entry = import_module("lava.proc.io.source").RingBuffer(
+        data=np.zeros((channels, ring_steps))
+    )
     made = []
     states = []
     for cells in plan.cells:
         rest = np.zeros(len(cells.which))
-        # In floating point Lava hands decays and thresholds to numpy as they are: arrays too.
+        # In floating point Lava hands decays and thresholds to numpy as they are:
+        # arrays too.
         process = lif(shape=rest.shape, du=cells.du, dv=cells.dv, vth=cells.threshold)
         states += [(process.u, rest), (process.v, rest)]
         made.append(process)

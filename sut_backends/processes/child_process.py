@@ -20,11 +20,12 @@ _TAIL_B = 400
 
 
 class ChildProcess:
-    """A running process. Its standard input keeps it alive: it reads the end of it when this
-    process is gone, however that came.
+    """A running process. Its standard input keeps it alive: it reads the end of it when
+    this process is gone, however that came.
 
-    `what` names it in errors, `try_next` is what helps when it cannot be started. `pass_fds` stay
-    open in it. It works in `folder` with `environment`, where they are not those of this process.
+    `what` names it in errors, `try_next` is what helps when it cannot be started.
+    `pass_fds` stay open in it. It works in `folder` with `environment`, where they are
+    not those of this process.
     """
 
     def __init__(
@@ -51,7 +52,8 @@ class ChildProcess:
                 pass_fds=pass_fds,
                 env=environment,
                 cwd=folder,
-                # an interrupt at the terminal is ours to handle: the device ends in close()
+                # an interrupt at the terminal is ours to handle: the device ends in
+                # close()
                 start_new_session=True,
             )
         except OSError as error:

@@ -28,7 +28,8 @@ def sdk() -> None:
 def install(kind: str, python: str) -> None:
     """Make the environment of an SDK, try it, take it in use.
 
-    Its packages are those of a pinned list. An environment that is there serves until then.
+    Its packages are those of a pinned list. An environment that is there serves until
+    then.
     """
     from rig.cli.printed.terminal import Terminal, escape
     from sut_backends.sdk.install import install as install_sdk
@@ -37,7 +38,9 @@ def install(kind: str, python: str) -> None:
     out = Terminal()
     chosen = named(kind)
     found = install_sdk(
-        chosen, python, lambda text: out.print(escape(text), soft_wrap=True, highlight=False)
+        chosen,
+        python,
+        lambda text: out.print(escape(text), soft_wrap=True, highlight=False),
     )
     _print([(chosen, found)])
     sys.exit(0 if found.ok else 3)
@@ -45,7 +48,9 @@ def install(kind: str, python: str) -> None:
 
 @sdk.command()
 @click.argument("kind", required=False)
-@click.option("--python", default="", help="Look at this Python, not at the SDK's environment.")
+@click.option(
+    "--python", default="", help="Look at this Python, not at the SDK's environment."
+)
 def doctor(kind: str | None, python: str) -> None:
     """Say which SDKs are there, and what each cannot do."""
     from sut_backends.sdk.doctor import examine
@@ -64,7 +69,8 @@ def _print(found: list[tuple[SdkKind, Diagnosis]]) -> None:
 
 
 def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -> None:
-    """Print the state of each SDK, what makes those that are missing, and what each cannot do."""
+    """Print the state of each SDK, what makes those that are missing, and what each
+    cannot do."""
     from rig.cli.printed.terminal import escape, say
 
     width = max(len(sdk_kind.kind) for sdk_kind, _ in found)

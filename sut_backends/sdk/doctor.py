@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at the environment of an SDK: is it there, of which versions, does it import."""
+"""A look at the environment of an SDK: is it there, of which versions, does it
+import."""
 
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ _LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of an SDK: its interpreter and that one's version, what is wrong in sentences (none
-    where all is well), what it wrote into its own home folder when it was imported, and whether
-    everything could be imported, of whatever version.
+    """The state of an SDK: its interpreter and that one's version, what is wrong in
+    sentences (none where all is well), what it wrote into its own home folder when it
+    was imported, and whether everything could be imported, of whatever version.
     """
 
     kind: str
@@ -41,7 +42,8 @@ class Diagnosis:
 
 
 def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
-    """Return the state of an SDK under an interpreter, its own environment's where none is named.
+    """Return the state of an SDK under an interpreter, its own environment's where none
+    is named.
 
     Its packages are imported in an isolated worker, for two minutes at most.
     """
@@ -49,9 +51,13 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
     if not Path(path).exists():
         return Diagnosis(sdk.kind, "", "", ("not installed",))
     packages = [*(wanted.name for wanted in sdk.requirements), *sdk.never]
-    program = Program(_ENTRY, "", "", {"packages": packages, "imports": list(sdk.imports)})
+    program = Program(
+        _ENTRY, "", "", {"packages": packages, "imports": list(sdk.imports)}
+    )
     try:
-        with closing(Worker(program, Place(path, start_s=_LIMIT_S, isolated=True))) as worker:
+        with closing(
+            Worker(program, Place(path, start_s=_LIMIT_S, isolated=True))
+        ) as worker:
             about = worker.about
             wrote = worker.wrote
     except RigError as error:
@@ -66,14 +72,18 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
     return Diagnosis(sdk.kind, path, python, tuple(problems), wrote, works)
 
 
-def _problems(sdk: SdkKind, versions: dict[str, str], imports: dict[str, str]) -> list[str]:
+def _problems(
+    sdk: SdkKind, versions: dict[str, str], imports: dict[str, str]
+) -> list[str]:
     found = []
     for wanted in sdk.requirements:
         version = versions.get(wanted.name)
         if version is None:
             found.append(f"{canonicalize_name(wanted.name)} is missing")
         elif version not in wanted.specifier:
-            found.append(f"{wanted.name} {version} is there, tried with {wanted.specifier}")
+            found.append(
+                f"{wanted.name} {version} is there, tried with {wanted.specifier}"
+            )
     found += [f"{name} must not be there" for name in sdk.never if name in versions]
     found += [f"import {name}: {error}" for name, error in imports.items() if error]
     return found

@@ -26,12 +26,13 @@ _VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 
 
 def install(sdk: SdkKind, python: str, say: Callable[[str], None]) -> Diagnosis:
-    """Make an environment beside the one that is there, try it, and let it take the place; return
-    its state. `say` gets a line for each step.
+    """Make an environment beside the one that is there, try it, and let it take the
+    place; return its state. `say` gets a line for each step.
 
-    Raises ConfigError where no Python fits, BenchError where there is no room, where pip fails
-    (with its last words), and where the new environment cannot be imported and the present one can.
-    The present one stays as it is until the new one takes its place.
+    Raises ConfigError where no Python fits, BenchError where there is no room, where
+    pip fails (with its last words), and where the new environment cannot be imported
+    and the present one can. The present one stays as it is until the new one takes its
+    place.
     """
     base = _fitting(sdk, python)
     say(_size(sdk))
@@ -42,7 +43,8 @@ def install(sdk: SdkKind, python: str, say: Callable[[str], None]) -> Diagnosis:
         found = examine(sdk, str(new.interpreter))
         if not found.imports and examine(sdk).imports:
             raise BenchError(
-                f"the new environment of {sdk.title} does not work, the present one stays",
+                f"the new environment of {sdk.title} does not work, the present one"
+                " stays",
                 evidence="; ".join(found.problems),
                 try_next=f"rig sdk doctor {sdk.kind} for the present one",
             )
@@ -51,11 +53,19 @@ def install(sdk: SdkKind, python: str, say: Callable[[str], None]) -> Diagnosis:
     return dataclasses.replace(found, interpreter=str(installed(sdk.kind)))
 
 
-def _fill(sdk: SdkKind, base: str, new: NewEnvironment, say: Callable[[str], None]) -> None:
+def _fill(
+    sdk: SdkKind, base: str, new: NewEnvironment, say: Callable[[str], None]
+) -> None:
     """Make the environment of its list."""
     folder = str(new.folder)
     run([base, "-m", "venv", folder], "no environment can be made", _PROBE_S * 6)
-    pip = [str(new.interpreter), "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    pip = [
+        str(new.interpreter),
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
     with as_file(sdk.folder / REQUIREMENTS) as wanted:
         command = [*pip, "install", "--progress-bar", "off", "-r", str(wanted)]
         progress = Progress(len(sdk.requirements), say)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of an installation: pip, what it says of its progress, and its end with the rig."""
+"""Commands of an installation: pip, what it says of its progress, and its end with the
+rig."""
 
 from __future__ import annotations
 
@@ -40,10 +41,11 @@ def run(
     limit_s: float,
     heard: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Run a command; `heard` gets each line that it prints. BenchError with its last lines where it
-    fails, if `failed` is said, and where it takes longer than the limit.
+    """Run a command; `heard` gets each line that it prints. BenchError with its last
+    lines where it fails, if `failed` is said, and where it takes longer than the limit.
 
-    The command ends with this process, with all that it started, however this process ends.
+    The command ends with this process, with all that it started, however this process
+    ends.
     """
     token = secrets.token_hex(16)
     last: deque[str] = deque(maxlen=_TAIL)
@@ -80,7 +82,8 @@ def run(
 
 
 def _lines(process: subprocess.Popen[bytes], end_s: float) -> Iterator[str]:
-    """Yield what a process prints, until it ends; TimeoutError where that comes too late."""
+    """Yield what a process prints, until it ends; TimeoutError where that comes too
+    late."""
     assert process.stdout is not None
     fd = process.stdout.fileno()
     unread = b""
@@ -125,7 +128,11 @@ class Progress:
         if not name:  # what describes a package comes before it
             return
         self._count += 1
-        of = f" of {self._packages}" if self._count <= self._packages else ", not on the list"
+        of = (
+            f" of {self._packages}"
+            if self._count <= self._packages
+            else ", not on the list"
+        )
         self._say(f"  {self._count}{of}: {name}{f', {size}' if size else ''}")
 
 

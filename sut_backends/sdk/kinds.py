@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SDKs that a backend's worker may need: beside its code, `sdk.toml` and `requirements.txt`."""
+"""The SDKs that a backend's worker may need: beside its code, `sdk.toml` and
+`requirements.txt`."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much pip downloads for an environment and how much is on the disk then, in MB (10^6
-    bytes), and when and of which build that was measured.
+    """How much pip downloads for an environment and how much is on the disk then, in MB
+    (10^6 bytes), and when and of which build that was measured.
     """
 
     download_mb: int
@@ -45,9 +46,9 @@ class _Sheet:
 
 @dataclass(frozen=True, slots=True)
 class SdkKind:
-    """An SDK: the backend's folder, its name, which Pythons it runs under, its pinned packages,
-    what is imported to try it, packages that must not be there, what its environment cannot do, and
-    its size where its sheet states that.
+    """An SDK: the backend's folder, its name, which Pythons it runs under, its pinned
+    packages, what is imported to try it, packages that must not be there, what its
+    environment cannot do, and its size where its sheet states that.
     """
 
     folder: Traversable
@@ -68,7 +69,11 @@ class SdkKind:
 def kinds() -> dict[str, SdkKind]:
     """Return the SDKs of all backends, by their kind."""
     folders = sorted(files("sut_backends").iterdir(), key=lambda folder: folder.name)
-    return {folder.name: read(folder) for folder in folders if (folder / "sdk.toml").is_file()}
+    return {
+        folder.name: read(folder)
+        for folder in folders
+        if (folder / "sdk.toml").is_file()
+    }
 
 
 def named(kind: str) -> SdkKind:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place of an SDK's environment: a new one is made beside it, and takes it in one step.
+"""The place of an SDK's environment: a new one is made beside it, and takes it in one
+step.
 
-An environment cannot be moved: its scripts name the folder that it was made in. So each is made in
-a folder of its own and stays there, and the place is a link to the one that is in use. To replace a
-link is one step of the file system: whatever ends the installation, kill -9 included, the link
-leads to a whole environment.
+An environment cannot be moved: its scripts name the folder that it was made in. So each
+is made in a folder of its own and stays there, and the place is a link to the one that
+is in use. To replace a link is one step of the file system: whatever ends the
+installation, kill -9 included, the link leads to a whole environment.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from sut_backends.workers.environments import before, root
 
 
 class NewEnvironment:
-    """A folder for a new environment of a kind, made when it is entered. It is gone at the end
-    unless it took the place.
+    """A folder for a new environment of a kind, made when it is entered. It is gone at
+    the end unless it took the place.
 
     BenchError where another installation of the kind is at work.
     """
@@ -65,7 +66,8 @@ class NewEnvironment:
         link = Path(tempfile.mkdtemp(prefix=self._prefix, dir=root())) / "link"
         link.symlink_to(self.folder.name)  # as seen from the place, not from here
         if self._place.is_dir() and not self._place.is_symlink():
-            # An environment of the rig's versions before this one: a folder in the place itself.
+            # An environment of the rig's versions before this one: a folder in the
+            # place itself.
             self._place.rename(before(self._kind))
         link.replace(self._place)
 
@@ -74,7 +76,9 @@ class NewEnvironment:
         return f".{self._kind}-"
 
     def _lock(self, stack: ExitStack) -> None:
-        file = stack.enter_context((root() / f".{self._kind}.lock").open("w", encoding="utf-8"))
+        file = stack.enter_context(
+            (root() / f".{self._kind}.lock").open("w", encoding="utf-8")
+        )
         if not file_lock.take(file):
             raise BenchError(
                 f"the SDK {self._kind} is being installed by another process",
@@ -99,5 +103,7 @@ class NewEnvironment:
 def size_b(folder: Path) -> int:
     """Return how many bytes the files of a folder have."""
     return sum(
-        os.lstat(Path(path) / name).st_size for path, _, names in os.walk(folder) for name in names
+        os.lstat(Path(path) / name).st_size
+        for path, _, names in os.walk(folder)
+        for name in names
     )

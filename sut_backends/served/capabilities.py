@@ -32,14 +32,17 @@ _STRINGS = 6
 def capabilities(info: SutInfo) -> CapsMessage:
     """Return CAPS for a backend, nonce 0; ConfigError for one without a clock to tell.
 
-    SYNC is there only where real pulses leave the device at the marks: those of a simulated device
-    are in this computer's memory, where no monitor of another host sees them.
+    SYNC is there only where real pulses leave the device at the marks: those of a
+    simulated device are in this computer's memory, where no monitor of another host
+    sees them.
     """
     if info.clock == EDGE_CLOCK:
         raise ConfigError(
             f"{info.name} reports no time, so it cannot be served",
             path="sut",
-            try_next="carry its port to the other host by itself, with ser2net or socat",
+            try_next=(
+                "carry its port to the other host by itself, with ser2net or socat"
+            ),
         )
     phases = phases_of(info)
     device, firmware, workload, model, build, sync_pin = _ascii(
@@ -79,8 +82,8 @@ def pulses(info: SutInfo) -> bool:
 
 
 def is_simulated(info: SutInfo) -> bool:
-    """Return whether times or energies of it are simulated or modelled: the protocol has one bit
-    for all of these, and none of them may be taken for measured.
+    """Return whether times or energies of it are simulated or modelled: the protocol
+    has one bit for all of these, and none of them may be taken for measured.
     """
     stated = info.origins or Origins()
     doubtful = {Origin.SIMULATED, Origin.MODELLED}
@@ -88,8 +91,8 @@ def is_simulated(info: SutInfo) -> bool:
 
 
 def phases_of(info: SutInfo) -> int:
-    """Return how many phases a query has: as the backend says, else two, or one where it cannot
-    mark them apart.
+    """Return how many phases a query has: as the backend says, else two, or one where
+    it cannot mark them apart.
     """
     told = info.details.get("phases")
     if isinstance(told, int) and not isinstance(told, bool) and told:
@@ -118,7 +121,11 @@ def _flags(info: SutInfo) -> Flag:
 
 def _more(info: SutInfo) -> More:
     more: More = More.SIMULATED if is_simulated(info) else More(0)
-    return more | More.KNEW if info.solves and info.details.get("knows_thresholds") else more
+    return (
+        more | More.KNEW
+        if info.solves and info.details.get("knows_thresholds")
+        else more
+    )
 
 
 def _ascii(*strings: str) -> list[str]:

@@ -16,17 +16,22 @@ if TYPE_CHECKING:
 
 _LOOPBACK = "127.0.0.1"
 _WARNING = (
-    "warning: whoever reaches {address} can run this device and load what they like into it; "
-    "nothing is encrypted or asked for. Better: --tcp on this computer alone, and ssh -L"
+    "warning: whoever reaches {address} can run this device and load what they like"
+    " into it; nothing is encrypted or asked for. Better: --tcp on this computer alone,"
+    " and ssh -L"
 )
 
 
 @click.command(short_help="Serve the bench's SUT as a device for a host elsewhere")
 @click.argument("bench", type=click.Path(path_type=Path))
 @click.option("--pty", is_flag=True, help="A pseudo-terminal of this computer.")
-@click.option("--tcp", type=click.IntRange(0, 65_535), metavar="PORT", help="TCP; 0: any port.")
+@click.option(
+    "--tcp", type=click.IntRange(0, 65_535), metavar="PORT", help="TCP; 0: any port."
+)
 @click.option("--port", default="", help="A serial port of this computer.")
-@click.option("--baud", default=115_200, show_default=True, help="Rate of the serial port.")
+@click.option(
+    "--baud", default=115_200, show_default=True, help="Rate of the serial port."
+)
 @click.option(
     "--listen",
     metavar="ADDRESS",
@@ -38,7 +43,10 @@ _WARNING = (
     "--sync",
     metavar="LINE",
     default="",
-    help="Pulse around each step: rts, dtr, rts:PORT, dtr:PORT, gpio:/dev/gpiochipN:LINE.",
+    help=(
+        "Pulse around each step: rts, dtr, rts:PORT, dtr:PORT,"
+        " gpio:/dev/gpiochipN:LINE."
+    ),
 )
 @click.option(
     "--hold-us",
@@ -47,7 +55,9 @@ _WARNING = (
     show_default=True,
     help="Length of a pulse of --sync.",
 )
-@click.option("--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="A.B=V", help="Override a key."
+)
 def serve(
     bench: Path,
     pty: bool,
@@ -61,8 +71,8 @@ def serve(
 ) -> int:
     """Serve the SUT of a bench file as a device of the shim protocol, until Ctrl-C.
 
-    On the other host the bench file has [sut.uart] and the port that is printed. Monitors and
-    scenario of the file are that host's: they are not opened here.
+    On the other host the bench file has [sut.uart] and the port that is printed.
+    Monitors and scenario of the file are that host's: they are not opened here.
     """
     # Here, because the help of all commands need not wait for it.
     from contextlib import closing
@@ -78,7 +88,9 @@ def serve(
     out = Terminal()
     if sum((pty, tcp is not None, bool(port))) != 1:
         raise ConfigError(
-            "served where?", path="--pty, --tcp PORT or --port PORT", try_next="one of the three"
+            "served where?",
+            path="--pty, --tcp PORT or --port PORT",
+            try_next="one of the three",
         )
     if not port:
         refuse_idle("without --port", "baud")
@@ -88,7 +100,9 @@ def serve(
         refuse_idle("without --sync", "hold_us")
     open_sut = _opener(bench, overrides)
     if tcp is not None and not _is_own(listen):
-        out.print(_WARNING.format(address=f"{listen}:{tcp}"), markup=False, soft_wrap=True)
+        out.print(
+            _WARNING.format(address=f"{listen}:{tcp}"), markup=False, soft_wrap=True
+        )
     endpoint: Endpoint
     if port:
         endpoint = SerialEndpoint(port, baud)
@@ -155,7 +169,9 @@ def _introduce(out: Any, sut: SystemUnderTest, url: str) -> None:
     info = sut.info
     out.print(f"serving {info.name} at {url}", markup=False, soft_wrap=True)
     simulated = "simulated = true\n" if is_simulated(info) else ""
-    out.print(f'[sut.uart]\nport = "{url}"\n{simulated}', markup=False, soft_wrap=True, end="")
+    out.print(
+        f'[sut.uart]\nport = "{url}"\n{simulated}', markup=False, soft_wrap=True, end=""
+    )
 
 
 def _say_stamps(out: Any, sut: SystemUnderTest) -> None:

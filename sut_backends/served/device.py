@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A served device: bytes to their layer, from frames back to text, and windows when they are due.
+"""A served device: bytes to their layer, from frames back to text, and windows when
+they are due.
 
 It knows `name` and `frame 1` of the text layer, as a firmware that is built small.
 """
@@ -30,10 +31,11 @@ _READY = b"m-ready\r\n"
 
 
 class ServedDevice:
-    """The device side of the protocol in front of a backend; raises BackendGone where that is
-    lost.
+    """The device side of the protocol in front of a backend; raises BackendGone where
+    that is lost.
 
-    `read` returns what has come by now, without a wait: what is heard in a window is counted by it.
+    `read` returns what has come by now, without a wait: what is heard in a window is
+    counted by it.
     """
 
     def __init__(self, sut: SystemUnderTest, read: Callable[[], bytes]) -> None:
@@ -46,7 +48,8 @@ class ServedDevice:
 
     @property
     def wake_s(self) -> float:
-        """Return when `silence` is due where nothing comes; infinity where nothing waits."""
+        """Return when `silence` is due where nothing comes; infinity where nothing
+        waits."""
         if self._in_frames and self._framed.decoder.pending:
             return self._last_byte_s + PARTIAL_TIMEOUT_S
         return self._framed.guard_end_s
@@ -69,7 +72,10 @@ class ServedDevice:
 
     def silence(self, now_s: float) -> bytes:
         """Take note that nothing more has come up to now; return what is to be sent."""
-        if self._framed.decoder.pending and now_s > self._last_byte_s + PARTIAL_TIMEOUT_S:
+        if (
+            self._framed.decoder.pending
+            and now_s > self._last_byte_s + PARTIAL_TIMEOUT_S
+        ):
             self._framed.decoder.forget()
         if self._framed.decoder.pending or now_s <= self._framed.guard_end_s:
             return b""
@@ -78,7 +84,8 @@ class ServedDevice:
     # ---- layers ----
 
     def _frames(self, block: bytes, now_s: float) -> tuple[bytes, bytes]:
-        """Take what is up to the next delimiter; return what is to be sent, and what is left."""
+        """Take what is up to the next delimiter; return what is to be sent, and what is
+        left."""
         piece, delimiter, rest = block.partition(b"\x00")
         begun = self._framed.decoder.pending + piece
         if begun.startswith(ESCAPE):
@@ -98,7 +105,8 @@ class ServedDevice:
         self._too_long = False
 
     def _text(self, block: bytes) -> tuple[bytes, bytes]:
-        """Take what is up to the next `%`; return what is to be sent, and what is left."""
+        """Take what is up to the next `%`; return what is to be sent, and what is
+        left."""
         command, percent, rest = block.partition(b"%")
         # A zero takes back what came before it: a stray frame spoils no command.
         _, zero, command_left = command.rpartition(b"\x00")
@@ -121,7 +129,11 @@ class ServedDevice:
     def _execute(self, command: bytes) -> bytes:
         words = command.split(b" ")
         if words == [b"name"]:
-            return b"m-name-dut-[" + self._framed.requests.caps.device.encode("ascii") + b"]"
+            return (
+                b"m-name-dut-["
+                + self._framed.requests.caps.device.encode("ascii")
+                + b"]"
+            )
         if words == [b"frame", str(PROTOCOL).encode()]:
             self._in_frames = True
             self._framed.leave()
@@ -142,7 +154,9 @@ class ServedDevice:
                 completion = sut.do(step_of(request))
             heard = self._read()
             if completion.restarts:
-                raise BackendGone(DeviceRestarted("the device behind the backend restarted"))
+                raise BackendGone(
+                    DeviceRestarted("the device behind the backend restarted")
+                )
             done = done_of(request, completion, len(heard))
             if not isinstance(request, IdleMessage | SyncMessage):
                 requests.output = completion.output

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a served device is met: a pseudo-terminal, a TCP port or a serial port, by one host at a
-time.
+"""Where a served device is met: a pseudo-terminal, a TCP port or a serial port, by one
+host at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _BLOCK_B = 65_536
 _WRITE_S = 10.0
 _GOODBYE_S = 0.5
 _AGAIN_S = 0.5
-#: A host that vanished without a word is known to be gone after IDLE + INTERVAL x COUNT seconds.
+#: A host that vanished without a word is known to be gone after IDLE + INTERVAL x COUNT
+#: seconds.
 _KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 
 
@@ -78,7 +79,8 @@ class PtyEndpoint:
 
 
 class TcpEndpoint:
-    """A TCP port: the first host is served until it goes, a second one is told so and let go."""
+    """A TCP port: the first host is served until it goes, a second one is told so and
+    let go."""
 
     def __init__(self, address: str, port: int) -> None:
         try:
@@ -88,7 +90,10 @@ class TcpEndpoint:
             raise DeviceNotFound(
                 f"there is nobody to listen at {address}, port {port}",
                 evidence=str(error),
-                try_next="another --tcp PORT (0: any that is free), or an address of this computer",
+                try_next=(
+                    "another --tcp PORT (0: any that is free), or an address of this"
+                    " computer"
+                ),
             ) from error
         name, number = self._listener.getsockname()[:2]
         self.url = f"socket://{f'[{name}]' if ':' in name else name}:{number}"
@@ -163,7 +168,8 @@ class TcpEndpoint:
 
 
 class SerialEndpoint:
-    """A serial port of this computer; where it goes, it is opened again as soon as it is there."""
+    """A serial port of this computer; where it goes, it is opened again as soon as it
+    is there."""
 
     def __init__(self, url: str, baud: int) -> None:
         self.url = url
@@ -222,7 +228,8 @@ def _gone(host: socket.socket) -> bool:
 
 
 def _refuse(host: socket.socket) -> None:
-    """Answer why to what it says, as hosts forget what they hear first; then let it go."""
+    """Answer why to what it says, as hosts forget what they hear first; then let it
+    go."""
     end_s = time.monotonic() + _GOODBYE_S
     with host, suppress(OSError):
         while (left_s := end_s - time.monotonic()) > 0:

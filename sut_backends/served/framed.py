@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The framed layer as a device speaks it: sessions, requests, the guard before a window. No port;
-times are told.
+"""The framed layer as a device speaks it: sessions, requests, the guard before a
+window. No port; times are told.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from sut_backends.shim.messages import (
 
 @dataclass(slots=True)
 class _Guard:
-    """A request that is acknowledged, and whose window opens when the guard has passed."""
+    """A request that is acknowledged, and whose window opens when the guard has
+    passed."""
 
     request: WindowMessage
     from_s: float
@@ -37,12 +38,15 @@ class _Guard:
 
 
 class FramedLayer:
-    """Take frames, return bytes; `to_text` is set when the host asked for the text layer."""
+    """Take frames, return bytes; `to_text` is set when the host asked for the text
+    layer."""
 
     def __init__(self, requests: Requests) -> None:
         self.requests = requests
         self.to_text = False
-        self.decoder = FrameDecoder(max(requests.caps.max_payload_b, FIRST_MAX_PAYLOAD_B))
+        self.decoder = FrameDecoder(
+            max(requests.caps.max_payload_b, FIRST_MAX_PAYLOAD_B)
+        )
         self._order = Order(requests.caps.window)
         self._guard: _Guard | None = None
 
@@ -55,11 +59,13 @@ class FramedLayer:
 
     @property
     def guard_end_s(self) -> float:
-        """Return when a window opens that nothing cancels; infinity where none is due."""
+        """Return when a window opens that nothing cancels; infinity where none is
+        due."""
         return self._guard.end_s if self._guard else float("inf")
 
     def take_window(self) -> WindowMessage:
-        """Return the request whose guard has passed: from here on the line is silent."""
+        """Return the request whose guard has passed: from here on the line is
+        silent."""
         assert self._guard is not None
         request = self._guard.request
         self._guard = None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that open a silent window: the step that each asks of the backend, and DONE of what it
-said.
+"""Requests that open a silent window: the step that each asks of the backend, and DONE
+of what it said.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from sut_backends.shim.messages import (
     SyncMessage,
 )
 
-#: The host ends a window that takes too long; a backend is not waited for longer than this.
+#: The host ends a window that takes too long; a backend is not waited for longer than
+#: this.
 LIMIT_S = 3600.0
 _US_PER_S = 1e6
 _TEXT_MAX = 40
@@ -31,7 +32,8 @@ WindowMessage = RunMessage | BatchMessage | IdleMessage | SyncMessage | Optimize
 
 
 def step_of(request: WindowMessage) -> Step:
-    """Return the step that a request asks for; a slot's number is its sample's index."""
+    """Return the step that a request asks for; a slot's number is its sample's
+    index."""
     match request:
         case RunMessage():
             return Query((request.slot,), LIMIT_S, request.repeat)
@@ -53,11 +55,14 @@ def step_of(request: WindowMessage) -> Step:
             )
 
 
-def done_of(request: WindowMessage, completion: Completion, heard_b: int) -> DoneMessage:
-    """Return DONE, with as much of the output as fits; `heard_b` bytes came in the window.
+def done_of(
+    request: WindowMessage, completion: Completion, heard_b: int
+) -> DoneMessage:
+    """Return DONE, with as much of the output as fits; `heard_b` bytes came in the
+    window.
 
-    Raise SutError where the backend does not count what it processed, or gave another burst than
-    was asked for: neither can be made up here.
+    Raise SutError where the backend does not count what it processed, or gave another
+    burst than was asked for: neither can be made up here.
     """
     marks = tuple((mark.phase, mark.tick) for mark in completion.marks)
     counted = isinstance(request, RunMessage | BatchMessage | OptimizeMessage)
@@ -85,8 +90,8 @@ def refusal(code: int, detail: int, words: str) -> RefusalMessage:
 
 
 def refused_by(error: RigError) -> RefusalMessage | None:
-    """Return ERROR for what a backend raised, or None where it is not there any more and has to
-    begin anew.
+    """Return ERROR for what a backend raised, or None where it is not there any more
+    and has to begin anew.
     """
     if isinstance(error, LocalProtocolError):
         return refusal(ErrorCode.ARGUMENT, 0, error.cause)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session and order of the framed layer on the device's side: which frame is executed, answered
-again, acknowledged or passed over; docs/PROTOCOL.md section 3. No port, no clock.
+"""Session and order of the framed layer on the device's side: which frame is executed,
+answered again, acknowledged or passed over; docs/PROTOCOL.md section 3. No port, no
+clock.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Turn(Enum):
 
 
 class Order:
-    """The numbers of a session: the next one expected, those noted ahead of it, the last answer."""
+    """The numbers of a session: the next one expected, those noted ahead of it, the
+    last answer."""
 
     def __init__(self, window: int) -> None:
         self._window = window
@@ -54,14 +56,18 @@ class Order:
         return (seq - self._expected) % _MODULO
 
     def turn(self, seq: int) -> Turn:
-        """Return what is due for a request other than DATA that can be stored; count it where it
-        is to be executed.
+        """Return what is due for a request other than DATA that can be stored; count it
+        where it is to be executed.
         """
         if self.ahead(seq) == 0:
             self._advance()
             self._answer_seq = seq
             return Turn.EXECUTE
-        if self.ahead(seq) == _MODULO - 1 and self._answer is not None and seq == self._answer_seq:
+        if (
+            self.ahead(seq) == _MODULO - 1
+            and self._answer is not None
+            and seq == self._answer_seq
+        ):
             return Turn.AGAIN
         return Turn.ACKNOWLEDGE
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream that a served backend plays, in a thread of its own, while the host asks for answers."""
+"""A stream that a served backend plays, in a thread of its own, while the host asks for
+answers."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _FAILED = 1
 
 
 class Playing:
-    """A backend that plays windows which it has all been given; answers are there when it is over.
+    """A backend that plays windows which it has all been given; answers are there when
+    it is over.
 
     `error` is what the backend raised.
     """
@@ -32,7 +34,12 @@ class Playing:
         scene = Scene("", (0,), samples)
         length_s = samples / request.sample_hz
         self._step = Stream(
-            (scene,), request.hop, request.window, request.sample_hz, True, length_s + LIMIT_S
+            (scene,),
+            request.hop,
+            request.window,
+            request.sample_hz,
+            True,
+            length_s + LIMIT_S,
         )
         self._windows = windows
         self._sut = sut
@@ -52,8 +59,8 @@ class Playing:
         self._thread.join(_JOIN_S)
 
     def taken(self, first: int) -> TakenMessage | None:
-        """Return the answers from window `first` on, as many as fit; None where fewer windows were
-        answered.
+        """Return the answers from window `first` on, as many as fit; None where fewer
+        windows were answered.
         """
         if self.plays or self._completion is None:
             return _empty(StreamState.PLAYING) if first == 0 else None
@@ -103,7 +110,8 @@ def _empty(state: StreamState) -> TakenMessage:
 
 
 def _records(completion: Completion) -> list[bytes]:
-    """Return a record for each window that was decided: the ticks of its marks, and its output."""
+    """Return a record for each window that was decided: the ticks of its marks, and its
+    output."""
     ends = [at for at, mark in enumerate(completion.marks) if mark.phase == DECIDED]
     length_b = len(completion.output) // len(ends) if ends else 0
     records = []

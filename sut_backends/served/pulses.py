@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real SYNC pulses around what a backend does: on RTS, DTR or a GPIO line of this computer.
+"""Real SYNC pulses around what a backend does: on RTS, DTR or a GPIO line of this
+computer.
 
-Backends tell their marks when a step is over, too late for a pulse. So the pulses stand around the
-whole of a step, and the marks are theirs: the phases of a query are one window, with all that it
-takes to ask the backend and to hear of it.
+Backends tell their marks when a step is over, too late for a pulse. So the pulses stand
+around the whole of a step, and the marks are theirs: the phases of a query are one
+window, with all that it takes to ask the backend and to hear of it.
 """
 
 from __future__ import annotations
@@ -45,14 +46,15 @@ class SyncLine(Protocol):
 class PulsedSut:
     """Stand in front of a backend and pulse a line around its steps.
 
-    `worst_stamp_s` is how far a mark can be from its edge at most: half the time that setting the
-    line took.
+    `worst_stamp_s` is how far a mark can be from its edge at most: half the time that
+    setting the line took.
     """
 
     def __init__(self, sut: SystemUnderTest, line: SyncLine, hold_s: float) -> None:
         if is_simulated(sut.info):
             raise ConfigError(
-                f"{sut.info.name} is simulated: a pulse in real time would say nothing of it",
+                f"{sut.info.name} is simulated: a pulse in real time would say nothing"
+                " of it",
                 path="--sync",
                 try_next="serve it without --sync; then there is no SYNC line",
             )
@@ -64,7 +66,8 @@ class PulsedSut:
 
     @property
     def info(self) -> SutInfo:
-        """Return what the backend says, but for what pulses around its steps cannot tell."""
+        """Return what the backend says, but for what pulses around its steps cannot
+        tell."""
         info = self._sut.info
         return dataclasses.replace(
             info,
@@ -91,7 +94,9 @@ class PulsedSut:
                 return self._between(BATCH if step.batch else _PHASE, step)
             case Sync():
                 return self.burst(_PULSES, _PERIOD_S)
-        raise LocalProtocolError("marks inside of a step cannot be pulsed", try_next="no --sync")
+        raise LocalProtocolError(
+            "marks inside of a step cannot be pulsed", try_next="no --sync"
+        )
 
     def burst(self, count: int, period_s: float) -> Completion:
         """Give a burst of pulses."""
@@ -124,5 +129,7 @@ class PulsedSut:
         after_ns = time.monotonic_ns()
         pause(self._hold_s)
         self._line.set(True)
-        self.worst_stamp_s = max(self.worst_stamp_s, (after_ns - before_ns) / 2 / _TICK_HZ)
+        self.worst_stamp_s = max(
+            self.worst_stamp_s, (after_ns - before_ns) / 2 / _TICK_HZ
+        )
         return Mark(phase, (before_ns + after_ns) // 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the framed layer, which come here in order and once: docs/PROTOCOL.md section 4."""
+"""Requests of the framed layer, which come here in order and once: docs/PROTOCOL.md
+section 4."""
 
 from __future__ import annotations
 
@@ -123,7 +124,11 @@ class Requests:
         if shape is None:
             wrong = kind == MessageKind.TEXT
             code = ErrorCode.LENGTH if wrong else ErrorCode.TYPE
-            return no(code, 0 if wrong else kind, "wrong length" if wrong else "unknown request")
+            return no(
+                code,
+                0 if wrong else kind,
+                "wrong length" if wrong else "unknown request",
+            )
         try:
             message = shape.unpack(payload)
         except ValueError:
@@ -176,7 +181,9 @@ class Requests:
     def _unstorable(self, payload: bytes) -> Reply:
         least_b = DataMessage.head.size + 1
         if len(payload) < least_b:
-            return no(ErrorCode.LENGTH, least_b, "DATA holds an offset and 1 byte or more")
+            return no(
+                ErrorCode.LENGTH, least_b, "DATA holds an offset and 1 byte or more"
+            )
         if not self.slots.is_open:
             return no(ErrorCode.ARGUMENT, 0, "no slot is open")
         return no(ErrorCode.ARGUMENT, self.slots.open_b, "outside the opened slot")
@@ -200,15 +207,21 @@ class Requests:
 
     def _result(self, request: ResultMessage) -> Reply:
         if request.offset_b > len(self.output):
-            return no(ErrorCode.ARGUMENT, len(self.output), "behind the end of the output")
+            return no(
+                ErrorCode.ARGUMENT, len(self.output), "behind the end of the output"
+            )
         end_b = request.offset_b + MAX_PAYLOAD_B - ChunkMessage.head.size
         chunk = ChunkMessage(request.offset_b, self.output[request.offset_b : end_b])
         return Reply(MessageKind.CHUNK, chunk.pack())
 
     def _knew(self, request: KnewMessage) -> Reply:
         if request.first > len(self.known):
-            return no(ErrorCode.ARGUMENT, len(self.known), "behind the last threshold reached")
-        known = KnownMessage(len(self.known), request.first, self.known[request.first :])
+            return no(
+                ErrorCode.ARGUMENT, len(self.known), "behind the last threshold reached"
+            )
+        known = KnownMessage(
+            len(self.known), request.first, self.known[request.first :]
+        )
         return Reply(MessageKind.KNOWN, known.pack())
 
     # ---- streams ----
@@ -217,14 +230,20 @@ class Requests:
         if Flag.STREAM not in self.caps.flags:
             return no(ErrorCode.UNSUPPORTED, 0, "this backend plays no streams")
         samples = (request.windows - 1) * request.hop + request.window
-        sensible = request.windows and request.sample_hz and 0 < request.hop <= request.window
+        sensible = (
+            request.windows and request.sample_hz and 0 < request.hop <= request.window
+        )
         if not sensible or samples >= 2**32:
             return no(ErrorCode.ARGUMENT, 0, "no such stream")
         if request.windows > self.caps.slots:
-            return no(ErrorCode.ARGUMENT, self.caps.slots, "served streams fit into the slots")
+            return no(
+                ErrorCode.ARGUMENT, self.caps.slots, "served streams fit into the slots"
+            )
         windows = [self.slots.loaded.get(slot) for slot in range(request.windows)]
         if None in windows:
-            return no(ErrorCode.NOT_LOADED, windows.index(None), "this slot is not loaded")
+            return no(
+                ErrorCode.NOT_LOADED, windows.index(None), "this slot is not loaded"
+            )
         self.output = b""
         self.slots.clear()
         contents = [window for window in windows if window is not None]
@@ -259,7 +278,11 @@ class Requests:
                 )
             case SyncMessage():
                 if not 2 <= request.count <= self.caps.marks_max:
-                    return no(ErrorCode.ARGUMENT, self.caps.marks_max, "count is 2 to marks_max")
+                    return no(
+                        ErrorCode.ARGUMENT,
+                        self.caps.marks_max,
+                        "count is 2 to marks_max",
+                    )
             case OptimizeMessage():
                 return self._unsearchable(request)
         return None
@@ -295,7 +318,8 @@ class Requests:
         return None
 
     def refused(self, error: RigError) -> Reply:
-        """Return ERROR for what the backend raised; raise BackendGone where it is lost."""
+        """Return ERROR for what the backend raised; raise BackendGone where it is
+        lost."""
         message: RefusalMessage | None = refused_by(error)
         if message is None:
             raise BackendGone(error) from error

@@ -57,7 +57,9 @@ class Slots:
     def store(self, data: DataMessage) -> None:
         """Put DATA, which fits, at its place."""
         assert self._upload is not None
-        self._upload.content[data.offset_b : data.offset_b + len(data.content)] = data.content
+        self._upload.content[data.offset_b : data.offset_b + len(data.content)] = (
+            data.content
+        )
         self._upload.received_b += len(data.content)
 
     def is_open_slot(self, request: CommitMessage) -> bool:
@@ -65,9 +67,11 @@ class Slots:
         return self._upload is not None and self._upload.slot == request.slot
 
     def close(self) -> tuple[bytes, int, int, int]:
-        """Close the open slot; return its content, how much came, the CRC found and the CRC told.
+        """Close the open slot; return its content, how much came, the CRC found and the
+        CRC told.
 
-        It counts as loaded once the backend has taken it, too: `loaded` is for the caller.
+        It counts as loaded once the backend has taken it, too: `loaded` is for the
+        caller.
         """
         upload = self._upload
         assert upload is not None

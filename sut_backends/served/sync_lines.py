@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines for SYNC: RTS or DTR of a serial port, or a GPIO line of Linux (library gpiod)."""
+"""Lines for SYNC: RTS or DTR of a serial port, or a GPIO line of Linux (library
+gpiod)."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _MODEM: dict[str, ModemLine] = {"rts": "rts", "dtr": "dtr"}
 
 
 def open_sync_line(text: str, served: Callable[[], SerialPort] | None) -> SyncLine:
-    """Open a line named as --sync names it; `served` gives the serial port that is served, where
-    one is.
+    """Open a line named as --sync names it; `served` gives the serial port that is
+    served, where one is.
     """
     kind, _, place = text.partition(":")
     if kind in _MODEM:
@@ -32,18 +33,25 @@ def open_sync_line(text: str, served: Callable[[], SerialPort] | None) -> SyncLi
     chip, colon, number = place.rpartition(":")
     if kind == "gpio" and colon and number.isdecimal():
         return _GpioLine(chip, int(number))
-    raise ConfigError(f"no line for SYNC is named {text!r}", path="--sync", try_next=_FORMS)
+    raise ConfigError(
+        f"no line for SYNC is named {text!r}", path="--sync", try_next=_FORMS
+    )
 
 
 def _opened(place: str) -> Callable[[], SerialPort]:
-    port = SerialPort.open(place, _BAUD, use=Use(section="--sync", gone="look at its cable"))
+    port = SerialPort.open(
+        place, _BAUD, use=Use(section="--sync", gone="look at its cable")
+    )
     return lambda: port
 
 
 class _ModemLine:
-    """RTS or DTR. On the pins of an adapter asserted is low: at rest the line is not asserted."""
+    """RTS or DTR. On the pins of an adapter asserted is low: at rest the line is not
+    asserted."""
 
-    def __init__(self, port: Callable[[], SerialPort], line: ModemLine, *, owned: bool) -> None:
+    def __init__(
+        self, port: Callable[[], SerialPort], line: ModemLine, *, owned: bool
+    ) -> None:
         self.name = f"{line.upper()} of {port().name}"
         self._port = port
         self._line = line
@@ -71,7 +79,9 @@ class _GpioLine:
             direction=gpiod.line.Direction.OUTPUT, output_value=self._high
         )
         self._request: Any = _translated(
-            lambda: gpiod.request_lines(chip, consumer="rig serve", config={number: settings}),
+            lambda: gpiod.request_lines(
+                chip, consumer="rig serve", config={number: settings}
+            ),
             DeviceNotFound,
             f"{self.name} cannot be had",
         )
@@ -81,7 +91,9 @@ class _GpioLine:
         """Drive the line."""
         value = self._high if level else self._low
         _translated(
-            lambda: self._request.set_value(self._number, value), DeviceLost, f"{self.name} is gone"
+            lambda: self._request.set_value(self._number, value),
+            DeviceLost,
+            f"{self.name} is gone",
         )
 
     def close(self) -> None:

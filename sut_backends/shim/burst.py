@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames back to back that the DUT acknowledges and does not execute: docs/PROTOCOL.md section 7.
-No port, no clock.
+"""Frames back to back that the DUT acknowledges and does not execute: docs/PROTOCOL.md
+section 7. No port, no clock.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _FAR_AHEAD = 128  # numbers: neither in any window nor one that is repeated
 
 
 class Burst:
-    """Send `frames` full PINGs at once, none again, and count the ACKs until all came or the DUT
-    says no more.
+    """Send `frames` full PINGs at once, none again, and count the ACKs until all came
+    or the DUT says no more.
 
-    All times in seconds of the caller's clock; `sent_b` are bytes on the line. Uses up no number:
-    `number` stays the next one.
+    All times in seconds of the caller's clock; `sent_b` are bytes on the line. Uses up
+    no number: `number` stays the next one.
     """
 
     def __init__(
@@ -30,12 +30,18 @@ class Burst:
         self.repeats = 0
         self.acknowledged = 0
         payload = bytes(at & 0xFF for at in range(payload_b))
-        self._code = encode(Frame(MessageKind.PING, (number + _FAR_AHEAD) & 0xFF, payload)) * frames
+        self._code = (
+            encode(Frame(MessageKind.PING, (number + _FAR_AHEAD) & 0xFF, payload))
+            * frames
+        )
         self.sent_b = len(self._code)
         self._due = True
         self._over = False
         self._heard_s = 0.0
-        self._line_s, self._rto_s = timeouts.line_s(self.sent_b), timeouts.rto_s(2 * payload_b)
+        self._line_s, self._rto_s = (
+            timeouts.line_s(self.sent_b),
+            timeouts.rto_s(2 * payload_b),
+        )
 
     @property
     def finished(self) -> bool:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console of a device that speaks the shim protocol: frames and lines of text, in words."""
+"""The console of a device that speaks the shim protocol: frames and lines of text, in
+words."""
 
 from __future__ import annotations
 
@@ -11,7 +12,12 @@ from typing import Any, cast
 from rig.interfaces.console import WireLine, hex_text
 from sut_backends.shim import messages
 from sut_backends.shim.frame import DELIMITER, Frame, decode
-from sut_backends.shim.messages import ERROR_MEANING, MessageKind, Payload, RefusalMessage
+from sut_backends.shim.messages import (
+    ERROR_MEANING,
+    MessageKind,
+    Payload,
+    RefusalMessage,
+)
 
 #: Longer than any frame; what is not ended by then is noise.
 _WAITING_MAX_B = 80_000
@@ -77,7 +83,10 @@ def _line(direction: str, frame: Frame, at_s: float) -> WireLine:
     try:
         name = MessageKind(frame.kind).name
     except ValueError:
-        text = f"unknown message {frame.kind:#04x}, number {frame.seq}, {hex_text(frame.payload)}"
+        text = (
+            f"unknown message {frame.kind:#04x}, number {frame.seq},"
+            f" {hex_text(frame.payload)}"
+        )
         return WireLine(at_s, direction, "noise", text, ok=False)
     ok = True
     shape = _SHAPES.get(frame.kind)
@@ -90,20 +99,28 @@ def _line(direction: str, frame: Frame, at_s: float) -> WireLine:
             said = f"cannot be read: {error}"
             ok = False
         else:
-            said = _refusal(message) if isinstance(message, RefusalMessage) else _fields(message)
+            said = (
+                _refusal(message)
+                if isinstance(message, RefusalMessage)
+                else _fields(message)
+            )
             ok = not isinstance(message, RefusalMessage)
     return WireLine(at_s, direction, name, f"#{frame.seq} {said}".rstrip(), ok)
 
 
 def _refusal(message: RefusalMessage) -> str:
     meaning = ERROR_MEANING.get(message.code, f"unknown code {message.code}")
-    return f"{meaning}, detail {message.detail}" + (f": {message.text}" if message.text else "")
+    return f"{meaning}, detail {message.detail}" + (
+        f": {message.text}" if message.text else ""
+    )
 
 
 def _fields(message: Payload) -> str:
     # `message` makes dataclasses of payloads.
     names = [field.name for field in dataclasses.fields(cast(Any, message))]
-    return ", ".join(filter(None, (_field(name, getattr(message, name)) for name in names)))
+    return ", ".join(
+        filter(None, (_field(name, getattr(message, name)) for name in names))
+    )
 
 
 def _field(name: str, value: Any) -> str:
@@ -114,7 +131,10 @@ def _field(name: str, value: Any) -> str:
     if isinstance(value, bytes):
         return f"{title} {hex_text(value)}" if value else ""
     if isinstance(value, enum.Flag | enum.Enum):
-        return f"{title} {(value.name or '0').lower().replace('|', ' + ').replace('_', ' ')}"
+        return (
+            f"{title}"
+            f" {(value.name or '0').lower().replace('|', ' + ').replace('_', ' ')}"
+        )
     if isinstance(value, tuple):
         return f"{title} {_numbers(value)}" if value else ""
     if value == "":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames on the wire: COBS with a CRC, docs/PROTOCOL.md section 2. Bytes in, frames out; no port,
-no clock.
+"""Frames on the wire: COBS with a CRC, docs/PROTOCOL.md section 2. Bytes in, frames
+out; no port, no clock.
 
-COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM Trans.
-Networking 7(2), 1999; the library `cobs` does it.
+COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM
+Trans. Networking 7(2), 1999; the library `cobs` does it.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ def decode(code: bytes) -> Frame:
 
 
 class FrameDecoder:
-    """Find frames in a stream that may hold anything. `max_payload_b` bounds what is kept.
+    """Find frames in a stream that may hold anything. `max_payload_b` bounds what is
+    kept.
 
-    `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is the end of
-    it; `pending` is what waits for its delimiter.
+    `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is
+    the end of it; `pending` is what waits for its delimiter.
     """
 
     def __init__(self, max_payload_b: int = messages.CAPS_MAX_PAYLOAD_B) -> None:
@@ -79,8 +80,8 @@ class FrameDecoder:
             if frame is not None:
                 frames.append(frame)
         self._pending += partial
-        # An overlong frame is kept just long enough to be found overlong: memory stays bounded on a
-        # line that only babbles.
+        # An overlong frame is kept just long enough to be found overlong: memory stays
+        # bounded on a line that only babbles.
         del self._pending[: max(len(self._pending) - 2 * self._code_max_b, 0)]
         return frames
 

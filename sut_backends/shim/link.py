@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reliable host side of the framed layer: numbers, counters and what is under way. No port, no
-clock: time is passed in.
+"""The reliable host side of the framed layer: numbers, counters and what is under way.
+No port, no clock: time is passed in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from sut_backends.shim.request import REPEATS_MAX, Request, Silence
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.shim.window import RequestWindow
 
-#: A whole line that only the text layer has: within a frame the words may be a part of an output.
+#: A whole line that only the text layer has: within a frame the words may be a part of
+#: an output.
 _TEXT_LAYER = re.compile(rb"(?:\A|\n)m-(?:init-done|ready)\r\n")
 
 
@@ -45,8 +46,8 @@ class Transfer(Protocol):
 class ShimLink:
     """One thing under way at a time, in one order of numbers.
 
-    `received_b` counts bytes and `retransmissions` frames retransmitted, over the whole session;
-    `restarted` is set when the DUT sends what it only sends at power-up.
+    `received_b` counts bytes and `retransmissions` frames retransmitted, over the whole
+    session; `restarted` is set when the DUT sends what it only sends at power-up.
     """
 
     def __init__(self, timeouts: RetransmissionTimeouts) -> None:
@@ -89,7 +90,13 @@ class ShimLink:
         """Begin one request."""
         self._check(payload)
         request = Request(
-            kind, payload, self._free(), self.timeouts, silence, repeats_max, self.max_payload_b
+            kind,
+            payload,
+            self._free(),
+            self.timeouts,
+            silence,
+            repeats_max,
+            self.max_payload_b,
         )
         self._begin(request)
         return request
@@ -97,10 +104,13 @@ class ShimLink:
     def stream(
         self, requests: Sequence[tuple[MessageKind, bytes]], fragile: bool = False
     ) -> RequestWindow:
-        """Begin a stream of requests; `fragile` ones are abandoned where most of them break."""
+        """Begin a stream of requests; `fragile` ones are abandoned where most of them
+        break."""
         for _, payload in requests:
             self._check(payload)
-        stream = RequestWindow(requests, self._free(), self.window, self.timeouts, fragile)
+        stream = RequestWindow(
+            requests, self._free(), self.window, self.timeouts, fragile
+        )
         self._begin(stream)
         return stream
 
@@ -111,8 +121,8 @@ class ShimLink:
         return burst
 
     def rewind(self) -> None:
-        """Give the next request the number of the last one, which failed: only for the very same
-        request.
+        """Give the next request the number of the last one, which failed: only for the
+        very same request.
         """
         self._number = self._free() - 1
         self._retransmissions = self.retransmissions
@@ -135,8 +145,8 @@ class ShimLink:
         return self._transfer.outgoing(now_s) if self._transfer else b""
 
     def expire(self, now_s: float) -> None:
-        """Let time pass; to be called only when nothing more can be read that came before
-        `now_s`.
+        """Let time pass; to be called only when nothing more can be read that came
+        before `now_s`.
         """
         if self._transfer:
             self._transfer.expire(now_s)

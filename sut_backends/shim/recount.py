@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of the framed layer decoded once more: requests of windows with what the DUT answered. No
-port, no clock.
+"""A log of the framed layer decoded once more: requests of windows with what the DUT
+answered. No port, no clock.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class _Asked:
 
 
 class FramedRecount:
-    """Decode blocks of both directions, and keep each request of a window with its answer."""
+    """Decode blocks of both directions, and keep each request of a window with its
+    answer."""
 
     def __init__(self) -> None:
         self._waiting = {"tx": b"", "rx": b""}
@@ -100,14 +101,20 @@ class FramedRecount:
         last = self._asked[-1] if self._asked else None
         if last is None:
             return
-        if frame.kind == MessageKind.DONE and frame.seq == last.frame.seq and last.done is None:
+        if (
+            frame.kind == MessageKind.DONE
+            and frame.seq == last.frame.seq
+            and last.done is None
+        ):
             last.done = messages.DoneMessage.unpack(frame.payload)
             last.output = last.done.output
         elif frame.kind == MessageKind.CHUNK:
             chunk = messages.ChunkMessage.unpack(frame.payload)
             if chunk.offset_b == len(last.output):
                 last.output += chunk.content
-        elif frame.kind == MessageKind.KNOWN and last.frame.kind == MessageKind.OPTIMIZE:
+        elif (
+            frame.kind == MessageKind.KNOWN and last.frame.kind == MessageKind.OPTIMIZE
+        ):
             known = messages.KnownMessage.unpack(frame.payload)
             if known.first == len(last.known or ()):
                 last.known = (last.known or ()) + known.ticks
@@ -115,7 +122,8 @@ class FramedRecount:
             self._take(last, messages.TakenMessage.unpack(frame.payload))
 
     def _begin(self, caps: messages.CapsMessage) -> None:
-        """Note what the DUT is; where it opened another session, it has lost its samples."""
+        """Note what the DUT is; where it opened another session, it has lost its
+        samples."""
         if self._caps is not None and self._caps.nonce != caps.nonce:
             self._slots.clear()
             if self._asked:
@@ -179,7 +187,9 @@ def _stream(asked: _Asked) -> Completion | None:
     if taken is None or taken.done != len(asked.records):
         return None
     output = b"".join(output for _, output in asked.records)
-    return Completion(marks_of(taken, asked.records), output, iterations=len(asked.records))
+    return Completion(
+        marks_of(taken, asked.records), output, iterations=len(asked.records)
+    )
 
 
 def _read(shape: type[_PayloadT], frame: Frame) -> _PayloadT:
@@ -191,7 +201,10 @@ def _run(frame: Frame) -> tuple[str, Mapping[str, Any]]:
 
 
 def _batch(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    return "query", {"repeat": _read(messages.BatchMessage, frame).repeat, "batch": True}
+    return "query", {
+        "repeat": _read(messages.BatchMessage, frame).repeat,
+        "batch": True,
+    }
 
 
 def _idle(frame: Frame) -> tuple[str, Mapping[str, Any]]:
@@ -205,7 +218,9 @@ def _sync(frame: Frame) -> tuple[str, Mapping[str, Any]]:
 
 def _optimize(frame: Frame) -> tuple[str, Mapping[str, Any]]:
     asked = _read(messages.OptimizeMessage, frame)
-    target = None if asked.target == messages.OptimizeMessage.no_target else asked.target
+    target = (
+        None if asked.target == messages.OptimizeMessage.no_target else asked.target
+    )
     timeout_s = asked.timeout_us / _US_PER_S
     told = {"seed": asked.seed, "timeout_s": timeout_s, "target": target}
     return "solve", told | {"thresholds": asked.thresholds}

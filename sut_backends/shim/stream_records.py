@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a stream, made of the records that TAKEN brought: docs/PROTOCOL.md section 9."""
+"""The marks of a stream, made of the records that TAKEN brought: docs/PROTOCOL.md
+section 9."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from sut_backends.shim.messages import TakenMessage
 def marks_of(
     taken: TakenMessage, records: Sequence[tuple[tuple[int, ...], bytes]]
 ) -> tuple[Mark, ...]:
-    """Return the marks of a stream: its start, those of each window, and its end; `taken` is the
-    last answer, `records` are ticks and output of each window.
+    """Return the marks of a stream: its start, those of each window, and its end;
+    `taken` is the last answer, `records` are ticks and output of each window.
     """
     marks = [Mark(STREAM, taken.start_tick)]
     for ticks, _ in records:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to `infer` in the text layer, taken apart. No check sum guards it: every line has to
-be the one that is due.
+"""The answer to `infer` in the text layer, taken apart. No check sum guards it: every
+line has to be the one that is due.
 """
 
 from __future__ import annotations
@@ -13,21 +13,29 @@ from rig.errors import RemoteProtocolError
 
 LAP = re.compile(r"m-lap-us-(\d+)")
 NAME_BEGINS = "m-name-dut-["
-#: How commands are refused: in the protocol, and by the public firmware for streaming wake words.
+#: How commands are refused: in the protocol, and by the public firmware for streaming
+#: wake words.
 REFUSALS = ("e-[", "Unrecognized command ", "Error: ")
 _NUMBER = r"-?\d+\.\d{3}"
 #: The public code for visual wake words ends its list with a comma.
 RESULTS = re.compile(rf"m-results-\[({_NUMBER}(?:,{_NUMBER})*),?\]")
 _DONE = "m-infer-done"
-_WORDS = ("m-warmup-start-", "m-warmup-done", "m-infer-start-", "m-lap-us-", _DONE, "m-results-")
+_WORDS = (
+    "m-warmup-start-",
+    "m-warmup-done",
+    "m-infer-start-",
+    "m-lap-us-",
+    _DONE,
+    "m-results-",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
     """Result of `infer`: two stamps in microseconds, and the outputs in thousandths.
 
-    The stamps are the DUT's; of a DUT that reports no time the host's, when it heard of the
-    window's begin and end.
+    The stamps are the DUT's; of a DUT that reports no time the host's, when it heard of
+    the window's begin and end.
     """
 
     start_us: int
@@ -37,8 +45,9 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """The parts of an answer: the DUT's stamps (none where it reports no time), the text of the
-    results, None where it is unreadable, and which lines mark the window's begin and end.
+    """The parts of an answer: the DUT's stamps (none where it reports no time), the
+    text of the results, None where it is unreadable, and which lines mark the window's
+    begin and end.
     """
 
     laps_us: tuple[int, ...]
@@ -48,8 +57,8 @@ class TextAnswer:
 
 
 def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> TextAnswer:
-    """Return the parts of the answer to `infer`; raise RemoteProtocolError where a line is missing,
-    spoilt or a stranger.
+    """Return the parts of the answer to `infer`; raise RemoteProtocolError where a line
+    is missing, spoilt or a stranger.
     """
     strangers = [line for line in lines if not line.startswith(_WORDS)]
     if strangers:
@@ -69,7 +78,9 @@ def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> TextAnswe
             else "does the DUT print its time stamps no more?"
         )
         raise RemoteProtocolError(
-            "the answer to `infer` is incomplete", evidence=repr(list(lines)), try_next=try_next
+            "the answer to `infer` is incomplete",
+            evidence=repr(list(lines)),
+            try_next=try_next,
         )
     results = RESULTS.fullmatch(lines[-1])
     return TextAnswer(
@@ -81,11 +92,13 @@ def take_apart(lines: Sequence[str], repeat: int, tells_time: bool) -> TextAnswe
 
 
 def thousandths(results: str) -> tuple[int, ...]:
-    """Return the numbers of a results line, in thousandths; raise RemoteProtocolError for one that
-    32 bits do not hold.
+    """Return the numbers of a results line, in thousandths; raise RemoteProtocolError
+    for one that 32 bits do not hold.
     """
     numbers = tuple(int(number.replace(".", "")) for number in results.split(","))
-    beyond = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
+    beyond = next(
+        (number for number in numbers if not -(2**31) <= number < 2**31), None
+    )
     if beyond is not None:
         limit = "results are shares or scores, up to 2147483.647"
         raise RemoteProtocolError(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of the text layer decoded once more: commands of windows with what the DUT answered. No
-port, no clock.
+"""A log of the text layer decoded once more: commands of windows with what the DUT
+answered. No port, no clock.
 
-`infer` is a query. The stamps of `timestamp` are those of SYNC bursts and idle times, between which
-the log does not distinguish: each is a step of one mark.
+`infer` is a query. The stamps of `timestamp` are those of SYNC bursts and idle times,
+between which the log does not distinguish: each is a step of one mark.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _PHASE = 0x01
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """A command, the lines of its answer, and whether it belongs to the opening of the line."""
+    """A command, the lines of its answer, and whether it belongs to the opening of the
+    line."""
 
     words: str
     lines: tuple[str, ...]
@@ -51,12 +52,15 @@ class TextRecount:
     def recount(self) -> Recount:
         """Return facts and steps; `unread` where the log has no command."""
         if not self._exchanges:
-            return Recount(unread="it has neither frames nor commands of the shim protocol")
+            return Recount(
+                unread="it has neither frames nor commands of the shim protocol"
+            )
         return Recount(self._facts(), tuple(self._steps()))
 
     def _steps(self) -> list[HeardStep]:
-        """Return the steps of the trial; of a device that restarted in it, those that may have been
-        asked again are marked, and the stamp that its opening asks for is left out.
+        """Return the steps of the trial; of a device that restarted in it, those that
+        may have been asked again are marked, and the stamp that its opening asks for is
+        left out.
         """
         steps: list[HeardStep] = []
         opened = False
@@ -76,7 +80,9 @@ class TextRecount:
         facts: dict[str, object] = {}
         for field, form in (("name", _NAME), ("firmware", _PROFILE), ("model", _MODEL)):
             for one in self._exchanges:
-                found = [match[1] for line in one.lines if (match := form.fullmatch(line))]
+                found = [
+                    match[1] for line in one.lines if (match := form.fullmatch(line))
+                ]
                 if found:
                     facts[field] = found[-1]
         return facts | {"tick_hz": 1_000_000} if facts else {}
@@ -104,14 +110,17 @@ def _exchanges(blocks: Sequence[WireBlock]) -> Iterator[_Exchange]:
 
 
 def _lines(heard: bytes) -> tuple[str, ...]:
-    texts = [piece.strip(b"\r").decode("ascii", "replace") for piece in heard.split(b"\n")]
+    texts = [
+        piece.strip(b"\r").decode("ascii", "replace") for piece in heard.split(b"\n")
+    ]
     # What an IO manager says by itself stands between the lines of the DUT.
     passed = [text.removeprefix(_PREFIX) for text in texts if text.startswith(_PREFIX)]
     return tuple(passed or filter(None, texts))
 
 
 def _dropped(steps: Sequence[HeardStep]) -> list[HeardStep]:
-    """Mark the stamps at the end of some steps, or where there are none the last step."""
+    """Mark the stamps at the end of some steps, or where there are none the last
+    step."""
     count = 0
     while count < len(steps) and steps[-1 - count].kind == "stamp":
         count += 1
@@ -123,7 +132,9 @@ def _steps(one: _Exchange) -> Iterator[HeardStep]:
     if asked := _INFER.fullmatch(one.words):
         repeat = int(asked[1])
         answer = _inference(one.lines, repeat)
-        yield HeardStep(kind="query", asked={"repeat": repeat}, answer=answer, mark_modulus=_WRAP)
+        yield HeardStep(
+            kind="query", asked={"repeat": repeat}, answer=answer, mark_modulus=_WRAP
+        )
     elif _STAMP.fullmatch(one.words):
         for stamp in (match for line in one.lines if (match := LAP.fullmatch(line))):
             answer = Completion((Mark(0, int(stamp[1])),))

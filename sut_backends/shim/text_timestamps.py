@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time stamps of the text layer, judged by the host's clock: a lost or doubled digit is a
-factor of ten.
+"""The time stamps of the text layer, judged by the host's clock: a lost or doubled
+digit is a factor of ten.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from rig.errors import RemoteProtocolError
 _WRAP_US = 2**32
 _US_PER_S = 1_000_000
 _FACTOR = (
-    2.0  # a device clock that is off by more is no clock, a digit more or less is off by much more
+    # a device clock that is off by more is no clock, a digit more or less is off by
+    # much more
+    2.0
 )
 _SLACK_S = 0.05  # of the host's scheduler and the line
 
 
 class LapClock:
-    """Extend 32-bit stamps, and refuse what cannot be: one that goes back, or runs at twice or half
-    the host's pace.
+    """Extend 32-bit stamps, and refuse what cannot be: one that goes back, or runs at
+    twice or half the host's pace.
     """
 
     def __init__(self) -> None:
@@ -25,8 +27,8 @@ class LapClock:
         self._host_s = 0.0
 
     def judge(self, lap_us: int, host_s: float) -> int:
-        """Return the stamp `lap_us`, received at `host_s`, as a number that only rises; raise
-        RemoteProtocolError.
+        """Return the stamp `lap_us`, received at `host_s`, as a number that only rises;
+        raise RemoteProtocolError.
         """
         if self._lap_us is not None:
             lap_us = self._extend(lap_us, host_s - self._host_s)
@@ -37,8 +39,8 @@ class LapClock:
     def judge_pair(
         self, start_us: int, stop_us: int, host_s: float, elapsed_s: float
     ) -> tuple[int, int]:
-        """Do as `judge` with two stamps received at `host_s` in the answer to a command that took
-        `elapsed_s`.
+        """Do as `judge` with two stamps received at `host_s` in the answer to a command
+        that took `elapsed_s`.
         """
         before_us = self._lap_us
         stop_us = self.judge(stop_us, host_s)
@@ -48,7 +50,9 @@ class LapClock:
             raise _impossible(start_us, f"the stamp before was {before_us} us")
         if duration_s > elapsed_s * _FACTOR + _SLACK_S:
             raise _impossible(
-                start_us, f"{duration_s:.6g} s before the next, in a command of {elapsed_s:.3g} s"
+                start_us,
+                f"{duration_s:.6g} s before the next, in a command of"
+                f" {elapsed_s:.3g} s",
             )
         return start_us, stop_us
 
@@ -61,12 +65,15 @@ class LapClock:
         if not host_s / _FACTOR - _SLACK_S <= elapsed_s <= host_s * _FACTOR + _SLACK_S:
             raise _impossible(
                 lap_us,
-                f"{elapsed_s:.6g} s after the one before, {host_s:.3g} s by the host's clock",
+                f"{elapsed_s:.6g} s after the one before, {host_s:.3g} s by the host's"
+                " clock",
             )
         return lap_us
 
 
 def _impossible(lap_us: int, why: str) -> RemoteProtocolError:
     cause = f"the DUT's time stamp {lap_us} us cannot be true"
-    try_next = "a byte was lost on the line, or the DUT restarted, or its timer is wrong"
+    try_next = (
+        "a byte was lost on the line, or the DUT restarted, or its timer is wrong"
+    )
     return RemoteProtocolError(cause, evidence=why, try_next=try_next)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md section 3. No
-port, no clock.
+"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md
+section 3. No port, no clock.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _ANSWERS = (MessageKind.STATUS, MessageKind.PONG, MessageKind.ERROR)
 
 @dataclass(slots=True)
 class _Flight:
-    """One frame under way; `order` rises with every transmission of any frame, 0 is one that is to
-    be sent.
+    """One frame under way; `order` rises with every transmission of any frame, 0 is one
+    that is to be sent.
     """
 
     kind: MessageKind
@@ -34,14 +34,15 @@ class _Flight:
 
 
 class RequestWindow:
-    """Send requests numbered from `first` on, at most `window` unacknowledged, until all are there
-    or it is hopeless.
+    """Send requests numbered from `first` on, at most `window` unacknowledged, until
+    all are there or it is hopeless.
 
-    The last one is there when it is answered, if it is no DATA. A refusal ends the stream; where
-    `fragile`, so does a line on which most of these frames break (`abandoned`). The DUT executes
-    numbers in order only, so what is under way at such an end is replaced by empty PINGs and
-    brought to an end too. Numbers are counted without end here; on the wire they are modulo 256.
-    All times in seconds of the caller's clock.
+    The last one is there when it is answered, if it is no DATA. A refusal ends the
+    stream; where `fragile`, so does a line on which most of these frames break
+    (`abandoned`). The DUT executes numbers in order only, so what is under way at such
+    an end is replaced by empty PINGs and brought to an end too. Numbers are counted
+    without end here; on the wire they are modulo 256. All times in seconds of the
+    caller's clock.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class RequestWindow:
     @property
     def finished(self) -> bool:
         """Return True once all is there, refused, abandoned or hopeless."""
-        return self.failed or (not self._flights and (self._ending or self._next == self._end))
+        return self.failed or (
+            not self._flights and (self._ending or self._next == self._end)
+        )
 
     @property
     def abandoned(self) -> bool:
@@ -90,7 +93,8 @@ class RequestWindow:
         kind = self._requests[min(self._base - self._first, len(self._requests) - 1)][0]
         what = "acknowledgement of" if kind is MessageKind.DATA else "answer to"
         return (
-            f"{what} {kind.name}, {self._base - self._first + 1} of {len(self._requests)} requests"
+            f"{what} {kind.name}, {self._base - self._first + 1} of"
+            f" {len(self._requests)} requests"
         )
 
     @property
@@ -126,12 +130,15 @@ class RequestWindow:
         if frame.kind == MessageKind.ACK:
             self._acknowledge(frame, now_s)
         elif frame.kind in _ANSWERS:
-            number = next((number for number in self._flights if number & 0xFF == frame.seq), None)
+            number = next(
+                (number for number in self._flights if number & 0xFF == frame.seq), None
+            )
             if number is not None:
                 self._answered(number, frame, now_s)
 
     def noise(self, now_s: float) -> None:
-        """Take note that bytes came which are no frame: the next ACK says the same again."""
+        """Take note that bytes came which are no frame: the next ACK says the same
+        again."""
 
     def expire(self, now_s: float) -> None:
         """Let time pass: after a time-out, all that is unanswered is retransmitted."""
@@ -152,7 +159,9 @@ class RequestWindow:
 
     @property
     def _room(self) -> bool:
-        return not self._ending and self._next < min(self._end, self._base + self._window)
+        return not self._ending and self._next < min(
+            self._end, self._base + self._window
+        )
 
     def _acknowledge(self, frame: Frame, now_s: float) -> None:
         expected = self._base + ((frame.seq - self._base) & 0xFF)
@@ -161,7 +170,9 @@ class RequestWindow:
         try:
             received = AckMessage.unpack(frame.payload).received
         except ValueError:
-            return  # none of this protocol: the next one says the same again, or the time-out comes
+            # none of this protocol: the next one says the same again, or the time-out
+            # comes
+            return
         there = {number for number in self._flights if number < expected}
         there |= {
             expected + 1 + bit
@@ -185,7 +196,9 @@ class RequestWindow:
 
     def _answered(self, number: int, frame: Frame, now_s: float) -> None:
         """Take an answer to one request: all before it were executed too."""
-        if not self._ending and (frame.kind == MessageKind.ERROR or number == self._end - 1):
+        if not self._ending and (
+            frame.kind == MessageKind.ERROR or number == self._end - 1
+        ):
             self.answer = frame
             self.asked = self._flights[number].kind
             self._ending = number != self._end - 1
@@ -198,9 +211,11 @@ class RequestWindow:
         newest = max(self._flights.pop(number).order for number in there)
         self._rounds = 0
         self._timer_s = now_s
-        # The line keeps the order: what was sent before something that arrived, and is not there,
-        # is lost.
-        self._resend([flight for flight in self._flights.values() if 0 < flight.order < newest])
+        # The line keeps the order: what was sent before something that arrived, and is
+        # not there, is lost.
+        self._resend(
+            [flight for flight in self._flights.values() if 0 < flight.order < newest]
+        )
 
     def _resend(self, flights: list[_Flight]) -> None:
         for flight in flights:
@@ -208,7 +223,8 @@ class RequestWindow:
         self.repeats += len(flights)
         if (
             self._fragile
-            and self.repeats > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE
+            and self.repeats
+            > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE
         ):
             self._ending = True
             self._replace()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SpiNNaker as a system under test: a machine behind sPyNNaker, or a SpiNNaker 2 board."""
+"""SpiNNaker as a system under test: a machine behind sPyNNaker, or a SpiNNaker 2
+board."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ from sut_backends.workers.sut import WorkerSut
 MODULE = "sut_backends.spinnaker.runner"
 ENERGY = Report(MODULE, "sense_network", "did not run")
 NO_MACHINE = (
-    "on sPyNNaker's virtual board data from a run are empty: it maps a network, and computes "
-    "nothing"
+    "on sPyNNaker's virtual board data from a run are empty: it maps a network, and"
+    " computes nothing"
 )
 
 
@@ -39,20 +40,25 @@ class SpinnakerSut(WorkerSut):
     class Settings:
         """The machine, its generation, and the Python that has its SDK."""
 
-        machine: Annotated[str, doc("Address of the machine or board; there is no default.")] = ""
+        machine: Annotated[
+            str, doc("Address of the machine or board; there is no default.")
+        ] = ""
         generation: Annotated[
             Literal[1, 2],
             Unit("number"),
             doc("1: sPyNNaker; 2: py-spinnaker2, which you install by hand."),
         ] = 1
         input_spikes_max: Annotated[
-            Count, Ge(1), doc("Sources for each channel: the most spikes that it fires in a step.")
+            Count,
+            Ge(1),
+            doc("Sources for each channel: the most spikes that it fires in a step."),
         ] = 1
         tick_s: Annotated[
             float, Gt(0), Unit("s"), doc("System tick of SpiNNaker 2, for one step.")
         ] = 1e-3
         energy_reports: Annotated[
-            PathText, doc("File of the model's energies, for [monitor.spinnaker_model].")
+            PathText,
+            doc("File of the model's energies, for [monitor.spinnaker_model]."),
         ] = ""
         interpreter: Interpreter = ""
         start_s: StartLimit = 120.0
@@ -66,15 +72,16 @@ class SpinnakerSut(WorkerSut):
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the machine knows what a query takes."""
+        """Return that there is no line, and that only the machine knows what a query
+        takes."""
         return Pace(wired=False)
 
     @staticmethod
     def mapping(
         settings: Settings, model: Path, dt_s: float | None, rule: str = ""
     ) -> dict[str, Any]:
-        """Return where sPyNNaker puts a network on a virtual board, and what of its weights 16 bits
-        do not hold.
+        """Return where sPyNNaker puts a network on a virtual board, and what of its
+        weights 16 bits do not hold.
         """
         if settings.generation != 1:
             raise ConfigError(
@@ -88,15 +95,18 @@ class SpinnakerSut(WorkerSut):
     def sense(
         settings: Settings, model: Path, dt_s: float | None, inputs: Any, rule: str = ""
     ) -> dict[str, Any]:
-        """Return sPyNNaker's energy report of each sample: modelled, of constants and counts."""
+        """Return sPyNNaker's energy report of each sample: modelled, of constants and
+        counts."""
         if not settings.machine:
             raise _no_machine()
-        return reported(ENERGY, _place(settings), model, dt_s, _job(settings), inputs, rule)
+        return reported(
+            ENERGY, _place(settings), model, dt_s, _job(settings), inputs, rule
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
-        """Start the worker; ConfigError without a machine or an interpreter, BenchError where it
-        does not start: the SDK is missing, or cannot be this network.
+        """Start the worker; ConfigError without a machine or an interpreter, BenchError
+        where it does not start: the SDK is missing, or cannot be this network.
         """
         if not settings.machine:
             raise _no_machine()
@@ -106,7 +116,8 @@ class SpinnakerSut(WorkerSut):
             name=f"SpiNNaker {settings.generation} at {settings.machine}",
             origins=Origins(),
             settings=_job(
-                settings, settings.energy_reports or str(meeting_file("spinnaker-energy"))
+                settings,
+                settings.energy_reports or str(meeting_file("spinnaker-energy")),
             ),
         )
         return open_network_sut(
@@ -123,8 +134,10 @@ def _no_machine() -> ConfigError:
         "[sut.spinnaker] needs a machine",
         path="sut.spinnaker.machine",
         evidence=NO_MACHINE,
-        try_next="the machine's address; for the mapping alone: rig model map MODEL.nir "
-        "--on spinnaker",
+        try_next=(
+            "the machine's address; for the mapping alone: rig model map MODEL.nir "
+            "--on spinnaker"
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as PyNN populations and projections, and what sPyNNaker says of its mapping."""
+"""A plan as PyNN populations and projections, and what sPyNNaker says of its
+mapping."""
 
 from __future__ import annotations
 
@@ -16,11 +17,13 @@ RAW_MAX = 65_535
 NOT_OURS = ("SYSTEM:", "ChipPowerMonitor")
 
 
-def build(sim: Any, plan: PynnPlan, spikes: Any, input_spikes_max: int) -> dict[str, Any]:
+def build(
+    sim: Any, plan: PynnPlan, spikes: Any, input_spikes_max: int
+) -> dict[str, Any]:
     """Set sPyNNaker up and return the populations by node; spikes (steps, channels).
 
-    Of an input that fires several times a step each channel is so many sources, of which as many
-    fire.
+    Of an input that fires several times a step each channel is so many sources, of
+    which as many fire.
     """
     sim.setup(timestep=plan.dt_ms, min_delay=plan.dt_ms)
     made = {
@@ -55,13 +58,16 @@ def build(sim: Any, plan: PynnPlan, spikes: Any, input_spikes_max: int) -> dict[
 
 
 def _times(plan: PynnPlan, spikes: Any, most: int) -> list[Any]:
-    """Return the times of each source; one empty list where none fires at all, as sPyNNaker 7.4.1
-    fails on lists that are all empty.
+    """Return the times of each source; one empty list where none fires at all, as
+    sPyNNaker 7.4.1 fails on lists that are all empty.
     """
     if not np.any(spikes):
         return []
     return [
-        [float(step) * plan.dt_ms for step in np.flatnonzero(spikes[:, channel] > number)]
+        [
+            float(step) * plan.dt_ms
+            for step in np.flatnonzero(spikes[:, channel] > number)
+        ]
         for channel in range(plan.channels)
         for number in range(most)
     ]
@@ -74,7 +80,9 @@ def _lists(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def report(plan: PynnPlan, made: dict[str, Any], input_spikes_max: int) -> dict[str, Any]:
+def report(
+    plan: PynnPlan, made: dict[str, Any], input_spikes_max: int
+) -> dict[str, Any]:
     """Return where sPyNNaker put a network, and what 16 bits do to its weights."""
     view = import_module("spynnaker.pyNN.data").SpynnakerDataView
     placed = [
@@ -87,9 +95,12 @@ def report(plan: PynnPlan, made: dict[str, Any], input_spikes_max: int) -> dict[
         "cores": len(placed),
         "chips": len({(place.x, place.y) for place in placed}),
         "chips of the machine": view.get_machine().n_chips,
-        "placed": [f"{place.vertex.label} on {place.x},{place.y},{place.p}" for place in placed],
+        "placed": [
+            f"{place.vertex.label} on {place.x},{place.y},{place.p}" for place in placed
+        ],
         "weights": [
-            _saturation(plan, one, made[one.node], input_spikes_max) for one in plan.populations
+            _saturation(plan, one, made[one.node], input_spikes_max)
+            for one in plan.populations
         ],
         "rule differs": plan.differs,
         "lag_steps": plan.lag_steps,
@@ -99,13 +110,18 @@ def report(plan: PynnPlan, made: dict[str, Any], input_spikes_max: int) -> dict[
 def _saturation(
     plan: PynnPlan, population: Population, made: Any, input_spikes_max: int
 ) -> dict[str, Any]:
-    """Return how a population's weights fit into 16 bits: sPyNNaker scales them by the sums that it
-    expects at its own mean rate, so that a step with more spikes can overflow.
+    """Return how a population's weights fit into 16 bits: sPyNNaker scales them by the
+    sums that it expects at its own mean rate, so that a step with more spikes can
+    overflow.
     """
     vertex = made._vertex  # sPyNNaker has no public way to its scales.
-    excitatory, inhibitory = map(float, vertex.get_weight_scales(vertex.get_ring_buffer_shifts()))
+    excitatory, inhibitory = map(
+        float, vertex.get_weight_scales(vertex.get_ring_buffer_shifts())
+    )
     into = [
-        np.repeat(one.weights, input_spikes_max if one.source == plan.input else 1, axis=1)
+        np.repeat(
+            one.weights, input_spikes_max if one.source == plan.input else 1, axis=1
+        )
         for one in plan.projections
         if one.target == population.node
     ]

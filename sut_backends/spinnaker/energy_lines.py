@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Append sPyNNaker's energy report of each run to a file, inside the worker that runs the network;
-drivers/spinnaker_model follows the file. Standard library alone.
+"""Append sPyNNaker's energy report of each run to a file, inside the worker that runs
+the network; drivers/spinnaker_model follows the file. Standard library alone.
 
 The file: a line of JSON each. The first is {"spinnaker_model": 1, "spynnaker": version,
-"opened_ns", "idle_w"}, of an idle machine. A run
-writes {"began_ns"} before it begins, then the report's energies with "ended_ns", or {"failed_ns"}.
-Times are those of CLOCK_MONOTONIC. The last line is {"closed_ns"}.
+"opened_ns", "idle_w"}, of an idle machine. A run writes {"began_ns"} before it begins,
+then the report's energies with "ended_ns", or {"failed_ns"}. Times are those of
+CLOCK_MONOTONIC. The last line is {"closed_ns"}.
 """
 
 from __future__ import annotations

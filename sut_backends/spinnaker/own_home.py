@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A home folder and a working folder of its own for sPyNNaker, which writes a configuration file
-into the user's home where there is none, and reports into the working folder.
+"""A home folder and a working folder of its own for sPyNNaker, which writes a
+configuration file into the user's home where there is none, and reports into the
+working folder.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ CONFIG = ".spynnaker.cfg"
 
 
 class OwnHome:
-    """A folder that is home and working folder until it is closed; to be made before sPyNNaker is
-    imported. It goes with the process: sPyNNaker writes into it as late as that.
+    """A folder that is home and working folder until it is closed; to be made before
+    sPyNNaker is imported. It goes with the process: sPyNNaker writes into it as late as
+    that.
     """
 
     def __init__(self, config: dict[str, dict[str, str]]) -> None:
@@ -42,7 +44,8 @@ class OwnHome:
 
 
 def config(machine: str, *, energy: bool) -> dict[str, dict[str, str]]:
-    """Return what sPyNNaker is to be told: a machine's address, or a virtual board of 48 chips."""
+    """Return what sPyNNaker is to be told: a machine's address, or a virtual board of
+    48 chips."""
     where = {"machine_name": machine, "version": "5"}
     if not machine:
         where = {"virtual_board": "True", "version": "5"}

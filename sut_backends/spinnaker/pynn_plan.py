@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network in PyNN's units, in numbers: ms, mV, nA, nF; populations and projections of them.
+"""A network in PyNN's units, in numbers: ms, mV, nA, nF; populations and projections of
+them.
 
-PyNN's cells are another rule than most files mean: exact exponentials, one spike a step, and back
-to v_reset; and what is projected arrives a step later, the least delay there is.
+PyNN's cells are another rule than most files mean: exact exponentials, one spike a
+step, and back to v_reset; and what is projected arrives a step later, the least delay
+there is.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ WEIGHT_NA = 1.0
 
 @dataclass(frozen=True)
 class Population:
-    """A node of neurons as PyNN cells: their kind and number, parameters in ms, mV and nF, the
-    membrane that they begin with in mV, and how many mV one unit of the file is.
+    """A node of neurons as PyNN cells: their kind and number, parameters in ms, mV and
+    nF, the membrane that they begin with in mV, and how many mV one unit of the file
+    is.
     """
 
     node: str
@@ -38,7 +41,8 @@ class Population:
 
 @dataclass(frozen=True)
 class Projection:
-    """Weights (outputs, inputs) in nA, in mV where the cells take jumps of the membrane."""
+    """Weights (outputs, inputs) in nA, in mV where the cells take jumps of the
+    membrane."""
 
     source: str
     target: str
@@ -47,7 +51,8 @@ class Projection:
 
 @dataclass(frozen=True)
 class PynnPlan:
-    """All of a network; the time step in ms, and by how many steps the output is late."""
+    """All of a network; the time step in ms, and by how many steps the output is
+    late."""
 
     dt_ms: float
     input: str
@@ -60,8 +65,8 @@ class PynnPlan:
 
 
 def plan(network: PlainNetwork) -> PynnPlan:
-    """Return the plan; ValueError, by the name of the node, for a network that PyNN's cells cannot
-    be.
+    """Return the plan; ValueError, by the name of the node, for a network that PyNN's
+    cells cannot be.
     """
     network = layers.without_inner_ends(network)
     layers.refuse(network, "SpiNNaker", NEURONS)
@@ -75,10 +80,13 @@ def plan(network: PlainNetwork) -> PynnPlan:
     for node in network.nodes:
         if node.type in NEURONS:
             into = _into(node, network)
-            population, factor = _population(node, network, [weights for _, weights in into])
+            population, factor = _population(
+                node, network, [weights for _, weights in into]
+            )
             populations.append(population)
             projections += [
-                Projection(source, node.name, weights * factor[:, None]) for source, weights in into
+                Projection(source, node.name, weights * factor[:, None])
+                for source, weights in into
             ]
     entry = nodes[network.inputs[0]]
     return PynnPlan(
@@ -117,9 +125,9 @@ def _population(
 ) -> tuple[Population, Any]:
     """Return a node's cells, and the factor for the weights into each.
 
-    A spike of the file is a pulse of height 1 and width dt. Into CubaLIF it brings the charge
-    w_in w dt, which PyNN has as a jump of the current that decays with tau_syn; into LIF it moves
-    the membrane by r w dt / tau.
+    A spike of the file is a pulse of height 1 and width dt. Into CubaLIF it brings the
+    charge w_in w dt, which PyNN has as a jump of the current that decays with tau_syn;
+    into LIF it moves the membrane by r w dt / tau.
     """
     values = node.parameters
     dt_ms = network.dt_s * 1e3
@@ -145,7 +153,9 @@ def _population(
         factor = gain * dt_ms / tau_ms * mv
     factor = np.broadcast_to(factor, size)
     cm_nf = 1.0
-    largest = max((float(np.abs(one * factor[:, None]).max()) for one in weights), default=0.0)
+    largest = max(
+        (float(np.abs(one * factor[:, None]).max()) for one in weights), default=0.0
+    )
     if cuba and largest > 0:
         # A larger capacitance asks for larger currents, for which a weight has 16 bits.
         cm_nf = WEIGHT_NA / largest
@@ -167,4 +177,6 @@ def _population(
 
 def _each(stated: Any, size: tuple[int, ...]) -> Any:
     """Return a parameter of each neuron; 0 where there is none."""
-    return np.broadcast_to(np.asarray(0.0 if stated is None else stated, np.float64), size)
+    return np.broadcast_to(
+        np.asarray(0.0 if stated is None else stated, np.float64), size
+    )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on SpiNNaker 1 by sPyNNaker: the runner of `[sut.spinnaker]`, in the worker.
+"""A network on SpiNNaker 1 by sPyNNaker: the runner of `[sut.spinnaker]`, in the
+worker.
 
-Without a machine sPyNNaker maps on a virtual board and computes nothing: that is a report, and no
-system under test.
+Without a machine sPyNNaker maps on a virtual board and computes nothing: that is a
+report, and no system under test.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ ENERGIES = (
 
 @dataclass(frozen=True)
 class SpinnakerSettings:
-    """The machine's address, its generation, how many spikes of a channel in one step are wired,
-    how long a step takes on a SpiNNaker 2, and the file for reports of energy, empty for none.
+    """The machine's address, its generation, how many spikes of a channel in one step
+    are wired, how long a step takes on a SpiNNaker 2, and the file for reports of
+    energy, empty for none.
     """
 
     machine: str = ""
@@ -50,8 +52,8 @@ class SpinnakerSettings:
 
 
 def open_network(job: Job) -> Any:
-    """Return a network ready to run on a machine; ValueError without one, and for a network that
-    PyNN's cells cannot be.
+    """Return a network ready to run on a machine; ValueError without one, and for a
+    network that PyNN's cells cannot be.
     """
     settings = job.settings_as(SpinnakerSettings)
     if settings.generation == 2:
@@ -60,13 +62,14 @@ def open_network(job: Job) -> Any:
     versions = _versions()
     if not settings.machine:
         raise ValueError(
-            "no machine is named, and on sPyNNaker's virtual board data from a run are empty: it "
-            "maps, and computes nothing; set machine, or look at the mapping: rig model map"
+            "no machine is named, and on sPyNNaker's virtual board data from a run are"
+            " empty: it maps, and computes nothing; set machine, or look at the"
+            " mapping: rig model map"
         )
     runner = SpinnakerRunner(found, settings, versions)
     try:
-        # A machine that does not answer is named here, and not within the first timed query; and
-        # the model's power of an idle machine is known from a run on.
+        # A machine that does not answer is named here, and not within the first timed
+        # query; and the model's power of an idle machine is known from a run on.
         runner.run(np.zeros((1, found.channels)))
         runner.write_reports(settings.energy_reports)
     except BaseException:
@@ -76,7 +79,8 @@ def open_network(job: Job) -> Any:
 
 
 def map_network(job: Job) -> dict[str, Any]:
-    """Return how sPyNNaker maps a network on a virtual board: cores, chips, saturation."""
+    """Return how sPyNNaker maps a network on a virtual board: cores, chips,
+    saturation."""
     found = plan(read(job.plain))
     versions = _versions()
     most = job.settings_as(SpinnakerSettings).input_spikes_max
@@ -93,7 +97,8 @@ def map_network(job: Job) -> dict[str, Any]:
 
 
 def sense_network(job: Job) -> dict[str, Any]:
-    """Return sPyNNaker's energy report of each sample; no meter, and no spike of it is kept."""
+    """Return sPyNNaker's energy report of each sample; no meter, and no spike of it is
+    kept."""
     if job.settings_as(SpinnakerSettings).generation == 2:
         raise ValueError("py-spinnaker2 states no energy: an external meter is the way")
     runner = open_network(job)
@@ -108,10 +113,10 @@ def sense_network(job: Job) -> dict[str, Any]:
 
 
 class SpinnakerRunner:
-    """A network on a machine. Each sample is mapped and loaded anew: of a source that was mapped
-    sPyNNaker 7.4.1 refuses other spike times as a list for each cell (TypeError). It takes them
-    cell by cell, of a view, after a reset (on its virtual board, 24 November 2026); whether a
-    machine then plays them was not seen.
+    """A network on a machine. Each sample is mapped and loaded anew: of a source that
+    was mapped sPyNNaker 7.4.1 refuses other spike times as a list for each cell
+    (TypeError). It takes them cell by cell, of a view, after a reset (on its virtual
+    board, 24 November 2026); whether a machine then plays them was not seen.
     """
 
     def __init__(
@@ -133,20 +138,21 @@ class SpinnakerRunner:
         }
 
     def write_reports(self, path: str) -> None:
-        """Write the energies of the runs from now on to a file; an empty path writes none."""
+        """Write the energies of the runs from now on to a file; an empty path writes
+        none."""
         if path:
             self._lines = EnergyLines(path, SPYNNAKER, self._idle_w)
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run a sample (steps, channels) from rest; return the spikes (steps, outputs), and None
-        for membranes, which are not read.
+        """Run a sample (steps, channels) from rest; return the spikes (steps, outputs),
+        and None for membranes, which are not read.
         """
         found = self._plan
         spikes = np.asarray(spikes)
         if spikes.max(initial=0) > self._most:
             raise ValueError(
-                f"{int(spikes.max())} spikes of a channel in one step, {self._most} are wired; set "
-                "input_spikes_max"
+                f"{int(spikes.max())} spikes of a channel in one step, {self._most} are"
+                " wired; set input_spikes_max"
             )
         if self._lines:
             self._lines.began()
@@ -177,19 +183,22 @@ class SpinnakerRunner:
 
 
 def modelled_energy() -> tuple[dict[str, Any], float]:
-    """Return sPyNNaker's energy report of the last run, and the power of an idle machine (W):
-    constants times counted time, no meter.
+    """Return sPyNNaker's energy report of the last run, and the power of an idle
+    machine (W): constants times counted time, no meter.
     """
     functions = import_module("spinn_front_end_common.interface.interface_functions")
     used = functions.compute_energy_used()
-    version = import_module("spynnaker.pyNN.data").SpynnakerDataView.get_machine_version()
+    version = import_module(
+        "spynnaker.pyNN.data"
+    ).SpynnakerDataView.get_machine_version()
     idle_j = version.get_idle_energy(1.0, used.n_frames, used.n_boards, used.n_chips)
     energies = {name: float(getattr(used, name)) for name in ENERGIES}
     return {"origin": "modelled", **energies}, float(idle_j)
 
 
 def _end(sim: Any) -> None:
-    """End a simulation; one that failed has ended, and says so by an exception of its own."""
+    """End a simulation; one that failed has ended, and says so by an exception of its
+    own."""
     with suppress(Exception):
         sim.end()
 
@@ -201,8 +210,8 @@ def _versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError as error:
             raise ValueError(
-                f"{name} is not installed for this Python; try: rig sdk install spinnaker, then "
-                "interpreter"
+                f"{name} is not installed for this Python; try: rig sdk install"
+                " spinnaker, then interpreter"
             ) from error
     if (spynnaker := found[PACKAGES[0]]) != SPYNNAKER:
         raise ValueError(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network on SpiNNaker 2 by py-spinnaker2, where that is installed.
 
-No registry that was reached has the package, so that this is written from programs which others
-published (`spinnaker2.s2_nir`, `hardware.SpiNNaker2Chip`), and tested against a fake package. No
-energy is read: the package states none, an external meter is the way.
+No registry that was reached has the package, so that this is written from programs
+which others published (`spinnaker2.s2_nir`, `hardware.SpiNNaker2Chip`), and tested
+against a fake package. No energy is read: the package states none, an external meter is
+the way.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Packages:
 
 
 def open_network(job: Job) -> SpinnakerTwoRunner:
-    """Return a network ready to run; ValueError where the package or a machine is missing."""
+    """Return a network ready to run; ValueError where the package or a machine is
+    missing."""
     settings = job.settings_as(TwoSettings)
     try:
         package: Any = import_module("spinnaker2")
@@ -46,27 +48,28 @@ def open_network(job: Job) -> SpinnakerTwoRunner:
         nir: Any = import_module("nir")
     except ImportError as error:
         raise ValueError(
-            f"SpiNNaker 2 needs py-spinnaker2 and nir in this Python, and {error.name or error} is "
-            "missing; py-spinnaker2 is installed from its makers' repository, by hand"
+            "SpiNNaker 2 needs py-spinnaker2 and nir in this Python, and"
+            f" {error.name or error} is missing; py-spinnaker2 is installed from its"
+            " makers' repository, by hand"
         ) from error
     if not settings.machine:
-        raise ValueError("SpiNNaker 2 has no simulator here: set machine, the board's address")
+        raise ValueError(
+            "SpiNNaker 2 has no simulator here: set machine, the board's address"
+        )
     network = read(job.plain)
     graph = nir.read(job.nir)
     graph.infer_types()
     version = str(getattr(package, "__version__", "not stated"))
-    return SpinnakerTwoRunner(network, graph, Packages(hardware, convert, version), settings)
+    return SpinnakerTwoRunner(
+        network, graph, Packages(hardware, convert, version), settings
+    )
 
 
 class SpinnakerTwoRunner:
     """A network on a SpiNNaker 2 chip."""
 
     def __init__(
-        self,
-        network: PlainNetwork,
-        graph: Any,
-        found: Packages,
-        settings: TwoSettings,
+        self, network: PlainNetwork, graph: Any, found: Packages, settings: TwoSettings
     ) -> None:
         convert = found.convert
         self._hardware = found.hardware
@@ -77,7 +80,8 @@ class SpinnakerTwoRunner:
             raise ValueError("on SpiNNaker 2 networks run by forward Euler alone")
         if network.conventions.reset not in ("value", "subtract"):
             raise ValueError(
-                f"SpiNNaker 2 has no reset {network.conventions.reset}; reset = zero or subtract"
+                f"SpiNNaker 2 has no reset {network.conventions.reset}; reset = zero or"
+                " subtract"
             )
         reset = "SUBTRACT" if network.conventions.reset == "subtract" else "ZERO"
         config = convert.ConversionConfig(
@@ -103,8 +107,8 @@ class SpinnakerTwoRunner:
         }
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run a sample (steps, channels) from rest; return the spikes (steps, outputs), no
-        membranes.
+        """Run a sample (steps, channels) from rest; return the spikes (steps, outputs),
+        no membranes.
         """
         spikes = np.asarray(spikes)
         if spikes.max(initial=0) > 1:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system under test behind a UART: any pyserial URL, the text or the framed layer of
-docs/PROTOCOL.md.
+"""The system under test behind a UART: any pyserial URL, the text or the framed layer
+of docs/PROTOCOL.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class UartSut:
 
     Settings = PortSettings
 
-    def __init__(self, line: Line, layer: ResumingLayer, timeout_s: float, simulated: bool) -> None:
+    def __init__(
+        self, line: Line, layer: ResumingLayer, timeout_s: float, simulated: bool
+    ) -> None:
         self.line = line
         self._simulated = simulated
         self._layer = layer
@@ -50,7 +52,8 @@ class UartSut:
 
     @staticmethod
     def pace(settings: PortSettings) -> Pace:
-        """Return what its line rate determines; what a query takes, only the device knows."""
+        """Return what its line rate determines; what a query takes, only the device
+        knows."""
         return pace(settings)
 
     @staticmethod
@@ -65,21 +68,24 @@ class UartSut:
 
     @classmethod
     def open(cls, settings: PortSettings, context: BenchContext) -> UartSut:
-        """Open the port and find the DUT; raise BenchError, DeadlineError or ProtocolError with
-        what to try next.
+        """Open the port and find the DUT; raise BenchError, DeadlineError or
+        ProtocolError with what to try next.
         """
-        return cls.on(open_line(settings.port, settings, context), settings, settings.simulated)
+        return cls.on(
+            open_line(settings.port, settings, context), settings, settings.simulated
+        )
 
     @classmethod
     def on(cls, line: Line, settings: LinkSettings, simulated: bool) -> UartSut:
-        """Find the DUT at an open line, which is closed where none answers; raises as `open`
-        does.
+        """Find the DUT at an open line, which is closed where none answers; raises as
+        `open` does.
         """
         try:
             layer = ResumingLayer(lambda: enter(line, settings))
             if layer.info.simulated and not simulated:
                 raise ConfigError(
-                    f"{layer.info.name} says that it is simulated, the bench file does not",
+                    f"{layer.info.name} says that it is simulated, the bench file"
+                    " does not",
                     path="sut.uart.simulated",
                     try_next="simulated = true, and every page says so",
                 )
@@ -90,8 +96,8 @@ class UartSut:
 
     @staticmethod
     def probe(settings: PortSettings, context: BenchContext) -> Iterator[Finding]:
-        """Check the connection to the DUT step by step; tries other line rates where nothing
-        does.
+        """Check the connection to the DUT step by step; tries other line rates where
+        nothing does.
         """
         return probe(settings, context, lambda: UartSut.open(settings, context))
 
@@ -141,8 +147,8 @@ class UartSut:
             raise
 
     def self_test(self) -> SelfTested | None:
-        """Let the DUT test itself; None in the text layer, which has no self-test. Raise SutError
-        where the firmware has none.
+        """Let the DUT test itself; None in the text layer, which has no self-test.
+        Raise SutError where the firmware has none.
         """
         layer = self._layer.layer
         return layer.self_test() if isinstance(layer, FramedLayer) else None
@@ -150,8 +156,8 @@ class UartSut:
     def close(self) -> None:
         """Leave the DUT in the text layer where it still listens, and close the port.
 
-        One that was left in the middle of a step may not listen for minutes: whoever opens it next
-        calls it to attention.
+        One that was left in the middle of a step may not listen for minutes: whoever
+        opens it next calls it to attention.
         """
         if self._closed:
             return

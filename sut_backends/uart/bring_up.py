@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bring-up, step by step: what works between here and the DUT, what does not, and what to try
-next.
+"""Bring-up, step by step: what works between here and the DUT, what does not, and what
+to try next.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Probed(SystemUnderTest, Protocol):
 def probe(
     settings: PortSettings, context: BenchContext, open_sut: Callable[[], Probed]
 ) -> Iterator[Finding]:
-    """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to the first
-    that fails. Raise no RigError.
+    """Try port, answer, SYNC line, timer, burst, load, run, self-test in this order, to
+    the first that fails. Raise no RigError.
     """
     try:
         open_line(settings.port, settings, context).close()
@@ -65,8 +65,8 @@ def probe(
 
 
 def _may_be_the_rate(error: RigError, port: str) -> bool:
-    """Return whether other rates are worth a try: at a port that has none, an emulator may heed
-    what is set there, and garbles then.
+    """Return whether other rates are worth a try: at a port that has none, an emulator
+    may heed what is set there, and garbles then.
     """
     if isinstance(error, GarbledAnswer):
         return True
@@ -78,8 +78,9 @@ def examine(
 ) -> Iterator[Finding]:
     """Try what comes after the answer, on an open DUT, to the first that fails.
 
-    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's time passes
-    in it, not this host's; `sync_needed`, that a monitor is to see its SYNC line.
+    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's
+    time passes in it, not this host's; `sync_needed`, that a monitor is to see its SYNC
+    line.
     """
     yield from _about(sut, sync_needed)
     yield from _steps(sut, sample, own_time)
@@ -88,7 +89,9 @@ def examine(
 def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
     info = sut.info
     yield Finding(
-        "answer", True, f"{info.name}, {info.firmware}; {info.link}; runs {info.task or info.model}"
+        "answer",
+        True,
+        f"{info.name}, {info.firmware}; {info.link}; runs {info.task or info.model}",
     )
     if info.has_sync_line:
         yield Finding(
@@ -98,7 +101,9 @@ def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
         )
     elif not sync_needed:
         yield Finding(
-            "SYNC line", True, "the firmware says that there is none, and no monitor needs one"
+            "SYNC line",
+            True,
+            "the firmware says that there is none, and no monitor needs one",
         )
     else:
         yield Finding(
@@ -138,7 +143,8 @@ def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
             yield Finding(
                 "self-test",
                 True,
-                "skipped: this firmware has none; the steps above are all that was tried",
+                "skipped: this firmware has none; the steps above are all that was"
+                " tried",
             )
         return
     except RigError as error:
@@ -148,7 +154,8 @@ def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
         yield Finding(
             "self-test",
             True,
-            "skipped: there is none in the text layer; the steps above are all that was tried",
+            "skipped: there is none in the text layer; the steps above are all that was"
+            " tried",
         )
     else:
         yield from tested.findings(sut.info.simulated, own_time=own_time)
@@ -161,8 +168,8 @@ def _said(completion: Completion, info: SutInfo) -> str:
     span_s = (marks[-1].tick - marks[0].tick) / info.tick_hz
     if info.clock == EDGE_CLOCK:
         return (
-            f"{len(marks)} pulses within {span_s:.3f} s of the host's time: the DUT, built "
-            "for energy mode, tells none"
+            f"{len(marks)} pulses within {span_s:.3f} s of the host's time: the DUT,"
+            " built for energy mode, tells none"
         )
     return (
         f"{len(marks)} marks over {span_s:.6f} s of the DUT's time, "

@@ -26,13 +26,14 @@ from sut_backends.uart.text_layer import TextLayer
 
 #: Bits on the line for each byte: start, eight, stop.
 _BITS = 10
-#: Bytes on the line for each byte of a payload: COBS, numbers and checks of a frame; or its
-#: hexadecimal digits, with the commands around them.
+#: Bytes on the line for each byte of a payload: COBS, numbers and checks of a frame; or
+#: its hexadecimal digits, with the commands around them.
 _SYMBOLS_FRAMED = 1.02
 _SYMBOLS_TEXT = 2.3
 #: A short request and its answer take about so long.
 _REQUEST_S = 2e-3
-#: So long passes around what is measured where the firmware knows GO, 40 ms where it does not.
+#: So long passes around what is measured where the firmware knows GO, 40 ms where it
+#: does not.
 _SILENT_S = 0.005
 #: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
@@ -43,7 +44,10 @@ class LinkSettings:
     """Settings of the link to the DUT."""
 
     baud: Annotated[
-        int, Interval(ge=1, le=100_000_000), Unit("Bd"), doc("Line rate at which the DUT starts.")
+        int,
+        Interval(ge=1, le=100_000_000),
+        Unit("Bd"),
+        doc("Line rate at which the DUT starts."),
     ] = 115_200
     frame_baud: Annotated[
         int,
@@ -62,9 +66,14 @@ class LinkSettings:
     sync_hold_us: Annotated[
         int, Interval(ge=0, le=65_535), Unit("us"), doc("Length of a SYNC pulse.")
     ] = 50
-    sync_count: Annotated[Count, Interval(ge=2, le=255), doc("Pulses in a SYNC burst.")] = 8
+    sync_count: Annotated[
+        Count, Interval(ge=2, le=255), doc("Pulses in a SYNC burst.")
+    ] = 8
     sync_period_us: Annotated[
-        int, Interval(ge=1, le=10_000_000), Unit("us"), doc("Period of the pulses in a SYNC burst.")
+        int,
+        Interval(ge=1, le=10_000_000),
+        Unit("us"),
+        doc("Period of the pulses in a SYNC burst."),
     ] = 5_000
     timeout_s: Annotated[
         float,
@@ -78,13 +87,15 @@ class LinkSettings:
 
 
 def pace(settings: LinkSettings, byte_s: float | None = None) -> Pace:
-    """Return the times of a link; `byte_s` where its line rate does not determine that of a
-    byte.
+    """Return the times of a link; `byte_s` where its line rate does not determine that
+    of a byte.
     """
     text = settings.layer == "text"
     baud = settings.baud if text else settings.frame_baud or settings.baud
     symbols = _SYMBOLS_TEXT if text else _SYMBOLS_FRAMED
-    periods = sum(_PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count))
+    periods = sum(
+        _PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count)
+    )
     return Pace(
         load_s=_REQUEST_S,
         byte_s=_BITS * symbols / baud if byte_s is None else byte_s,
@@ -102,8 +113,8 @@ class PortSettings(LinkSettings):
 
 
 def open_line(port: str, settings: LinkSettings, context: BenchContext) -> Line:
-    """Open the port, with an IO manager found by itself, and the faults of `settings` in front of
-    it where there are any.
+    """Open the port, with an IO manager found by itself, and the faults of `settings`
+    in front of it where there are any.
     """
     opened = StoppableLine(SerialPort.open(port, settings.baud, context.wire))
     line = IoManagerLine(opened) if settings.through == "auto" else opened
@@ -119,13 +130,15 @@ def enter(line: Line, settings: LinkSettings) -> ProtocolLayer:
     if settings.layer == "text":
         return TextLayer(client, name, pulses)
     if client.frame():
-        # The rate to come back to: not that of a dead host's frames; where the line has a slower
-        # part in it, the line says its own.
+        # The rate to come back to: not that of a dead host's frames; where the line has
+        # a slower part in it, the line says its own.
         bauds = (
             settings.baud if line.baud == settings.frame_baud else line.baud,
             settings.frame_baud,
         )
-        return FramedLayer.enter(line, pulses, settings.timeout_s, bauds, secrets.randbits(32))
+        return FramedLayer.enter(
+            line, pulses, settings.timeout_s, bauds, secrets.randbits(32)
+        )
     if settings.layer == "framed":
         raise SutError(
             "the DUT knows only the text layer",

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from sut_backends.shim.text_answers import NAME_BEGINS
 
-#: With a `{}` for the command: a terminal's echo, with and without the `%`, on the line of the
-#: answer or on one of its own; and the line of the public firmware for streaming wake words.
+#: With a `{}` for the command: a terminal's echo, with and without the `%`, on the line
+#: of the answer or on one of its own; and the line of the public firmware for streaming
+#: wake words.
 _FORMS = ("Received command: {}", "{}%")
 _BARE = "{}"
 
 
 def form_of(lines: list[str]) -> str:
-    """Return how a device echoes, from what it said around the answer to `name`; empty where it
-    does not.
+    """Return how a device echoes, from what it said around the answer to `name`; empty
+    where it does not.
     """
     at = max(number for number, line in enumerate(lines) if NAME_BEGINS in line)
     on_its_line = lines[at].partition(NAME_BEGINS)[0]
@@ -25,8 +26,8 @@ def form_of(lines: list[str]) -> str:
 
 
 def without(form: str, words: str, lines: list[str]) -> list[str] | None:
-    """Return the first lines of an answer to `words` without the echo; None where they begin with
-    anything but exactly that.
+    """Return the first lines of an answer to `words` without the echo; None where they
+    begin with anything but exactly that.
     """
     echo = form.format(words)
     if not lines[0].startswith(echo):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thin driver between a Link and a Line: reads, writes and looks at the clock; turns what
-failed into named errors.
+"""The thin driver between a Link and a Line: reads, writes and looks at the clock;
+turns what failed into named errors.
 """
 
 from __future__ import annotations
@@ -8,7 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from rig.errors import DeadlineError, DeviceRestarted, RemoteProtocolError, RigError, SutError
+from rig.errors import (
+    DeadlineError,
+    DeviceRestarted,
+    RemoteProtocolError,
+    RigError,
+    SutError,
+)
 from sut_backends.lines.line import Line
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame
@@ -43,20 +49,24 @@ class Exchange:
         silence: Silence | None = None,
         repeats_max: int = REPEATS_MAX,
     ) -> bytes:
-        """Send one request; return the payload of its answer, which must be of type `expect`.
+        """Send one request; return the payload of its answer, which must be of type
+        `expect`.
 
-        Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when it does not
-        answer, DeviceRestarted when it says so.
+        Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when
+        it does not answer, DeviceRestarted when it says so.
         """
         request = self.link.request(kind, payload, silence, repeats_max)
         self._drive(request)
         return _accepted(request.answer, kind, expect)
 
-    def stream(self, requests: Sequence[tuple[MessageKind, bytes]], fragile: bool = False) -> bool:
-        """Send requests without waiting for answers in between, until all are there and the last is
-        answered; raise as `ask` does.
+    def stream(
+        self, requests: Sequence[tuple[MessageKind, bytes]], fragile: bool = False
+    ) -> bool:
+        """Send requests without waiting for answers in between, until all are there and
+        the last is answered; raise as `ask` does.
 
-        Return False where they were `fragile` and most of them broke: shorter ones may get through.
+        Return False where they were `fragile` and most of them broke: shorter ones may
+        get through.
         """
         stream = self.link.stream(requests, fragile)
         self._drive(stream)
@@ -65,7 +75,8 @@ class Exchange:
         return not stream.abandoned
 
     def burst(self) -> Burst:
-        """Send as many full frames back to back as the DUT takes; return what became of them."""
+        """Send as many full frames back to back as the DUT takes; return what became of
+        them."""
         burst = self.link.burst()
         self._drive(burst)
         return burst
@@ -79,14 +90,19 @@ class Exchange:
             if self.link.restarted:
                 raise self._restarted()
         if transfer.failed:
-            broken = self.link.decoder.dropped > dropped or bool(self.link.decoder.pending)
+            broken = self.link.decoder.dropped > dropped or bool(
+                self.link.decoder.pending
+            )
             raise self._silent(
-                transfer, self._clock() - started_s, self.link.received_b - received_b, broken
+                transfer,
+                self._clock() - started_s,
+                self.link.received_b - received_b,
+                broken,
             )
 
     def _turn(self) -> None:
-        # Time-outs count only when a read that began after them found nothing: a late scheduler is
-        # no lost frame.
+        # Time-outs count only when a read that began after them found nothing: a late
+        # scheduler is no lost frame.
         now_s = self._clock()
         block = self.link.outgoing(now_s)
         if block:
@@ -105,7 +121,9 @@ class Exchange:
             f"{self.link.decoder.dropped} broken frames received and "
             f"{self.link.retransmissions} retransmitted in this session"
         )
-        return f"{counts}; last bytes that were no frame: {heard!r}" if heard else counts
+        return (
+            f"{counts}; last bytes that were no frame: {heard!r}" if heard else counts
+        )
 
     def _restarted(self) -> DeviceRestarted:
         heard = f"it says what it says in the text layer only; {self._evidence}"
@@ -123,11 +141,15 @@ class Exchange:
             f"{received_b} bytes received on {where} meanwhile, retransmitted "
             f"{transfer.repeats} times; {self._evidence}"
         )
-        try_next = "look at the DUT's supply and wiring; a slower line rate if frames break"
+        try_next = (
+            "look at the DUT's supply and wiring; a slower line rate if frames break"
+        )
         if broken:
             cause = f"no {transfer.awaited} within {waited_s:.3g} s, only broken frames"
             return RemoteProtocolError(cause, evidence=evidence, try_next=try_next)
-        return DeadlineError(transfer.awaited, waited_s, evidence=evidence, try_next=try_next)
+        return DeadlineError(
+            transfer.awaited, waited_s, evidence=evidence, try_next=try_next
+        )
 
 
 def _accepted(answer: Frame | None, asked: MessageKind, expect: MessageKind) -> bytes:
@@ -135,8 +157,8 @@ def _accepted(answer: Frame | None, asked: MessageKind, expect: MessageKind) -> 
         raise _refused(asked.name, answer)
     if answer is None or answer.kind != expect:
         raise RemoteProtocolError(
-            f"{asked.name} was answered by message {answer.kind if answer else 0:#04x}, not "
-            f"{expect.name}"
+            f"{asked.name} was answered by message {answer.kind if answer else 0:#04x},"
+            f" not {expect.name}"
         )
     return answer.payload
 
@@ -145,9 +167,13 @@ def _refused(what: str, answer: Frame) -> SutError:
     try:
         refusal = RefusalMessage.unpack(answer.payload)
     except ValueError as error:
-        raise RemoteProtocolError(f"{what}: the DUT's ERROR cannot be read: {error}") from error
+        raise RemoteProtocolError(
+            f"{what}: the DUT's ERROR cannot be read: {error}"
+        ) from error
     meaning = ERROR_MEANING.get(refusal.code, "unknown code")
     evidence = f"error {refusal.code}, detail {refusal.detail}" + (
         f": {refusal.text}" if refusal.text else ""
     )
-    return SutError(f"the DUT refused {what}: {meaning}", code=refusal.code, evidence=evidence)
+    return SutError(
+        f"the DUT refused {what}: {meaning}", code=refusal.code, evidence=evidence
+    )

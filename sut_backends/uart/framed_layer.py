@@ -25,12 +25,17 @@ from sut_backends.uart.stream_feeder import Feed
 
 
 class FramedLayer:
-    """Turn steps into messages and DONE into Completion; counts what was retransmitted between two
-    completions.
+    """Turn steps into messages and DONE into Completion; counts what was retransmitted
+    between two completions.
     """
 
     def __init__(
-        self, client: FramedClient, line: Line, pulses: Pulses, timeout_s: float, first_baud: int
+        self,
+        client: FramedClient,
+        line: Line,
+        pulses: Pulses,
+        timeout_s: float,
+        first_baud: int,
     ) -> None:
         self._client = client
         self._line = line
@@ -45,11 +50,17 @@ class FramedLayer:
 
     @classmethod
     def enter(
-        cls, line: Line, pulses: Pulses, timeout_s: float, bauds: tuple[int, int], nonce: int
+        cls,
+        line: Line,
+        pulses: Pulses,
+        timeout_s: float,
+        bauds: tuple[int, int],
+        nonce: int,
     ) -> FramedLayer:
         """Open a session with a DUT that has just answered `frame 1`.
 
-        `bauds` are the rate to leave it at, and the one to change to now (0: no change).
+        `bauds` are the rate to leave it at, and the one to change to now (0: no
+        change).
         """
         first_baud, frame_baud = bauds
         timeouts = RetransmissionTimeouts(line.baud, timeout_s)
@@ -124,13 +135,17 @@ class FramedLayer:
 
     def _idle(self, duration_s: float) -> Completion:
         """Let the DUT be idle."""
-        return self._completion(self._client.idle(duration_s, self._hold_us, self._timeout_s))
+        return self._completion(
+            self._client.idle(duration_s, self._hold_us, self._timeout_s)
+        )
 
     def _sync(self) -> Completion:
         """Give one SYNC burst, of as many pulses as the DUT can and is asked for."""
         count = min(self._pulses.count, self._client.caps.marks_max)
         return self._completion(
-            self._client.sync(count, self._pulses.period_us, self._hold_us, self._timeout_s)
+            self._client.sync(
+                count, self._pulses.period_us, self._hold_us, self._timeout_s
+            )
         )
 
     def _run(self, query: Query) -> Completion:
@@ -146,7 +161,9 @@ class FramedLayer:
                 self._client.batch(slots, query.repeat, self._hold_us, query.limit_s)
             )
         slot = self._slots.find(only_index(query))
-        return self._completion(self._client.run(slot, query.repeat, self._hold_us, query.limit_s))
+        return self._completion(
+            self._client.run(slot, query.repeat, self._hold_us, query.limit_s)
+        )
 
     def _solve(self, step: Solve) -> Completion:
         """Search the workload of `step`; its output is the DUT's."""
@@ -159,8 +176,8 @@ class FramedLayer:
             {*step.thresholds}, reverse=True
         ):
             cause = (
-                f"thresholds {step.thresholds}: {self._thresholds_max} at most, and each "
-                "below the one before"
+                f"thresholds {step.thresholds}: {self._thresholds_max} at most, and"
+                " each below the one before"
             )
             raise LocalProtocolError(cause)
         slot = self._slots.find(step.index)
@@ -181,8 +198,8 @@ class FramedLayer:
         return dataclasses.replace(self._completion(done), known=known)
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream, feeding the DUT while it listens; what it had loaded before is gone
-        then.
+        """Play a stream, feeding the DUT while it listens; what it had loaded before is
+        gone then.
         """
         caps = self._client.caps
         if Flag.STREAM not in caps.flags:
@@ -204,7 +221,8 @@ class FramedLayer:
         )
 
     def self_test(self) -> SelfTested:
-        """Let the DUT test itself; raise SutError where its firmware does not know how to."""
+        """Let the DUT test itself; raise SutError where its firmware does not know how
+        to."""
         return self_test(self._client)
 
     @property
@@ -221,11 +239,11 @@ class FramedLayer:
         return self._client.retransmissions - self._told
 
     def forgotten(self) -> bool:
-        """Return whether the DUT is back in the text layer, at the present line rate or, as after a
-        restart, at the first.
+        """Return whether the DUT is back in the text layer, at the present line rate
+        or, as after a restart, at the first.
 
-        False where it knows its session, and where it is silent, as a busy one is: then the rate is
-        left as it was.
+        False where it knows its session, and where it is silent, as a busy one is: then
+        the rate is left as it was.
         """
         present_baud = self._line.baud
         remembered = self._client.remembered()
@@ -247,5 +265,9 @@ class FramedLayer:
         self._told = self._client.retransmissions
         marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
         return Completion(
-            marks, done.output, self._told - before, done.rx_in_window_b, done.iterations
+            marks,
+            done.output,
+            self._told - before,
+            done.rx_in_window_b,
+            done.iterations,
         )

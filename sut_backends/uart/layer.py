@@ -15,8 +15,8 @@ from rig.model.steps import Query, Step
 
 @dataclass(frozen=True, slots=True)
 class Pulses:
-    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the burst that
-    aligns the clocks.
+    """The SYNC line: how long a pulse is held (0: as short as the DUT can), and the
+    burst that aligns the clocks.
     """
 
     hold_us: int
@@ -39,8 +39,8 @@ class ProtocolLayer(Protocol):
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion: ...
 
     def forgotten(self) -> bool:
-        """Return, after an error, whether the DUT is there but has lost its state, as after an
-        unnoticed restart.
+        """Return, after an error, whether the DUT is there but has lost its state, as
+        after an unnoticed restart.
         """
 
     def leave(self) -> None:
@@ -48,8 +48,8 @@ class ProtocolLayer(Protocol):
 
 
 def only_index(query: Query) -> int:
-    """Return the one sample of `query`; raise LocalProtocolError where there are more, or a batch:
-    a window holds one sample.
+    """Return the one sample of `query`; raise LocalProtocolError where there are more,
+    or a batch: a window holds one sample.
     """
     if query.batch or len(query.indices) != 1:
         raise LocalProtocolError(

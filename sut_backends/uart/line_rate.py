@@ -17,15 +17,16 @@ _BACK_S = 0.6
 
 
 class Switch(NamedTuple):
-    """Result of a change of the line rate: the rate in use, and why not the one asked for."""
+    """Result of a change of the line rate: the rate in use, and why not the one asked
+    for."""
 
     baud: int
     refusal: str = ""
 
 
 def switch_baud(exchange: Exchange, baud: int) -> Switch:
-    """Change the line rate of a DUT that can; stay at the old one where the new one does not
-    work.
+    """Change the line rate of a DUT that can; stay at the old one where the new one
+    does not work.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -64,7 +65,9 @@ def _set_baud(exchange: Exchange, baud: int) -> None:
 
 def _answers(exchange: Exchange) -> bool:
     try:
-        exchange.ask(MessageKind.PING, b"baud", expect=MessageKind.PONG, repeats_max=_PINGS)
+        exchange.ask(
+            MessageKind.PING, b"baud", expect=MessageKind.PONG, repeats_max=_PINGS
+        )
     except (DeadlineError, RemoteProtocolError):
         # the DUT may never have seen this number: the next PING carries it again
         exchange.link.rewind()

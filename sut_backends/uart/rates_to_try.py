@@ -6,13 +6,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-USUAL_BAUDS = (9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600, 1_000_000)
+USUAL_BAUDS = (
+    9600,
+    19_200,
+    38_400,
+    57_600,
+    115_200,
+    230_400,
+    460_800,
+    921_600,
+    1_000_000,
+)
 _PSEUDO_TERMINAL = re.compile(r"/dev/(pts/|ttys)\d+")
 _USB_CDC = re.compile(r"/dev/(ttyACM|(cu|tty)\.usbmodem)\w+")
 
 
 def no_rate(port: str) -> str:
-    """Return why another line rate would change nothing at a port; empty where it may."""
+    """Return why another line rate would change nothing at a port; empty where it
+    may."""
     if port.startswith("socket://"):
         return "a socket has no line rate: it is set where the socket ends"
     if _PSEUDO_TERMINAL.fullmatch(_real(port)):
@@ -27,8 +38,8 @@ def others(port: str, baud: int) -> str:
     rates = ", ".join(str(rate) for rate in USUAL_BAUDS if rate != baud)
     if _USB_CDC.fullmatch(_real(port)):
         return (
-            "a microcontroller's own USB port has no line rate, a debugger's or bridge's has; "
-            f"other line rates there: {rates}"
+            "a microcontroller's own USB port has no line rate, a debugger's or"
+            f" bridge's has; other line rates there: {rates}"
         )
     return f"other line rates: {rates}"
 

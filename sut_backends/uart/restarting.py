@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT that restarts is entered again, gets the samples back that it had acknowledged, and goes on
-with the step it was in.
+"""A DUT that restarts is entered again, gets the samples back that it had acknowledged,
+and goes on with the step it was in.
 """
 
 from __future__ import annotations
@@ -8,7 +8,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from rig.errors import DeadlineError, DeviceLost, DeviceRestarted, RemoteProtocolError, RigError
+from rig.errors import (
+    DeadlineError,
+    DeviceLost,
+    DeviceRestarted,
+    RemoteProtocolError,
+    RigError,
+)
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
 from rig.model.steps import Load, Step, Stream
@@ -18,18 +24,21 @@ from sut_backends.uart.layer import ProtocolLayer
 class ResumingLayer:
     """Stand in front of a layer that `enter` gives, now and after each restart.
 
-    A step that a restart broke is done again from its beginning: the window of a query is lost
-    then, and the edges it had made are the trial's problem. Each completion says how many restarts
-    there were since the one before. A DUT that restarts twice in one step is lost.
+    A step that a restart broke is done again from its beginning: the window of a query
+    is lost then, and the edges it had made are the trial's problem. Each completion
+    says how many restarts there were since the one before. A DUT that restarts twice in
+    one step is lost.
     """
 
     def __init__(self, enter: Callable[[], ProtocolLayer]) -> None:
         self._enter = enter
         self.layer = enter()
         self._slots = max(self.layer.info.slots, 1)
-        self._samples: dict[int, bytes] = {}  # what was acknowledged, least recently used first
+        # what was acknowledged, least recently used first
+        self._samples: dict[int, bytes] = {}
         self._restarts = 0
-        self._untold = 0  # frames retransmitted to a DUT that restarted before the next completion
+        # frames retransmitted to a DUT that restarted before the next completion
+        self._untold = 0
 
     @property
     def info(self) -> SutInfo:
@@ -69,8 +78,8 @@ class ResumingLayer:
             del self._samples[next(iter(self._samples))]
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream, once: a signal that a restart interrupts cannot be gone on with. Samples
-        are loaded again after it.
+        """Play a stream, once: a signal that a restart interrupts cannot be gone on
+        with. Samples are loaded again after it.
         """
         self._samples.clear()
         try:
@@ -125,13 +134,18 @@ class ResumingLayer:
         untold = self._untold
         self._untold = 0
         return dataclasses.replace(
-            completion, retransmissions=completion.retransmissions + untold, restarts=restarts
+            completion,
+            retransmissions=completion.retransmissions + untold,
+            restarts=restarts,
         )
 
 
 def _refuse_another(before: SutInfo, after: SutInfo) -> None:
     names = ("name", "firmware", "task", "model", "tick_hz")
-    changed = [f"{name}: {getattr(before, name)!r}, now {getattr(after, name)!r}" for name in names]
+    changed = [
+        f"{name}: {getattr(before, name)!r}, now {getattr(after, name)!r}"
+        for name in names
+    ]
     changed = [
         change
         for name, change in zip(names, changed, strict=True)

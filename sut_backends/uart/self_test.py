@@ -44,13 +44,15 @@ class TimedQueries:
 
     def under_way_s(self, tick_hz: int) -> float:
         """Return how long request and answer were under way together."""
-        return max(self.answered_s - self.asked_s - self.report.took_ticks / tick_hz, 0.0)
+        return max(
+            self.answered_s - self.asked_s - self.report.took_ticks / tick_hz, 0.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class TimerRate:
-    """Ticks of the DUT from the end of one self-test to the start of the next, and the host's time
-    for it, known to `error_s`.
+    """Ticks of the DUT from the end of one self-test to the start of the next, and the
+    host's time for it, known to `error_s`.
     """
 
     ticks: int
@@ -58,9 +60,11 @@ class TimerRate:
     error_s: float
 
     @classmethod
-    def between(cls, first: TimedQueries, second: TimedQueries, tick_hz: int) -> TimerRate:
-        """Compare the two clocks; what an answer and a request were under way is known only to be
-        within their round trips.
+    def between(
+        cls, first: TimedQueries, second: TimedQueries, tick_hz: int
+    ) -> TimerRate:
+        """Compare the two clocks; what an answer and a request were under way is known
+        only to be within their round trips.
         """
         error_s = (first.under_way_s(tick_hz) + second.under_way_s(tick_hz)) / 2
         return cls(
@@ -85,10 +89,11 @@ class SelfTested:
     rate: TimerRate
 
     def findings(self, simulated: bool, *, own_time: bool = False) -> Iterator[Finding]:
-        """Yield what each part says, good or bad; the times of a `simulated` device are named so.
+        """Yield what each part says, good or bad; the times of a `simulated` device are
+        named so.
 
-        `own_time`: an emulator's time passes in it, so that the rate of its timer cannot be judged
-        by this host's clock.
+        `own_time`: an emulator's time passes in it, so that the rate of its timer
+        cannot be judged by this host's clock.
         """
         whose = "of a simulated device: " if simulated else ""
         yield self._receive_burst()
@@ -104,15 +109,23 @@ class SelfTested:
         lost_b = (report.rx_lost_b - self.first.rx_lost_b) % 2**32 if known else 0
         arrived_b = min(max(report.rx_b - _REQUEST_B, 0), burst.sent_b)
         whole = min(max(report.rx_frames - 1, 0), burst.frames)
-        ok = (arrived_b, whole, burst.acknowledged) == (burst.sent_b, burst.frames, burst.frames)
+        ok = (arrived_b, whole, burst.acknowledged) == (
+            burst.sent_b,
+            burst.frames,
+            burst.frames,
+        )
         evidence = [
-            f"{burst.frames} frames of {self.caps.max_payload_b} bytes back to back: {arrived_b} "
-            f"of {burst.sent_b} bytes and "
-            f"{whole} whole frames arrived, {burst.acknowledged} were acknowledged, "
-            f"{report.rx_dropped} broken",
-            f"the port counts {lost_b} bytes lost"
-            if known
-            else "the port does not count lost bytes",
+            (
+                f"{burst.frames} frames of {self.caps.max_payload_b} bytes back to"
+                f" back: {arrived_b} of {burst.sent_b} bytes and {whole} whole frames"
+                f" arrived, {burst.acknowledged} were acknowledged, {report.rx_dropped}"
+                " broken"
+            ),
+            (
+                f"the port counts {lost_b} bytes lost"
+                if known
+                else "the port does not count lost bytes"
+            ),
         ]
         hint = (
             f"a receive ring of {burst.sent_b} bytes filled by an interrupt, a smaller "
@@ -134,7 +147,8 @@ class SelfTested:
                 "timer rate",
                 False,
                 evidence,
-                "where two halves make the counter, read the upper one again after the lower",
+                "where two halves make the counter, read the upper one again after the"
+                " lower",
             )
         if rate.ticks == 0:
             return Finding(
@@ -160,8 +174,8 @@ class SelfTested:
             else f"; smallest step seen {step} ticks, {step / stated_hz * 1e6:.3g} us"
         )
         evidence = (
-            f"{whose}{stated_hz} Hz stated, {found_hz:.0f} Hz by this host's clock, known to "
-            f"{100 * u:.2g} %{fine}"
+            f"{whose}{stated_hz} Hz stated, {found_hz:.0f} Hz by this host's clock,"
+            f" known to {100 * u:.2g} %{fine}"
         )
         if abs(deviation - RATE_LIMIT) < u:
             said = f"not decided, this computer is too busy: {evidence}"
@@ -173,23 +187,29 @@ class SelfTested:
         return Finding("timer rate", False, evidence, hint)
 
     def _sync_pin(self) -> Finding:
-        levels = (self.second.rest_level, self.second.pulse_level, self.second.end_level)
+        levels = (
+            self.second.rest_level,
+            self.second.pulse_level,
+            self.second.end_level,
+        )
         if ReportMessage.level_unknown in levels:
             return Finding(
                 "SYNC pin",
                 True,
-                "the port cannot read its pin back; the edges at the monitor are the only proof",
+                "the port cannot read its pin back; the edges at the monitor are the"
+                " only proof",
                 tested=False,
             )
         blocking = Flag.MARK_NONBLOCKING not in self.caps.flags
         ok = levels[0] == levels[2] == 1 and (blocking or levels[1] == 0)
         evidence = (
-            f"reads {levels[0]} at rest, {levels[1]} right behind a mark, {levels[2]} at rest again"
+            f"reads {levels[0]} at rest, {levels[1]} right behind a mark, {levels[2]}"
+            " at rest again"
         )
         evidence += "; a mark returns after its pulse here" if blocking else ""
         hint = (
-            f"is {self.caps.sync_pin or 'the pin'} set up as an output, and does nothing "
-            "else drive it?"
+            f"is {self.caps.sync_pin or 'the pin'} set up as an output, and does"
+            " nothing else drive it?"
         )
         return Finding("SYNC pin", ok, evidence, "" if ok else hint)
 
@@ -200,15 +220,21 @@ class SelfTested:
             return Finding("stack", True, "the port does not know", tested=False)
         ok = 0 < unused_b <= size_b
         evidence = (
-            f"{size_b - unused_b} of {size_b} bytes have been used since power-up, {unused_b} never"
+            f"{size_b - unused_b} of {size_b} bytes have been used since power-up,"
+            f" {unused_b} never"
         )
         return Finding(
             "stack",
             ok,
             evidence,
-            ""
-            if ok
-            else "it may have overflowed: give it more, or look at stack_unused_b of the port",
+            (
+                ""
+                if ok
+                else (
+                    "it may have overflowed: give it more, or look at stack_unused_b of"
+                    " the port"
+                )
+            ),
         )
 
     def _overhead(self, whose: str) -> Finding:
@@ -221,16 +247,16 @@ class SelfTested:
             / (_REPEATS[1] - _REPEATS[0])
         )
         evidence = (
-            f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from its first "
-            "mark to its last, with pulses of "
-            f"{self.caps.hold_min_us} us; each repetition {max(each_us, 0.0):.3g} us"
+            f"{whose}a query without work takes {low_us:.4g} to {high_us:.4g} us from"
+            f" its first mark to its last, with pulses of {self.caps.hold_min_us} us;"
+            f" each repetition {max(each_us, 0.0):.3g} us"
         )
         return Finding("shim overhead", True, evidence)
 
 
 def self_test(client: FramedClient, span_s: float = SPAN_S) -> SelfTested:
-    """Let the DUT test itself before and after a burst, and time its timer; raise SutError where it
-    does not know how to.
+    """Let the DUT test itself before and after a burst, and time its timer; raise
+    SutError where it does not know how to.
     """
     first = _timed(client, _REPEATS[0])
     burst = client.burst()

@@ -15,8 +15,11 @@ class Slots:
         )  # slot -> sample, least recently used first
 
     def take(self, index: int) -> int:
-        """Return the slot to load sample `index` into; it counts as empty until `keep`."""
-        slot = next((slot for slot, sample in self._samples.items() if sample == index), None)
+        """Return the slot to load sample `index` into; it counts as empty until
+        `keep`."""
+        slot = next(
+            (slot for slot, sample in self._samples.items() if sample == index), None
+        )
         slot = next(iter(self._samples)) if slot is None else slot
         self._samples[slot] = None
         return slot
@@ -27,12 +30,18 @@ class Slots:
         self._samples[slot] = index
 
     def find(self, index: int) -> int:
-        """Return the slot that holds sample `index`; raise LocalProtocolError where none does."""
-        slot = next((slot for slot, sample in self._samples.items() if sample == index), None)
+        """Return the slot that holds sample `index`; raise LocalProtocolError where
+        none does."""
+        slot = next(
+            (slot for slot, sample in self._samples.items() if sample == index), None
+        )
         if slot is None:
-            there = sorted(sample for sample in self._samples.values() if sample is not None)
+            there = sorted(
+                sample for sample in self._samples.values() if sample is not None
+            )
             raise LocalProtocolError(
-                f"sample {index} is not loaded", evidence=f"in the DUT: {there or 'nothing'}"
+                f"sample {index} is not loaded",
+                evidence=f"in the DUT: {there or 'nothing'}",
             )
         self.keep(slot, index)
         return slot

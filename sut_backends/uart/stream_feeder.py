@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream, as the host sees it: it keeps the DUT's slots filled and fetches the answers;
-docs/PROTOCOL.md section 9.
+"""A stream, as the host sees it: it keeps the DUT's slots filled and fetches the
+answers; docs/PROTOCOL.md section 9.
 """
 
 from __future__ import annotations
@@ -13,27 +13,32 @@ from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
 from rig.model.completion import Mark
 from rig.model.steps import Stream
 from rig.stop import pause
-from sut_backends.shim.messages import FRAME_OVERHEAD_B, StreamState, TakeMessage, TakenMessage
+from sut_backends.shim.messages import (
+    FRAME_OVERHEAD_B,
+    StreamState,
+    TakeMessage,
+    TakenMessage,
+)
 from sut_backends.shim.stream_records import marks_of
 from sut_backends.uart.framed_client import FramedClient
 
-# at most: an answer that is late by so little delays nothing, and the DUT is not kept from its
-# work
+# at most: an answer that is late by so little delays nothing, and the DUT is not kept
+# from its work
 _LOOKS_PER_HOP = 8
 _BUSY_MARGIN = 1.25  # a window may take longer than those before it
-# of a hop, before anything is known: a lost TAKE must not cost the hop in which the next window
-# is to come
+# of a hop, before anything is known: a lost TAKE must not cost the hop in which the
+# next window is to come
 _BUSY_GUESS = 0.5
-# or a hop, if that is more: so much behind its last sample a preloaded stream may end before it
-# is asked for
+# or a hop, if that is more: so much behind its last sample a preloaded stream may end
+# before it is asked for
 _PEACE_S = 0.5
 _TAKE_B = FRAME_OVERHEAD_B + 3 + TakeMessage.head.size
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Result of feeding a stream: how many windows were answered, and the bytes sent while a
-    preloaded one should have been silent.
+    """Result of feeding a stream: how many windows were answered, and the bytes sent
+    while a preloaded one should have been silent.
     """
 
     marks: tuple[Mark, ...]
@@ -44,8 +49,8 @@ class Heard:
 
 
 class Feed:
-    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else is asked of
-    meanwhile.
+    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else
+    is asked of meanwhile.
 
     `clock` returns seconds, and `sleep` lets them pass.
     """
@@ -72,13 +77,14 @@ class Feed:
         self._disturbed_b = 0
         self._busy_s = 0.0  # what the DUT took for a window at most
         self._started_s = (
-            0.0  # when the stream began by this clock, if the DUT's went as this one does
+            # when the stream began by this clock, if the DUT's went as this one does
+            0.0
         )
         self._refuse_misfits()
 
     def play(self) -> Heard:
-        """Load, start, feed and fetch until the stream is over; raise DeadlineError where it does
-        not end in time.
+        """Load, start, feed and fetch until the stream is over; raise DeadlineError
+        where it does not end in time.
         """
         step = self._step
         while self._loaded < min(self._slots, len(self._windows)):
@@ -97,8 +103,12 @@ class Feed:
     def _refuse_misfits(self) -> None:
         count = len(self._windows)
         largest_b = self._client.caps.slot_b
-        if not count or any(not 0 < len(window) <= largest_b for window in self._windows):
-            raise LocalProtocolError(f"a stream needs windows, of 1 to {largest_b} bytes each")
+        if not count or any(
+            not 0 < len(window) <= largest_b for window in self._windows
+        ):
+            raise LocalProtocolError(
+                f"a stream needs windows, of 1 to {largest_b} bytes each"
+            )
         if not self._step.preloaded and self._slots < 2 <= count:
             raise LocalProtocolError(
                 "a DUT with one slot cannot take in a window while it plays another",
@@ -107,8 +117,8 @@ class Feed:
         room = self._client.take(0).room if self._step.preloaded else count
         if self._step.preloaded and count > min(self._slots, room):
             raise LocalProtocolError(
-                f"a preloaded stream of {count} windows: the DUT has {self._slots} slots and keeps "
-                f"{room} answers",
+                f"a preloaded stream of {count} windows: the DUT has {self._slots}"
+                f" slots and keeps {room} answers",
                 try_next="a shorter stream, a longer hop, or one that is not preloaded",
             )
 
@@ -120,7 +130,9 @@ class Feed:
         limit_s = self._ready_s(len(self._windows) - 1) + self._step.limit_s
         end_s = self._started_s + limit_s
         if self._step.preloaded:
-            self._sleep(self._ready_s(len(self._windows) - 1) + max(self._hop_s, _PEACE_S))
+            self._sleep(
+                self._ready_s(len(self._windows) - 1) + max(self._hop_s, _PEACE_S)
+            )
         while True:
             taken = self._take()
             fetched = len(self._answers) == taken.done
@@ -151,11 +163,14 @@ class Feed:
         try:
             answers = taken.split(max(min(caps.phases, 2), 1) + 1)
         except ValueError as error:
-            raise RemoteProtocolError(f"an answer of the DUT cannot be read: {error}") from error
+            raise RemoteProtocolError(
+                f"an answer of the DUT cannot be read: {error}"
+            ) from error
         self._answers += answers
         if answers:
             self._busy_s = max(
-                self._busy_s, max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz
+                self._busy_s,
+                max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz,
             )
             self._client.expect_busy(self._busy_s * _BUSY_MARGIN)
         if self._step.preloaded and taken.state == StreamState.PLAYING:
@@ -165,8 +180,8 @@ class Feed:
     def _pause(self, done: int) -> None:
         """Wait until the next answer can be expected.
 
-        The DUT's clock is not this one, and an emulated one goes as it likes: what is done, and
-        what is not, tells how far it is.
+        The DUT's clock is not this one, and an emulated one goes as it likes: what is
+        done, and what is not, tells how far it is.
         """
         now_s = self._clock()
         if done:
@@ -194,25 +209,41 @@ class Feed:
         marks = marks_of(taken, self._answers)
         output = b"".join(output for _, output in self._answers)
         return Heard(
-            marks, output, len(self._answers), self._disturbed_b, tuple(self._faults(taken))
+            marks,
+            output,
+            len(self._answers),
+            self._disturbed_b,
+            tuple(self._faults(taken)),
         )
 
     def _faults(self, taken: TakenMessage) -> list[str]:
-        played = f"the stream ended with {taken.done} of {len(self._windows)} windows answered"
+        played = (
+            f"the stream ended with {taken.done} of {len(self._windows)} windows"
+            " answered"
+        )
         endings = {
             StreamState.FINISHED: "",
-            StreamState.STARVED: f"starved: window {taken.done} was not there when it was to be "
-            f"processed; {played}",
-            StreamState.OVERRUN: f"overrun: the device came to window {taken.done} when its slot "
-            f"was due for another; {played}",
-            StreamState.FAILED: f"the workload failed on window {taken.done}: {_reason(taken)}; "
-            f"{played}",
+            StreamState.STARVED: (
+                f"starved: window {taken.done} was not there when it was to be "
+                f"processed; {played}"
+            ),
+            StreamState.OVERRUN: (
+                f"overrun: the device came to window {taken.done} when its slot "
+                f"was due for another; {played}"
+            ),
+            StreamState.FAILED: (
+                f"the workload failed on window {taken.done}: {_reason(taken)}; "
+                f"{played}"
+            ),
         }
-        ending = endings.get(taken.state, f"the device knows of no stream any more; {played}")
+        ending = endings.get(
+            taken.state, f"the device knows of no stream any more; {played}"
+        )
         return [fault for fault in (self._lateness(taken), ending) if fault]
 
     def _lateness(self, taken: TakenMessage) -> str:
-        """Return which windows came late; one that never came is the ending's matter."""
+        """Return which windows came late; one that never came is the ending's
+        matter."""
         missed = taken.state == StreamState.STARVED
         late = taken.late - missed
         if late <= 0:
@@ -222,8 +253,8 @@ class Feed:
         worst_ms = 1e3 * taken.worst_ticks / self._client.caps.tick_hz
         others = f", and {late - 1} others were late, by less" if late > 1 else ""
         return (
-            f"starved: window {taken.worst_window} was there {worst_ms:.3g} ms after its "
-            f"newest hop had begun{others}"
+            f"starved: window {taken.worst_window} was there {worst_ms:.3g} ms after"
+            f" its newest hop had begun{others}"
         )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all that can be
-checked is checked here.
+"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all
+that can be checked is checked here.
 """
 
 from __future__ import annotations
@@ -32,19 +32,20 @@ from sut_backends.uart import echo, rates_to_try
 
 READY = "m-ready"
 BOOT = "m-init-done"
-# `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as well; its own
-# runner sends 31 bytes.
+# `db `, an even number of digits and `%` in 80 characters. The EEMBC shim keeps 80 as
+# well; its own runner sends 31 bytes.
 DB_STEP_B = (messages.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
 _US_PER_S = 1_000_000
-#: How long an answer to `name` is waited for before it is asked for again; a device that takes
-#: longer is waited for all the same, and its pace learnt.
+#: How long an answer to `name` is waited for before it is asked for again; a device
+#: that takes longer is waited for all the same, and its pace learnt.
 ATTENTION_S = 0.3
 _QUIET_S = 0.1
 _STRAY_MAX = 20  # lines
 _SHOWN = 20
 _KEPT = 100  # lines of the search for a name
 _FRAME_ATTEMPTS = 5
-_NAME = re.compile(r".*?m-name-dut-\[(.*)\]")  # the remains of a frame may stand before it
+# the remains of a frame may stand before it
+_NAME = re.compile(r".*?m-name-dut-\[(.*)\]")
 _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
 
 
@@ -55,15 +56,18 @@ class GarbledAnswer(RemoteProtocolError):
 class TextClient:
     """Speak the text layer; one command at a time.
 
-    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line rate.
-    `tells_time` is False once `find_mode` found a DUT that only pulses SYNC; its stamps are then
-    the host's time, good for no measurement. `attention` finds `echo`, the form of what the DUT
-    says of each command before it answers (empty: nothing), and `round_trip_s`, which an answer
-    takes at most, as far as one is known.
+    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line
+    rate. `tells_time` is False once `find_mode` found a DUT that only pulses SYNC; its
+    stamps are then the host's time, good for no measurement. `attention` finds `echo`,
+    the form of what the DUT says of each command before it answers (empty: nothing),
+    and `round_trip_s`, which an answer takes at most, as far as one is known.
     """
 
     def __init__(
-        self, line: Line, timeout_s: float = 2.0, clock: Callable[[], float] = time.monotonic
+        self,
+        line: Line,
+        timeout_s: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.line = line
         self.timeout_s = timeout_s
@@ -78,8 +82,8 @@ class TextClient:
         self._partial = b""
 
     def attention(self, limit_s: float) -> str:
-        """Bring a DUT in whatever state to the text layer; return its name. Raise DeadlineError or
-        RemoteProtocolError.
+        """Bring a DUT in whatever state to the text layer; return its name. Raise
+        DeadlineError or RemoteProtocolError.
 
         How long it takes and whether it echoes commands is learnt here.
         """
@@ -95,12 +99,14 @@ class TextClient:
                 self.echo = echo.form_of(lines)
                 if attempts > 1 or lines[-1] != READY:
                     self._drain(attempts, lines)
-                return [match[1] for line in lines if (match := _NAME.fullmatch(line))][-1]
+                return [match[1] for line in lines if (match := _NAME.fullmatch(line))][
+                    -1
+                ]
         raise self._no_attention(self._clock() - started_s, lines[-1] if lines else "")
 
     def command(self, words: str, limit_s: float | None = None) -> list[str]:
-        """Send one command; return its answer without the closing m-ready, and without the echo of
-        a device that echoes.
+        """Send one command; return its answer without the closing m-ready, and without
+        the echo of a device that echoes.
         """
         if len(words) >= messages.TEXT_COMMAND_MAX or "%" in words or not words:
             raise LocalProtocolError(f"no command of the text layer: {words!r}")
@@ -122,14 +128,16 @@ class TextClient:
             self._arrived_s += [self._clock()] * len(more)
             if BOOT in lines:
                 raise _restarted(lines)
-            # What had come by then is looked at once; a DUT that never stops is none that answers.
+            # What had come by then is looked at once; a DUT that never stops is none
+            # that answers.
             if left_s <= 0 and READY not in lines:
                 raise self._unanswered(words, limit_s, lines[-_SHOWN:])
         if not echoed:
             raise _echoes_another(self.echo.format(words), lines)
         if lines[-1] != READY:
             raise RemoteProtocolError(
-                f"the DUT said more than it was asked after `{words}`", evidence=repr(lines)
+                f"the DUT said more than it was asked after `{words}`",
+                evidence=repr(lines),
             )
         return lines[:-1]
 
@@ -140,7 +148,10 @@ class TextClient:
         if errors:
             try_next = "a byte lost on the line looks like this too"
             raise SutError(
-                f"the DUT refused `{words}`", code=0, evidence=errors[0], try_next=try_next
+                f"the DUT refused `{words}`",
+                code=0,
+                evidence=errors[0],
+                try_next=try_next,
             )
         return lines
 
@@ -150,15 +161,17 @@ class TextClient:
         profile = _first(re.compile(r"m-profile-\[(.*)\]"), lines)
         model = _first(re.compile(r"m-model-\[(.*)\]"), lines)
         if profile is None or model is None:
-            raise RemoteProtocolError("the answer to `profile` is incomplete", evidence=repr(lines))
+            raise RemoteProtocolError(
+                "the answer to `profile` is incomplete", evidence=repr(lines)
+            )
         return profile, model
 
     def find_mode(self) -> None:
-        """Find out whether `timestamp` prints the time or, as in firmware built for energy mode,
-        only pulses SYNC.
+        """Find out whether `timestamp` prints the time or, as in firmware built for
+        energy mode, only pulses SYNC.
 
-        No byte that is lost makes a whole line vanish, let alone twice. Raises RemoteProtocolError
-        where it does both.
+        No byte that is lost makes a whole line vanish, let alone twice. Raises
+        RemoteProtocolError where it does both.
         """
         first = self.ask("timestamp")
         self.tells_time = bool(first) or bool(self.ask("timestamp"))
@@ -166,14 +179,14 @@ class TextClient:
             self._stamp(first)
 
     def timestamp(self) -> int:
-        """Return the DUT's time in microseconds, or the host's where the DUT reports none; with
-        SYNC wired, it gives one pulse.
+        """Return the DUT's time in microseconds, or the host's where the DUT reports
+        none; with SYNC wired, it gives one pulse.
         """
         return self._stamp(self.ask("timestamp"))
 
     def load(self, content: bytes) -> None:
-        """Bring `content` into the DUT's memory. Lost and doubled digits are found; a digit changed
-        into another is not.
+        """Bring `content` into the DUT's memory. Lost and doubled digits are found; a
+        digit changed into another is not.
         """
         lines = self.ask(f"db load {len(content)}")
         expecting = f"Expecting {len(content)} bytes"
@@ -185,19 +198,26 @@ class TextClient:
             # Never more than announced: the EEMBC shim writes on behind its buffer.
             lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
             done = at + DB_STEP_B >= len(content)
-            due = [["m-load-done"]] if done else [[], [f"{at + DB_STEP_B} bytes received"]]
+            due = (
+                [["m-load-done"]]
+                if done
+                else [[], [f"{at + DB_STEP_B} bytes received"]]
+            )
             if lines not in due:
                 cause = (
                     "the DUT counts other bytes than were sent: "
                     f"{'no m-load-done' if done else 'an early answer'}"
                 )
                 raise RemoteProtocolError(
-                    cause, evidence=f"after byte {at + DB_STEP_B} of {len(content)}: {lines!r}"
+                    cause,
+                    evidence=(
+                        f"after byte {at + DB_STEP_B} of {len(content)}: {lines!r}"
+                    ),
                 )
 
     def infer(self, repeat: int, limit_s: float) -> Inference:
-        """Run the loaded sample `repeat` times without warm-up; read the results twice, since
-        nothing guards them.
+        """Run the loaded sample `repeat` times without warm-up; read the results twice,
+        since nothing guards them.
         """
         sent_s = self._clock()
         lines = self.ask(f"infer {repeat} 0", limit_s)
@@ -210,7 +230,8 @@ class TextClient:
             )
         else:
             start_us, stop_us = (
-                round(arrived_s[line] * _US_PER_S) for line in (answer.start_line, answer.stop_line)
+                round(arrived_s[line] * _US_PER_S)
+                for line in (answer.start_line, answer.stop_line)
             )
         again = _first(RESULTS, self.ask("results"))
         if answer.results is None or answer.results != again:
@@ -224,8 +245,8 @@ class TextClient:
     def frame(self) -> bool:
         """Ask for the framed layer; return False where the DUT does not have it.
 
-        One refusal may be a lost byte; two in a row are meant. An unclear answer is followed by a
-        new start from the text layer.
+        One refusal may be a lost byte; two in a row are meant. An unclear answer is
+        followed by a new start from the text layer.
         """
         limit_s = 2 * max(self.round_trip_s, ATTENTION_S)
         refusals = 0
@@ -251,8 +272,8 @@ class TextClient:
     def _evidence(self) -> str:
         where = f"{self.line.name} at {self.line.baud} baud"
         return (
-            f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them not "
-            "printable"
+            f"{self.received_b} bytes received on {where}, {self.unprintable_b} of them"
+            " not printable"
         )
 
     def _stamp(self, lines: list[str]) -> int:
@@ -271,7 +292,8 @@ class TextClient:
         self.received_b += len(block)
         self.unprintable_b += sum(byte not in _PRINTABLE for byte in block)
         *ended, self._partial = (self._partial + block).split(b"\n")
-        # A line that never ends is no line, nor is the rest of a line end the other way round.
+        # A line that never ends is no line, nor is the rest of a line end the other way
+        # round.
         self._partial = self._partial[-1000:].lstrip(b"\r")
         return [
             text
@@ -280,18 +302,22 @@ class TextClient:
         ]
 
     def _lines_within(self, duration_s: float, before: list[str]) -> list[str]:
-        """Return lines up to those that, with those `before`, hold a whole answer to `name`, or
-        what came in `duration_s`. The next answer may begin in one piece with its end.
+        """Return lines up to those that, with those `before`, hold a whole answer to
+        `name`, or what came in `duration_s`. The next answer may begin in one piece
+        with its end.
         """
         end_s = self._clock() + duration_s
         lines = list[str]()
-        while (left_s := end_s - self._clock()) > 0 and not (lines and _answers([*before, *lines])):
+        while (left_s := end_s - self._clock()) > 0 and not (
+            lines and _answers([*before, *lines])
+        ):
             lines += self._lines(left_s)
         return lines
 
     def _drain(self, asked: int, lines: list[str]) -> None:
-        """Read the answers to a `name` that was `asked` more than once and, with `lines`, not
-        answered so often yet, as far as they come: each may be as late as the first was.
+        """Read the answers to a `name` that was `asked` more than once and, with
+        `lines`, not answered so often yet, as far as they come: each may be as late as
+        the first was.
         """
         end_s = self._clock() + self.timeout_s
         heard_s = self._clock()
@@ -300,7 +326,10 @@ class TextClient:
             lines = [*lines, *self._lines(_QUIET_S)][-_KEPT:]
             if self.received_b > received_b:
                 heard_s = self._clock()
-            elif _answers(lines) >= asked or now_s - heard_s > self.round_trip_s + _QUIET_S:
+            elif (
+                _answers(lines) >= asked
+                or now_s - heard_s > self.round_trip_s + _QUIET_S
+            ):
                 break
         self._partial = b""
 
@@ -337,8 +366,9 @@ class TextClient:
 
     def _no_attention(self, waited_s: float, heard: str) -> RigError:
         if self.received_b == 0:
-            try_next = "swap Tx and Rx; look at power, ground and reset; " + rates_to_try.others(
-                self.line.name, self.line.baud
+            try_next = (
+                "swap Tx and Rx; look at power, ground and reset; "
+                + rates_to_try.others(self.line.name, self.line.baud)
             )
             return DeadlineError(
                 "answer to `name`: the DUT is silent",
@@ -355,7 +385,9 @@ class TextClient:
             )
         evidence = f"{self._evidence}; last line: {heard!r}"
         cause = "the DUT talks, but does not answer `name`"
-        return RemoteProtocolError(cause, evidence=evidence, try_next="is it a shim firmware?")
+        return RemoteProtocolError(
+            cause, evidence=evidence, try_next="is it a shim firmware?"
+        )
 
 
 def _answers(lines: list[str]) -> int:
@@ -371,12 +403,16 @@ def _answers(lines: list[str]) -> int:
 
 
 def _first(pattern: re.Pattern[str], lines: list[str]) -> str | None:
-    return next((match[1] for line in lines if (match := pattern.fullmatch(line))), None)
+    return next(
+        (match[1] for line in lines if (match := pattern.fullmatch(line))), None
+    )
 
 
 def _restarted(lines: list[str]) -> DeviceRestarted:
     try_next = "look at its supply, its reset line and its watchdog"
-    return DeviceRestarted("the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next)
+    return DeviceRestarted(
+        "the DUT restarted", evidence=repr(lines[-4:]), try_next=try_next
+    )
 
 
 def _echoes_another(sent: str, lines: list[str]) -> RemoteProtocolError:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware understands, built for
-performance or for energy.
+"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware
+understands, built for performance or for energy.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
 class TextLayer:
     """Turn steps into commands; marks are the DUT's `m-lap-us` stamps.
 
-    Firmware built for energy mode prints none and only pulses SYNC: then the edges that the monitor
-    sees are the only clock, and the ticks of the marks are the host's, good for telling which edge
-    is which (rig/timebase/edge_clock.py).
+    Firmware built for energy mode prints none and only pulses SYNC: then the edges that
+    the monitor sees are the only clock, and the ticks of the marks are the host's, good
+    for telling which edge is which (rig/timebase/edge_clock.py).
     """
 
     def __init__(self, client: TextClient, name: str, pulses: Pulses) -> None:
@@ -63,13 +63,16 @@ class TextLayer:
                 "layer": "text",
                 "baud": line.baud,
                 "load_checked": False,
-                "timestamp_mode": "performance" if self._client.tells_time else "energy",
+                "timestamp_mode": "performance"
+                if self._client.tells_time
+                else "energy",
                 **({"echo": self._client.echo} if self._client.echo else {}),
             },
         )
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
-        """Give the commands of a step; LocalProtocolError where there is none for it."""
+        """Give the commands of a step; LocalProtocolError where there is none for
+        it."""
         match step:
             case Load():
                 return self._load(step.index, payloads[0])
@@ -86,8 +89,8 @@ class TextLayer:
                 )
 
     def _load(self, index: int, payload: bytes) -> Completion:
-        """Bring `payload` into the DUT: lost and doubled bytes are found, a digit changed into
-        another digit is not.
+        """Bring `payload` into the DUT: lost and doubled bytes are found, a digit
+        changed into another digit is not.
         """
         if not payload:
             raise LocalProtocolError(f"sample {index} is empty")
@@ -103,11 +106,14 @@ class TextLayer:
         stop_us = self._client.timestamp()
         if stop_us - start_us < duration_s * _US_PER_S / 2:
             evidence = f"{stop_us - start_us} us in a wait of {duration_s} s"
-            raise RemoteProtocolError("the DUT's time stamps cannot be true", evidence=evidence)
+            raise RemoteProtocolError(
+                "the DUT's time stamps cannot be true", evidence=evidence
+            )
         return Completion((Mark(IDLE, start_us), Mark(END, stop_us)))
 
     def _sync(self) -> Completion:
-        """Ask for stamps in the pattern of a SYNC burst; the line's own time comes on top."""
+        """Ask for stamps in the pattern of a SYNC burst; the line's own time comes on
+        top."""
         marks = []
         due_s = time.monotonic()
         for number in range(self._pulses.count):
@@ -122,8 +128,8 @@ class TextLayer:
         return Completion(tuple(marks))
 
     def _run(self, query: Query) -> Completion:
-        """Process the sample of `query`; the output is a signed 32-bit number of thousandths for
-        each class.
+        """Process the sample of `query`; the output is a signed 32-bit number of
+        thousandths for each class.
         """
         index = only_index(query)
         if index != self._loaded:
@@ -135,7 +141,9 @@ class TextLayer:
         output = struct.pack(
             f"<{len(inference.output_thousandths)}i", *inference.output_thousandths
         )
-        return Completion((Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output)
+        return Completion(
+            (Mark(PHASE, inference.start_us), Mark(END, inference.stop_us)), output
+        )
 
     @property
     def untold_retransmissions(self) -> int:
@@ -143,7 +151,8 @@ class TextLayer:
         return 0
 
     def forgotten(self) -> bool:
-        """Return False: a restart without a message cannot be distinguished from a lost byte."""
+        """Return False: a restart without a message cannot be distinguished from a lost
+        byte."""
         return False
 
     def leave(self) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wires between host and DUT: which there are, and what each of them does alone.
 
-At power-up the firmware speaks unasked, which needs its Tx alone; `timestamp` pulses SYNC, which a
-monitor sees and which needs its Rx alone (docs/PROTOCOL.md section 1).
+At power-up the firmware speaks unasked, which needs its Tx alone; `timestamp` pulses
+SYNC, which a monitor sees and which needs its Rx alone (docs/PROTOCOL.md section 1).
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def talked(
         return talk
     pulses = watch(lambda: _ask_for_pulses(line))
     other_baud = _other_baud(line, settings) if talk.garbled else 0
-    return Talk(talk.heard_b, talk.unreadable_b, talk.at_power_up, "", pulses, other_baud)
+    return Talk(
+        talk.heard_b, talk.unreadable_b, talk.at_power_up, "", pulses, other_baud
+    )
 
 
 def _ask_for_pulses(line: Line) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual system under test: nothing runs, virtual time passes, and the truth about it is
-known.
+"""A virtual system under test: nothing runs, virtual time passes, and the truth about
+it is known.
 """
 
 from __future__ import annotations
@@ -11,10 +11,26 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Self, TypeAlias
 
-from rig.errors import ConfigError, DeadlineError, DeviceNotFound, LocalProtocolError, SutError
+from rig.errors import (
+    ConfigError,
+    DeadlineError,
+    DeviceNotFound,
+    LocalProtocolError,
+    SutError,
+)
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
-from rig.model.completion import BATCH, DECIDED, END, IDLE, REACHED, STREAM, SYNC, Completion, Mark
+from rig.model.completion import (
+    BATCH,
+    DECIDED,
+    END,
+    IDLE,
+    REACHED,
+    STREAM,
+    SYNC,
+    Completion,
+    Mark,
+)
 from rig.model.pace import Pace
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
@@ -57,11 +73,15 @@ class VirtualSut:
         self._searcher = context.searcher
         # A task without a front end has the second phase alone.
         one = len(context.phases) == 1
-        self._timed = (settings.infer,) if one else (settings.preprocess, settings.infer)
+        self._timed = (
+            (settings.infer,) if one else (settings.preprocess, settings.infer)
+        )
         self._random = random.Random(f"virtual-sut-{context.seed}")
         self._loaded: dict[int, bytes] = {}
         self._free_ns = 0
-        self._info = _info(settings, context.reference is not None, context.searcher is not None)
+        self._info = _info(
+            settings, context.reference is not None, context.searcher is not None
+        )
         self._rest_until_ns(self._world.now_ns())
 
     @staticmethod
@@ -71,7 +91,8 @@ class VirtualSut:
 
     @staticmethod
     def restated(settings: Settings, info: SutInfo) -> SutInfo:
-        """Return what the device is, so set; the task decides whether it streams or searches."""
+        """Return what the device is, so set; the task decides whether it streams or
+        searches."""
         return _info(settings, info.streams, info.solves)
 
     @staticmethod
@@ -82,7 +103,9 @@ class VirtualSut:
     @staticmethod
     def pace(settings: Settings) -> Pace:
         """Return the mean times that the settings give it, in virtual time."""
-        periods = sum(_PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count))
+        periods = sum(
+            _PATTERN[pulse % len(_PATTERN)] for pulse in range(settings.sync_count)
+        )
         return Pace(
             load_s=settings.load_s,
             sync_s=periods * settings.sync_period_us * 1e-6,
@@ -95,7 +118,8 @@ class VirtualSut:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Put the device on the bench; raise DeviceNotFound where its supply does not reach it."""
+        """Put the device on the bench; raise DeviceNotFound where its supply does not
+        reach it."""
         if context.world.supply_cut:
             raise DeviceNotFound(
                 "the virtual device is silent",
@@ -125,11 +149,13 @@ class VirtualSut:
             case Stream():
                 return self._stream(step, payloads)
             case _:
-                raise LocalProtocolError(f"a virtual device cannot do a step of kind {step.kind!r}")
+                raise LocalProtocolError(
+                    f"a virtual device cannot do a step of kind {step.kind!r}"
+                )
 
     def _load(self, index: int, payload: bytes) -> Completion:
-        """Keep the payload, in place of the one that was used least recently where there is no slot
-        left; takes load_s.
+        """Keep the payload, in place of the one that was used least recently where
+        there is no slot left; takes load_s.
         """
         slot_b = self._settings.slot_b
         if slot_b and len(payload) > slot_b:
@@ -162,8 +188,8 @@ class VirtualSut:
         return Completion(tuple(marks), iterations=0)
 
     def _run(self, query: Query) -> Completion:
-        """Go through the phases and answer as the task's reference does, or wrongly at the error
-        rate.
+        """Go through the phases and answer as the task's reference does, or wrongly at
+        the error rate.
         """
         missing = [index for index in query.indices if index not in self._loaded]
         if missing:
@@ -184,26 +210,34 @@ class VirtualSut:
         return Completion(tuple(marks), output, iterations=completed)
 
     def _solve(self, step: Solve) -> Completion:
-        """Search the loaded workload: the power changes now and then, SYNC falls where a threshold
-        is known to be reached.
+        """Search the loaded workload: the power changes now and then, SYNC falls where
+        a threshold is known to be reached.
         """
         if self._searcher is None or step.index not in self._loaded:
-            raise LocalProtocolError(f"workload {step.index} is searched but not loaded")
+            raise LocalProtocolError(
+                f"workload {step.index} is searched but not loaded"
+            )
         if len(step.thresholds) > THRESHOLDS_MAX:
             raise LocalProtocolError(
-                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked"
+                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can"
+                " be marked"
             )
         settings = self._settings
         model = self._settings.solve
         began_ns = self._world.now_ns()
-        search = VirtualSearch(model, self._searcher(self._loaded[step.index], step.seed), step)
+        search = VirtualSearch(
+            model, self._searcher(self._loaded[step.index], step.seed), step
+        )
         marks = [self._pulse(1, self._drawn_w())]
         told = -1
         redraw_s = _REDRAW_S
         known: list[int] = []
         for look in search.looks():
-            # The device's clock says when it looks; what it does takes as long by the true one.
-            look_ns = began_ns + round(look.elapsed_s * NS_PER_S / (1 + settings.clock_ppm * 1e-6))
+            # The device's clock says when it looks; what it does takes as long by the
+            # true one.
+            look_ns = began_ns + round(
+                look.elapsed_s * NS_PER_S / (1 + settings.clock_ppm * 1e-6)
+            )
             self._world.advance(max(look_ns - self._world.now_ns(), 0))
             if look.reached > told:
                 known += [self._tick(look_ns)] * (look.reached - told)
@@ -230,8 +264,8 @@ class VirtualSut:
         )
 
     def _pulse(self, phase: int, power_w: float) -> Mark:
-        """Drop SYNC as soon as the pulse before is over and SYNC was high as long; no time passes
-        for this one.
+        """Drop SYNC as soon as the pulse before is over and SYNC was high as long; no
+        time passes for this one.
         """
         self._world.advance(max(self._free_ns - self._world.now_ns(), 0))
         now_ns = self._world.now_ns()
@@ -246,13 +280,14 @@ class VirtualSut:
         return model.power_w * max(1.0 + self._random.gauss(0.0, model.variation), 0.1)
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Answer for each window when its last sample is there, as long as the link and the phases
-        keep pace.
+        """Answer for each window when its last sample is there, as long as the link and
+        the phases keep pace.
         """
         settings = self._settings
         if step.preloaded and len(windows) > settings.slots:
             raise LocalProtocolError(
-                f"{len(windows)} windows are preloaded, the device holds {settings.slots}"
+                f"{len(windows)} windows are preloaded, the device holds"
+                f" {settings.slots}"
             )
         load_ns = round(settings.load_s * NS_PER_S)
         self._loaded = {}
@@ -266,11 +301,17 @@ class VirtualSut:
             if self._expect is not None and number % _AHEAD == 0:
                 self._expect(windows[number : number + _AHEAD])
             wanted_ns, ready_ns = (
-                self._at(began + (number * step.hop + samples) * settings.tick_hz // step.sample_hz)
+                self._at(
+                    began
+                    + (number * step.hop + samples) * settings.tick_hz // step.sample_hz
+                )
                 for samples in (step.window - step.hop, step.window)
             )
             if link.there_ns(number, wanted_ns) > ready_ns:
-                end = f"window {number} was not there when it was ready, and the stream ended"
+                end = (
+                    f"window {number} was not there when it was ready, and the stream"
+                    " ended"
+                )
             self._world.advance(max(ready_ns - self._world.now_ns(), 0))
             after = number + settings.slots
             last = (after * step.hop + step.window) * settings.tick_hz // step.sample_hz
@@ -280,8 +321,8 @@ class VirtualSut:
                 and self._tick(self._world.now_ns()) >= began + last
             ):
                 end = (
-                    f"window {number} was begun when window {after} was ready already, and "
-                    "the stream ended"
+                    f"window {number} was begun when window {after} was ready already,"
+                    " and the stream ended"
                 )
             if end:
                 break
@@ -290,7 +331,10 @@ class VirtualSut:
             answers.append(self._answer(window))
         marks.append(self._mark(END, settings.idle_w, _AFTER_S))
         return Completion(
-            tuple(marks), b"".join(answers), iterations=len(answers), faults=link.faults(end)
+            tuple(marks),
+            b"".join(answers),
+            iterations=len(answers),
+            faults=link.faults(end),
         )
 
     def _hop(self) -> list[Mark]:
@@ -310,13 +354,15 @@ class VirtualSut:
                 phase.duration_s * self._vary(phase) * pace
                 for _ in range(query.repeat * len(query.indices))
             ]
-            marks.append(self._mark(number, phase.power_w * self._vary(phase), sum(durations_s)))
+            marks.append(
+                self._mark(number, phase.power_w * self._vary(phase), sum(durations_s))
+            )
             completed = len(durations_s)
         return marks, completed
 
     def _batch(self, query: Query) -> tuple[list[Mark], int]:
-        """Go through all phases sample by sample: the power changes with each, SYNC stays as it
-        is.
+        """Go through all phases sample by sample: the power changes with each, SYNC
+        stays as it is.
         """
         settings = self._settings
         completed = 0
@@ -347,8 +393,8 @@ class VirtualSut:
         return phase.duration_s * self._vary(phase) * pace
 
     def _mark(self, phase: int, power_w: float, duration_s: float) -> Mark:
-        """Drop SYNC now, draw `power_w` from here on, let `duration_s` pass; the pulse is over well
-        before that.
+        """Drop SYNC now, draw `power_w` from here on, let `duration_s` pass; the pulse
+        is over well before that.
         """
         now_ns = self._world.now_ns()
         hold_ns = self._settings.sync_hold_us * 1000
@@ -359,11 +405,15 @@ class VirtualSut:
 
     def _put(self, time_ns: int, level: bool, power_w: float) -> None:
         """Draw so much power from a time on, and what drift adds to it."""
-        self._world.put(time_ns, level, power_w * self._settings.drift.power_at(time_ns))
+        self._world.put(
+            time_ns, level, power_w * self._settings.drift.power_at(time_ns)
+        )
 
     def _tick(self, now_ns: int) -> int:
         settings = self._settings
-        elapsed = int(now_ns * settings.tick_hz * (1 + settings.clock_ppm * 1e-6) / NS_PER_S)
+        elapsed = int(
+            now_ns * settings.tick_hz * (1 + settings.clock_ppm * 1e-6) / NS_PER_S
+        )
         return settings.clock_offset_ticks + elapsed
 
     def _at(self, tick: int) -> int:
@@ -411,5 +461,6 @@ def _info(settings: VirtualSutSettings, streams: bool, solves: bool) -> SutInfo:
 
 def _none(payload: bytes) -> bytes:
     raise LocalProtocolError(
-        "this task's samples are searched, not queried", try_next="[scenario.optimization]"
+        "this task's samples are searched, not queried",
+        try_next="[scenario.optimization]",
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual device that draws more power, or takes longer, for a while: what a warm device or a
-worn supply does to one trial of five.
+"""A virtual device that draws more power, or takes longer, for a while: what a warm
+device or a worn supply does to one trial of five.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from rig.simulation.world import NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class DriftModel:
-    """A change of power and of duration that grows linearly from one virtual time to another, and
-    is over then; without a length there is none.
+    """A change of power and of duration that grows linearly from one virtual time to
+    another, and is over then; without a length there is none.
     """
 
     begins_s: Annotated[
         float, Ge(0), Unit("s"), doc("Virtual time of the bench at which it begins.")
     ] = 0.0
-    lasts_s: Annotated[float, Ge(0), Unit("s"), doc("How long it lasts; 0 is none.")] = 0.0
+    lasts_s: Annotated[
+        float, Ge(0), Unit("s"), doc("How long it lasts; 0 is none.")
+    ] = 0.0
     power: Annotated[
         Ratio, Gt(-1), doc("Relative change of all power at its end, idle included.")
     ] = 0.0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search by a virtual device: a real search, that takes virtual time by the neighbours it
-touches.
+"""Search by a virtual device: a real search, that takes virtual time by the neighbours
+it touches.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rig.interfaces.context import Searcher
 from rig.model.steps import Solve
 from rig.settings.declare import Ratio
 
-#: The device looks at its clock so often: after this time, and on long ways after this share of the
-#: way.
+#: The device looks at its clock so often: after this time, and on long ways after this
+#: share of the way.
 _LOOK_S = 20e-6
 _LOOK_SHARE = 1e-3
 #: A cost has 32 bits on the wire.
@@ -29,16 +29,25 @@ class SearchModel:
     """The device while it searches, and what is wrong with it."""
 
     rate_hz: Annotated[
-        float, Interval(ge=1, le=1e12), Unit("Hz"), doc("Neighbours touched in a second.")
+        float,
+        Interval(ge=1, le=1e12),
+        Unit("Hz"),
+        doc("Neighbours touched in a second."),
     ] = 5e6
-    power_w: Annotated[float, Interval(ge=1e-9, le=1e6), Unit("W"), doc("Mean power.")] = 0.048
+    power_w: Annotated[
+        float, Interval(ge=1e-9, le=1e6), Unit("W"), doc("Mean power.")
+    ] = 0.048
     variation: Annotated[
         Ratio,
         Interval(ge=0, le=1),
         doc("Relative deviation of the power from search to search, and within one."),
     ] = 0.005
     tells_ticks: Annotated[
-        bool, doc("It tells by its own timer when it knew each threshold; older firmware does not.")
+        bool,
+        doc(
+            "It tells by its own timer when it knew each threshold; older firmware does"
+            " not."
+        ),
     ] = True
     wrong_cost: Annotated[
         int,
@@ -46,16 +55,21 @@ class SearchModel:
         Unit("cost"),
         doc("How much lower than its vector's the cost is that it claims."),
     ] = 0
-    short_vector: Annotated[bool, doc("It leaves out the last byte of its vector.")] = False
+    short_vector: Annotated[bool, doc("It leaves out the last byte of its vector.")] = (
+        False
+    )
     overrun_s: Annotated[
-        float, Interval(ge=0, le=3600), Unit("s"), doc("How long it goes on beyond its time-out.")
+        float,
+        Interval(ge=0, le=3600),
+        Unit("s"),
+        doc("How long it goes on beyond its time-out."),
     ] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The state of a search when the device looks at its clock, `elapsed_s` after the start by that
-    clock.
+    """The state of a search when the device looks at its clock, `elapsed_s` after the
+    start by that clock.
 
     `reached` is the number of the last threshold that is reached, -1 before the first.
     """
@@ -102,4 +116,6 @@ class VirtualSearch:
 
     @property
     def _met(self) -> bool:
-        return self._step.target is not None and self._searcher.cost <= self._step.target
+        return (
+            self._step.target is not None and self._searcher.cost <= self._step.target
+        )

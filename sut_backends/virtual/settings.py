@@ -19,12 +19,15 @@ class PhaseModel:
 
     duration_s: Annotated[float, Ge(0), Unit("s"), doc("Mean duration.")]
     power_w: Annotated[float, Unit("W"), doc("Mean power.")]
-    variation: Annotated[Ratio, Ge(0), doc("Relative standard deviation of both.")] = 0.005
+    variation: Annotated[Ratio, Ge(0), doc("Relative standard deviation of both.")] = (
+        0.005
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualSutSettings:
-    """The device's clock, phases and memory, how it searches, and what is wrong with it."""
+    """The device's clock, phases and memory, how it searches, and what is wrong with
+    it."""
 
     tick_hz: Annotated[
         int, Ge(1), Unit("Hz"), doc("Rate of the device's clock, as it states it.")
@@ -33,9 +36,14 @@ class VirtualSutSettings:
         int, Unit("ticks"), doc("What the clock counts when the bench is opened.")
     ] = 123_456_789
     clock_ppm: Annotated[
-        float, Gt(-1e6), Unit("ppm"), doc("How fast the clock is against its stated rate.")
+        float,
+        Gt(-1e6),
+        Unit("ppm"),
+        doc("How fast the clock is against its stated rate."),
     ] = 40.0
-    idle_w: Annotated[float, Unit("W"), doc("Power of the device while it idles.")] = 0.012
+    idle_w: Annotated[float, Unit("W"), doc("Power of the device while it idles.")] = (
+        0.012
+    )
     preprocess: Annotated[PhaseModel, doc("The preprocessing phase.")] = field(
         default_factory=lambda: PhaseModel(0.018, 0.035)
     )
@@ -46,12 +54,20 @@ class VirtualSutSettings:
     sync_hold_us: Annotated[
         int, Interval(ge=0, le=65_535), Unit("us"), doc("Length of a SYNC pulse.")
     ] = 50
-    sync_count: Annotated[Count, Interval(ge=2, le=255), doc("Pulses in a SYNC burst.")] = 8
-    # no multiple of a sampling period: the pulses of a burst fall on different parts of one
+    sync_count: Annotated[
+        Count, Interval(ge=2, le=255), doc("Pulses in a SYNC burst.")
+    ] = 8
+    # no multiple of a sampling period: the pulses of a burst fall on different parts of
+    # one
     sync_period_us: Annotated[
-        int, Interval(ge=1, le=10_000_000), Unit("us"), doc("Period of the pulses in a SYNC burst.")
+        int,
+        Interval(ge=1, le=10_000_000),
+        Unit("us"),
+        doc("Period of the pulses in a SYNC burst."),
     ] = 2_003
-    load_s: Annotated[float, Ge(0), Unit("s"), doc("Time that it takes to load a sample.")] = 0.002
+    load_s: Annotated[
+        float, Ge(0), Unit("s"), doc("Time that it takes to load a sample.")
+    ] = 0.002
     slots: Annotated[Count, Ge(1), doc("Samples that the device holds.")] = 1
     slot_b: Annotated[
         int,
@@ -60,7 +76,9 @@ class VirtualSutSettings:
         Unit("B"),
         doc("Bytes of a sample that the device holds."),
     ] = 0
-    solve: Annotated[SearchModel, doc("How it searches.")] = field(default_factory=SearchModel)
-    drift: Annotated[DriftModel, doc("How its power and pace change for a while.")] = field(
-        default_factory=DriftModel
+    solve: Annotated[SearchModel, doc("How it searches.")] = field(
+        default_factory=SearchModel
+    )
+    drift: Annotated[DriftModel, doc("How its power and pace change for a while.")] = (
+        field(default_factory=DriftModel)
     )

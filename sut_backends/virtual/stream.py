@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The link of a virtual device while it listens to a stream: when each window is in a slot, and
-which came too late.
+"""The link of a virtual device while it listens to a stream: when each window is in a
+slot, and which came too late.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class WindowLink:
-    """Windows come one after the other, each as soon as its slot is free, and take `load_ns` each;
-    the first `slots` are there.
+    """Windows come one after the other, each as soon as its slot is free, and take
+    `load_ns` each; the first `slots` are there.
     """
 
     load_ns: int
@@ -26,13 +26,19 @@ class WindowLink:
         """
         if window < self.slots:
             return self.free_ns
-        self.free_ns = max(self.free_ns, self.decided_ns[window - self.slots]) + self.load_ns
+        self.free_ns = (
+            max(self.free_ns, self.decided_ns[window - self.slots]) + self.load_ns
+        )
         self.late += self.free_ns > wanted_ns
         return self.free_ns
 
     def faults(self, end: str) -> tuple[str, ...]:
-        """Return what went wrong, in words; `end` is what ended the stream early, empty where
-        nothing did.
+        """Return what went wrong, in words; `end` is what ended the stream early, empty
+        where nothing did.
         """
-        late = f"{self.late} windows came after their newest hop had begun" if self.late else ""
+        late = (
+            f"{self.late} windows came after their newest hop had begun"
+            if self.late
+            else ""
+        )
         return tuple(fault for fault in (late, end) if fault)

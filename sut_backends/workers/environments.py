@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreters that workers run under: named in a bench file, or installed by `rig sdk`."""
+"""The interpreters that workers run under: named in a bench file, or installed by `rig
+sdk`."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def root() -> Path:
 
 
 def before(kind: str) -> Path:
-    """Return where an environment is for the moment in which its place is given to a link."""
+    """Return where an environment is for the moment in which its place is given to a
+    link."""
     return root() / f".{kind}-before"
 
 
@@ -31,13 +33,16 @@ def installed(kind: str) -> Path:
 
 
 def interpreter_at(setting: str, context: BenchContext, kind: str = "cpu") -> str:
-    """Return the path of the interpreter that a bench file names, empty where it names none; a name
-    without a folder is looked up as a shell does. ConfigError where there is none.
+    """Return the path of the interpreter that a bench file names, empty where it names
+    none; a name without a folder is looked up as a shell does. ConfigError where there
+    is none.
     """
     if not setting:
         return ""
     stated = expanded(setting)
-    found = shutil.which(setting) if stated.parent == Path() else context.folder / stated
+    found = (
+        shutil.which(setting) if stated.parent == Path() else context.folder / stated
+    )
     if found is None or not os.access(found, os.X_OK):
         raise ConfigError(
             f"there is no interpreter {setting}",
@@ -49,8 +54,8 @@ def interpreter_at(setting: str, context: BenchContext, kind: str = "cpu") -> st
 
 
 def interpreter_of(kind: str, setting: str, context: BenchContext) -> str:
-    """Return the interpreter of an SDK: the one that the bench file names, else the one that
-    `rig sdk install` made; ConfigError where there is neither.
+    """Return the interpreter of an SDK: the one that the bench file names, else the one
+    that `rig sdk install` made; ConfigError where there is neither.
     """
     named = interpreter_at(setting, context, kind)
     if named:

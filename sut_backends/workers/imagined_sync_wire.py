@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SYNC wire that is not there: what a simulated monitor sees of a program that runs on this
-computer; simulated.
+"""A SYNC wire that is not there: what a simulated monitor sees of a program that runs
+on this computer; simulated.
 
-The program's marks are true; that they are pulses on a wire, and the power drawn between them, is
-invented.
+The program's marks are true; that they are pulses on a wire, and the power drawn
+between them, is invented.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sut_backends.hosted.sync_wire import Power
 
 
 class ImaginedWire:
-    """Turns marks, in CLOCK_MONOTONIC ns, into states of a world that lives in real time from here
-    on.
+    """Turns marks, in CLOCK_MONOTONIC ns, into states of a world that lives in real
+    time from here on.
     """
 
     def __init__(self, world: World, power_w: Power, hold_ns: int) -> None:
@@ -56,15 +56,19 @@ class ImaginedWire:
                 self._held_ns = None
 
     def tell(self, marks: Sequence[Mark]) -> None:
-        """Put the pulses that happened while it was busy; of phases that are too short for a pulse
-        and a pause, half is pulse.
+        """Put the pulses that happened while it was busy; of phases that are too short
+        for a pulse and a pause, half is pulse.
         """
         with self._lock:
             ends = [mark.tick for mark in marks[1:]]
             for mark, next_ns in zip(
                 marks, [*ends, marks[-1].tick + 2 * self._hold_ns], strict=True
             ):
-                self._put(mark.phase, mark.tick, min(self._hold_ns, (next_ns - mark.tick) // 2))
+                self._put(
+                    mark.phase,
+                    mark.tick,
+                    min(self._hold_ns, (next_ns - mark.tick) // 2),
+                )
 
     def close(self) -> None:
         """End the wire; from here on nothing is drawn."""
@@ -74,7 +78,9 @@ class ImaginedWire:
 
     def _put(self, phase: int, time_ns: int, hold_ns: int) -> None:
         for level, at_ns in ((False, time_ns), (True, time_ns + hold_ns)):
-            self._world.put(at_ns - self._origin_ns, level, self._power_w.of(phase, level))
+            self._world.put(
+                at_ns - self._origin_ns, level, self._power_w.of(phase, level)
+            )
         self._rest_ns = time_ns + 2 * hold_ns
 
     def _settle(self) -> None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of a worker: folders of its own, no pip, and an end for every process it started.
+"""Isolation of a worker: folders of its own, no pip, and an end for every process it
+started.
 
-Vendors' SDKs write into the home folder, call pip when they are imported, and leave processes
-behind. What they write lands in a folder that is gone with the worker; pip finds no index; every
-process that inherits the worker's environment carries its token, by which it is found and ended,
-also when this process is killed.
+Vendors' SDKs write into the home folder, call pip when they are imported, and leave
+processes behind. What they write lands in a folder that is gone with the worker; pip
+finds no index; every process that inherits the worker's environment carries its token,
+by which it is found and ended, also when this process is killed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from pathlib import Path
 from rig.host.kill_with_parent import TOKEN, KillWithParent, kill_marked
 
 #: What would lead the worker's interpreter to other code than its own.
-_REMOVED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "XDG_RUNTIME_DIR")
+_REMOVED = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "VIRTUAL_ENV",
+    "XDG_RUNTIME_DIR",
+)
 _HOMES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 _WROTE_MAX = 20
 

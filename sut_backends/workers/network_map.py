@@ -19,8 +19,8 @@ def mapped(
     settings: Mapping[str, Any],
     rule: str = "",
 ) -> dict[str, Any]:
-    """Return the report of a runner's `map_network`; BenchError where the SDK is missing, or cannot
-    be this network.
+    """Return the report of a runner's `map_network`; BenchError where the SDK is
+    missing, or cannot be this network.
     """
     what = Report(runner, "map_network", "is not mapped")
     return reported(what, place, model, dt_s, settings, rule=rule)

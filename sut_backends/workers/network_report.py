@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports on a NIR file by a backend's SDK, in a worker: how it maps it, what its board reads."""
+"""Reports on a NIR file by a backend's SDK, in a worker: how it maps it, what its board
+reads."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _ROUTINE = "sut_backends.workers.inside.report_routine:open_report"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report: the module and function that make it, and what is said where there is none."""
+    """A report: the module and function that make it, and what is said where there is
+    none."""
 
     runner: str
     function: str
@@ -34,8 +36,8 @@ class Report:
 
 
 def write_checked(model: Path, dt_s: float | None, plain: Path, rule: str = "") -> None:
-    """Write the plain form of a file, by the text of a rule, where it is empty by the conventions
-    that the file states; DataError where something in it is wrong.
+    """Write the plain form of a file, by the text of a rule, where it is empty by the
+    conventions that the file states; DataError where something in it is wrong.
     """
     read = graph.read(model)
     require_sound(read, dt_s)
@@ -52,9 +54,9 @@ def reported(
     inputs: Any = None,
     rule: str = "",
 ) -> dict[str, Any]:
-    """Return a report on a NIR file; BenchError where the SDK is missing, or cannot be this
-    network. `inputs` are spikes (samples, steps, channels), where the report is of a run; `rule` is
-    the text of the conventions, empty for those of the file.
+    """Return a report on a NIR file; BenchError where the SDK is missing, or cannot be
+    this network. `inputs` are spikes (samples, steps, channels), where the report is of
+    a run; `rule` is the text of the conventions, empty for those of the file.
     """
     with tempfile.TemporaryDirectory(prefix="neurorig-network-") as folder:
         plain = Path(folder) / "network.npz"

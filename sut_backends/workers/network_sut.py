@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task's network in a worker: what the backends of SDKs, simulators and GPUs have in common.
+"""A task's network in a worker: what the backends of SDKs, simulators and GPUs have in
+common.
 
-A backend brings a runner (sut_backends/workers/inside/network_routine.py) and what it knows of its
-chip; everything else is here.
+A backend brings a runner (sut_backends/workers/inside/network_routine.py) and what it
+knows of its chip; everything else is here.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What a backend says of its runner: its kind in a bench file, its module, the settings that it
-    gets (JSON-able), the origins of times and energies, and a sentence of what it stands for; a
-    runner that knows better says so (`title` in its `about`).
+    """What a backend says of its runner: its kind in a bench file, its module, the
+    settings that it gets (JSON-able), the origins of times and energies, and a sentence
+    of what it stands for; a runner that knows better says so (`title` in its `about`).
 
-    `refuse` looks at the network before anything is started and raises for one that the chip cannot
-    map: DataError that names node and limit.
+    `refuse` looks at the network before anything is started and raises for one that the
+    chip cannot map: DataError that names node and limit.
     """
 
     kind: str
@@ -61,8 +62,8 @@ def open_network_sut(
     sync_hold_us: int = 50,
     power_w: Power | None = None,
 ) -> WorkerSut:
-    """Start the worker with the task's network; ConfigError where the task has none, DataError
-    where the network cannot be run.
+    """Start the worker with the task's network; ConfigError where the task has none,
+    DataError where the network cannot be run.
     """
     workload = context.network
     if workload is None:
@@ -127,7 +128,9 @@ def _started(
         write_plain(network, how, workload.dt_s, plain)
         arguments = {
             "runner": runner.module,
-            "job": asdict(Job(str(workload.path.resolve()), str(plain), dict(runner.settings))),
+            "job": asdict(
+                Job(str(workload.path.resolve()), str(plain), dict(runner.settings))
+            ),
             "codec": workload.codec,
             "codec_arguments": dict(workload.arguments),
             "trains": workload.trains,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker: the process that runs a program, and the exchange with it over two pipes."""
+"""A worker: the process that runs a program, and the exchange with it over two
+pipes."""
 
 from __future__ import annotations
 
@@ -40,8 +41,9 @@ _AWAITED = {
     "solve": "end of the search",
     "stream": "end of the stream",
 }
-#: Where the worker finds code: paths as this process has them; else packages by their folders
-#: alone, nothing of them run at import, so that another Python need not have them installed.
+#: Where the worker finds code: paths as this process has them; else packages by their
+#: folders alone, nothing of them run at import, so that another Python need not have
+#: them installed.
 _CODE = """
 import sys
 # A file of the current folder is none of the modules below. -P does this from Python 3.11 on.
@@ -55,16 +57,17 @@ for name, folders in where["packages"].items():
     sys.modules[name].__path__ = folders
 from sut_backends.workers.inside.main import main
 main(sys.argv[2])
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a program runs: the interpreter (empty: the rig's own), a core of the CPU (-1: any),
-    threads of numerical libraries, and how long its start may take.
+    """Where a program runs: the interpreter (empty: the rig's own), a core of the CPU
+    (-1: any), threads of numerical libraries, and how long its start may take.
 
-    `packages` are further packages that its code is in. `isolated`: it gets a home folder, a
-    temporary folder and a working folder of its own, and ends with all processes that it started.
+    `packages` are further packages that its code is in. `isolated`: it gets a home
+    folder, a temporary folder and a working folder of its own, and ends with all
+    processes that it started.
     """
 
     interpreter: str = ""
@@ -86,7 +89,13 @@ class Worker(ChildProcess):
         self._isolation = Isolation(place.environment) if place.isolated else None
         try:
             super().__init__(
-                [interpreter, "-c", _CODE, json.dumps(where), json.dumps(asdict(order))],
+                [
+                    interpreter,
+                    "-c",
+                    _CODE,
+                    json.dumps(where),
+                    json.dumps(asdict(order)),
+                ],
                 (),
                 what=program.entry,
                 try_next=f"is {interpreter} a Python that starts?",
@@ -103,7 +112,9 @@ class Worker(ChildProcess):
         assert self._process.stdin is not None
         do_not_block(self._process.stdin.fileno())
         try:
-            content, _ = self._answer(time.monotonic() + place.start_s, "start", place.start_s)
+            content, _ = self._answer(
+                time.monotonic() + place.start_s, "start", place.start_s
+            )
         except BaseException:
             self.close()
             raise
@@ -125,8 +136,8 @@ class Worker(ChildProcess):
         return self._isolation.wrote() if self._isolation else ()
 
     def close(self) -> None:
-        """End the process and, where it is isolated, all that it started; closing twice is
-        allowed.
+        """End the process and, where it is isolated, all that it started; closing twice
+        is allowed.
         """
         if self._isolation:
             self._isolation.end()
@@ -134,13 +145,17 @@ class Worker(ChildProcess):
         if self._isolation:
             self._isolation.close()
 
-    def ask(self, request: Request, payload: bytes, limit_s: float) -> tuple[Done | Refusal, bytes]:
-        """Return the answer to a request, and its bytes; DeadlineError ends the process, as nothing
-        else stops a computation.
+    def ask(
+        self, request: Request, payload: bytes, limit_s: float
+    ) -> tuple[Done | Refusal, bytes]:
+        """Return the answer to a request, and its bytes; DeadlineError ends the
+        process, as nothing else stops a computation.
         """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         self._send(
-            json.dumps(request_json(request) | {"bytes": len(payload)}).encode() + b"\n" + payload,
+            json.dumps(request_json(request) | {"bytes": len(payload)}).encode()
+            + b"\n"
+            + payload,
             end_s,
             request.op,
             limit_s,
@@ -151,8 +166,8 @@ class Worker(ChildProcess):
     def feed(
         self, request: Request, blocks: Iterable[bytes], limit_s: float
     ) -> tuple[Done | Refusal, bytes]:
-        """Return the answer to a request that is told when it has started, and then gets `blocks`
-        as fast as it takes them.
+        """Return the answer to a request that is told when it has started, and then
+        gets `blocks` as fast as it takes them.
         """
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         report, none = self.ask(request, b"", limit_s)
@@ -175,7 +190,9 @@ class Worker(ChildProcess):
         except (OSError, ValueError) as error:
             raise self._lost() from error
 
-    def _answer(self, end_s: float, what: str, limit_s: float) -> tuple[dict[str, Any], bytes]:
+    def _answer(
+        self, end_s: float, what: str, limit_s: float
+    ) -> tuple[dict[str, Any], bytes]:
         try:
             while b"\n" not in self._unread:
                 self._read(end_s)
@@ -203,7 +220,8 @@ class Worker(ChildProcess):
     def _ready(self, readable: list[int], writable: list[int], end_s: float) -> bool:
         """Wait for a pipe, up to a time; False where it is not ready by then.
 
-        DeviceLost where the process has ended: what it forked may hold its end of the pipe open.
+        DeviceLost where the process has ended: what it forked may hold its end of the
+        pipe open.
         """
         while True:
             look()
@@ -243,9 +261,18 @@ def _what_helps(refusal: Refusal, interpreter: str) -> str:
 def _code_of(program: Program, place: Place) -> dict[str, Any]:
     if not place.interpreter:
         # Absolute: "" is this process's folder, not the worker's.
-        return {"path": [str(Path(entry).absolute()) for entry in sys.path], "packages": {}}
-    # `rig` and the backends for what every worker does, the others for the program at hand.
-    names = {"rig", "sut_backends", program.entry.split(".")[0].split(":")[0], *place.packages}
+        return {
+            "path": [str(Path(entry).absolute()) for entry in sys.path],
+            "packages": {},
+        }
+    # `rig` and the backends for what every worker does, the others for the program at
+    # hand.
+    names = {
+        "rig",
+        "sut_backends",
+        program.entry.split(".")[0].split(":")[0],
+        *place.packages,
+    }
     packages = {}
     for name in sorted(names):
         spec = find_spec(name)

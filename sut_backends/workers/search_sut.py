@@ -28,7 +28,8 @@ def open_search_sut(
     sync_hold_us: int = 50,
     power_w: Power | None = None,
 ) -> WorkerSut:
-    """Start the worker with a program that searches; BenchError where it does not start."""
+    """Start the worker with a program that searches; BenchError where it does not
+    start."""
     worker = Worker(program, place)
     drawn = power_w or Power()
     wire = ImaginedWire(context.world, drawn, sync_hold_us * 1000)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A SUT whose steps a worker does: one forwarder for every kind of step.
 
-There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC in the worker, by which counters
-of this computer are read as well.
+There is no SYNC wire: the marks are stamped with CLOCK_MONOTONIC in the worker, by
+which counters of this computer are read as well.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from sut_backends.workers.inside.stream import Signal
 from sut_backends.workers.process import Worker
 
 _LOAD_S = 20.0
-#: A burst: count, period, and multiples of the period after each pulse (docs/PROTOCOL.md section
-#: 4).
+#: A burst: count, period, and multiples of the period after each pulse
+#: (docs/PROTOCOL.md section 4).
 _PULSES = 8
 _PERIOD_S = 0.002003
 _PATTERN = (1, 2, 1, 4)
@@ -83,14 +83,16 @@ class WorkerSut:
                 )
 
     def _load(self, index: int, payload: bytes) -> Completion:
-        """Hand the payload to the process, which converts it to what its program wants, untimed."""
+        """Hand the payload to the process, which converts it to what its program wants,
+        untimed."""
         slot = self._slots.take(index)
         _good(self._process.ask(LoadRequest(slot), payload, _LOAD_S))
         self._slots.keep(slot, index)
         return Completion(())
 
     def _idle(self, duration_s: float) -> Completion:
-        """Wait; the process waits for its next request, the program and its data in memory."""
+        """Wait; the process waits for its next request, the program and its data in
+        memory."""
         start = self._wire.pulse(IDLE)
         pause(duration_s)
         return Completion((start, self._wire.pulse(END)), iterations=0)
@@ -104,8 +106,8 @@ class WorkerSut:
         return Completion(tuple(marks), iterations=0)
 
     def _run(self, query: Query) -> Completion:
-        """Run each phase over the samples of the query, `repeat` times; of a batch all phases of
-        each sample, `repeat` rounds.
+        """Run each phase over the samples of the query, `repeat` times; of a batch all
+        phases of each sample, `repeat` rounds.
         """
         if not self._process.about.phases:
             raise LocalProtocolError(
@@ -121,16 +123,18 @@ class WorkerSut:
         return Completion(marks, output, iterations=query.repeat * len(slots))
 
     def _solve(self, step: Solve) -> Completion:
-        """Search until the target is met or the time is over, as the program can: a sampler may
-        overrun its time-out.
+        """Search until the target is met or the time is over, as the program can: a
+        sampler may overrun its time-out.
         """
         if not self._info.solves:
             raise LocalProtocolError(
-                "this program runs phases, and does not search", try_next="[scenario.single_stream]"
+                "this program runs phases, and does not search",
+                try_next="[scenario.single_stream]",
             )
         if len(step.thresholds) > THRESHOLDS_MAX:
             raise LocalProtocolError(
-                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can be marked"
+                f"{len(step.thresholds)} thresholds in one search, {THRESHOLDS_MAX} can"
+                " be marked"
             )
         order = Order(
             seed=step.seed,
@@ -141,14 +145,16 @@ class WorkerSut:
         )
         request = SolveRequest(self._slots.find(step.index), order)
         with self._wire.busy():
-            told, output = _good(self._process.ask(request, b"", step.timeout_s + step.limit_s))
+            told, output = _good(
+                self._process.ask(request, b"", step.timeout_s + step.limit_s)
+            )
             marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
             self._wire.tell(marks)
         return Completion(marks, output, iterations=1, known=tuple(told.known))
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
-        """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go over the pipe
-        while it plays.
+        """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go
+        over the pipe while it plays.
 
         What was loaded before is gone then.
         """
@@ -167,9 +173,13 @@ class WorkerSut:
             apart_ns=self._apart_ns,
         )
         rest = (windows[number] for number in range(count, len(windows)))
-        limit_s = (len(windows) * step.hop + step.window) / step.sample_hz + step.limit_s
+        limit_s = (
+            len(windows) * step.hop + step.window
+        ) / step.sample_hz + step.limit_s
         with self._wire.busy():
-            told, output = _good(self._process.feed(StreamRequest(signal), rest, limit_s))
+            told, output = _good(
+                self._process.feed(StreamRequest(signal), rest, limit_s)
+            )
             marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
             self._wire.tell(marks)
         answered = sum(mark.phase == DECIDED for mark in marks)
@@ -188,8 +198,10 @@ class WorkerSut:
         if step.preloaded and count > slots:
             raise LocalProtocolError(
                 f"a preloaded stream of {count} windows, {slots} slots",
-                try_next=f"slots = {count} or more, a shorter stream, a longer hop, or one that is "
-                "not preloaded",
+                try_next=(
+                    f"slots = {count} or more, a shorter stream, a longer hop, or one"
+                    " that is not preloaded"
+                ),
             )
         if slots < 2 <= count:
             raise LocalProtocolError(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Xylo Audio 2 and 3 as a system under test: on XyloSim, the vendor's simulator, or on a board.
+"""Xylo Audio 2 and 3 as a system under test: on XyloSim, the vendor's simulator, or on
+a board.
 
-Here are the settings, the limits and the origins; the network runs in a worker (runner.py,
-board_runner.py).
+Here are the settings, the limits and the origins; the network runs in a worker
+(runner.py, board_runner.py).
 """
 
 from __future__ import annotations
@@ -40,18 +41,26 @@ class SimulatedBoard:
 
     boards: Annotated[Count, Ge(0), doc("Boards that are attached.")] = 1
     step_s: Annotated[
-        float, Interval(gt=0, le=1), Unit("s"), doc("Time that a step of a network takes.")
+        float,
+        Interval(gt=0, le=1),
+        Unit("s"),
+        doc("Time that a step of a network takes."),
     ] = 400e-6
     ppm: Annotated[
         float, Interval(gt=-1e6, lt=1e6), Unit("ppm"), doc("How fast the stopwatch is.")
     ] = 30.0
     delay_s: Annotated[
-        float, Interval(ge=0, le=1), Unit("s"), doc("Time of a command or an event on its way.")
+        float,
+        Interval(ge=0, le=1),
+        Unit("s"),
+        doc("Time of a command or an event on its way."),
     ] = 1e-3
     truth: Annotated[PathText, doc("File that is told what the board really did.")] = ""
     fault: Annotated[
         Literal["", "stop", "jump", "missing", "still"],
-        doc("Power events stop, or their stamps jump; a channel is missing; no stamps."),
+        doc(
+            "Power events stop, or their stamps jump; a channel is missing; no stamps."
+        ),
     ] = ""
 
 
@@ -62,7 +71,9 @@ class XyloSut(WorkerSut):
     class Settings:
         """The chip, its simulator or a board, and the worker."""
 
-        chip: Annotated[Literal["audio2", "audio3"], doc("Xylo Audio 2 or 3.")] = "audio2"
+        chip: Annotated[Literal["audio2", "audio3"], doc("Xylo Audio 2 or 3.")] = (
+            "audio2"
+        )
         board: Annotated[
             Literal["none", "attached", "simulated"],
             doc("none: XyloSim; attached: a board, with samna in the interpreter."),
@@ -74,10 +85,14 @@ class XyloSut(WorkerSut):
             doc("Which of several boards, as samna has them."),
         ] = -1
         quantizer: Annotated[
-            Literal["global", "channel"], doc("Rockpool's way of scaling weights to 8 bits.")
+            Literal["global", "channel"],
+            doc("Rockpool's way of scaling weights to 8 bits."),
         ] = "global"
         power_hz: Annotated[
-            float, Interval(ge=1, le=1000), Unit("Hz"), doc("Power measurements a second.")
+            float,
+            Interval(ge=1, le=1000),
+            Unit("Hz"),
+            doc("Power measurements a second."),
         ] = 100.0
         power_events: Annotated[
             PathText, doc("File of a board's power events, for [monitor.xylo_board].")
@@ -96,8 +111,8 @@ class XyloSut(WorkerSut):
 
     @staticmethod
     def origins(settings: Settings) -> Origins:
-        """Return what times and energies are: of a board its times are the host's, and it has a
-        sensor of its own.
+        """Return what times and energies are: of a board its times are the host's, and
+        it has a sensor of its own.
         """
         if settings.board == _ATTACHED:
             return Origins(Origin.MEASURED, Origin.OWN_SENSOR)
@@ -105,7 +120,8 @@ class XyloSut(WorkerSut):
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the simulator knows what a query takes."""
+        """Return that there is no line, and that only the simulator knows what a query
+        takes."""
         return Pace(wired=False)
 
     @staticmethod
@@ -114,13 +130,18 @@ class XyloSut(WorkerSut):
     ) -> dict[str, Any]:
         """Return how Rockpool's mapper and quantiser put a network on the chip."""
         place = Place(
-            interpreter_of("xylo", settings.interpreter, BenchContext()), start_s=settings.start_s
+            interpreter_of("xylo", settings.interpreter, BenchContext()),
+            start_s=settings.start_s,
         )
         read = graph.read(model)
         network = graph.network(read)
-        require_mappable(network, settings.chip, dt_s, file_gains=_file_gains(read, rule))
+        require_mappable(
+            network, settings.chip, dt_s, file_gains=_file_gains(read, rule)
+        )
         wanted = ChipSettings(settings.chip, settings.quantizer)
-        return mapped("sut_backends.xylo.runner", place, model, dt_s, asdict(wanted), rule)
+        return mapped(
+            "sut_backends.xylo.runner", place, model, dt_s, asdict(wanted), rule
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:

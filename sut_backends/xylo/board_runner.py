@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a network on a Xylo board, inside a worker whose interpreter has the vendor's samna: find the
-board, configure it, send spikes and read those of the outputs.
+"""Run a network on a Xylo board, inside a worker whose interpreter has the vendor's
+samna: find the board, configure it, send spikes and read those of the outputs.
 
-Time is the host's, USB and Rockpool's polling included (which alone is 0.1 s a sample on Audio 2):
-never the latency of the chip. No board was used: run on a simulated one alone (sim/board.py).
+Time is the host's, USB and Rockpool's polling included (which alone is 0.1 s a sample
+on Audio 2): never the latency of the chip. No board was used: run on a simulated one
+alone (sim/board.py).
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from sut_backends.xylo.samna_stand_in import stand_in_for_samna
 from sut_backends.xylo.sim.board import build
 from sut_backends.xylo.sim.nodes import Truth
 
-#: So many neurons of Audio 3 can hear the inputs, and so many be heard by the outputs: Rockpool
-#: cuts the rest off, with a warning.
+#: So many neurons of Audio 3 can hear the inputs, and so many be heard by the outputs:
+#: Rockpool cuts the rest off, with a warning.
 _EXPANSION = 128
 _TITLES = {"audio2": "Xylo Audio 2", "audio3": "Xylo Audio 3"}
 
 
 @dataclass(frozen=True)
 class BoardSettings:
-    """The chip, its board ("simulated", or one that is there) and which of several, and how often
-    the power is read, into what file.
+    """The chip, its board ("simulated", or one that is there) and which of several, and
+    how often the power is read, into what file.
     """
 
     board: str
@@ -46,14 +47,19 @@ class BoardSettings:
 
 
 def open_network(job: Job) -> BoardRunner:
-    """Configure the board with the network of a job; raises ValueError with what to do."""
+    """Configure the board with the network of a job; raises ValueError with what to
+    do."""
     settings = job.settings_as(BoardSettings)
     chip = settings.chip
     truth = None
     if settings.board == "simulated":
         stand_in_for_samna()
         truth = Truth(chip, **settings.simulator)
-        for name in ("xyloCore2.configuration", "xyloAudio3.configuration", "xyloA2TestBoard"):
+        for name in (
+            "xyloCore2.configuration",
+            "xyloAudio3.configuration",
+            "xyloA2TestBoard",
+        ):
             importlib.import_module(f"samna.{name}")
         build(importlib.import_module("samna"), truth)
     else:
@@ -62,19 +68,31 @@ def open_network(job: Job) -> BoardRunner:
     board, module, firmware = the_board(chip, settings.board_number)
     config = configured(module, found.numbers, chip)
     samna = importlib.import_module("samna")
-    model = module.XyloSamna(board, config, dt=found.dt_s, power_frequency=settings.power_hz)
+    model = module.XyloSamna(
+        board, config, dt=found.dt_s, power_frequency=settings.power_hz
+    )
     events = None
     if settings.power_events:
-        events = PowerEvents(samna, board, chip, settings.power_hz, settings.power_events)
+        events = PowerEvents(
+            samna, board, chip, settings.power_hz, settings.power_events
+        )
     samna_version = str(getattr(samna, "__version__", "unknown"))
     about = found.about | {
         "versions": versions() | {"samna": samna_version},
-        "board": {"chip": _TITLES[chip], "simulated": truth is not None, "firmware": firmware},
-        "time": "of the host around Rockpool's evolve, USB included; not the chip's latency",
+        "board": {
+            "chip": _TITLES[chip],
+            "simulated": truth is not None,
+            "firmware": firmware,
+        },
+        "time": (
+            "of the host around Rockpool's evolve, USB included; not the chip's latency"
+        ),
         "tested": "on a simulated board only, never on hardware",
         "modelled": modelled(config, chip),
     }
-    return BoardRunner(model, config, found.lag, about, events, truth, clears=chip == "audio2")
+    return BoardRunner(
+        model, config, found.lag, about, events, truth, clears=chip == "audio2"
+    )
 
 
 class BoardRunner:
@@ -97,11 +115,12 @@ class BoardRunner:
         self.about = about
 
     def run(self, spikes: Any) -> tuple[Any, None]:
-        """Run from rest; returns the output spikes of each step. Membranes would have to be
-        recorded, which lets the chip draw more: there are none.
+        """Run from rest; returns the output spikes of each step. Membranes would have
+        to be recorded, which lets the chip draw more: there are none.
 
-        Rockpool's reset_state does nothing on Audio 3 (3.1.0 warns so): there the configuration is
-        written again, which may or may not clear the states of a board.
+        Rockpool's reset_state does nothing on Audio 3 (3.1.0 warns so): there the
+        configuration is written again, which may or may not clear the states of a
+        board.
         """
         import numpy as np
 
@@ -123,26 +142,28 @@ class BoardRunner:
 
 
 def refuse_stub() -> None:
-    """Raise ValueError where samna is not there, or is the package of PyPI, without importing it:
-    that one calls pip when it is imported.
+    """Raise ValueError where samna is not there, or is the package of PyPI, without
+    importing it: that one calls pip when it is imported.
     """
     spec = importlib.util.find_spec("samna")
     if spec is None or spec.origin is None:
         raise ValueError(
-            "the board needs samna, SynSense's driver, in this interpreter: install it by the "
-            'vendor\'s instructions, or use board = "simulated" for a try'
+            "the board needs samna, SynSense's driver, in this interpreter: install it"
+            ' by the vendor\'s instructions, or use board = "simulated" for a try'
         )
     text = Path(spec.origin).read_text(encoding="utf-8", errors="replace")
     if "pip" in text and "subprocess" in text:
         version = importlib.metadata.version("samna")
         raise ValueError(
-            f"samna {version} is the package from PyPI, which only downloads the real one when "
-            "it is imported, from an address of the vendor's: install that one yourself"
+            f"samna {version} is the package from PyPI, which only downloads the real"
+            " one when it is imported, from an address of the vendor's: install that"
+            " one yourself"
         )
 
 
 def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
-    """Return the board of a chip, Rockpool's module for it, and the versions of its firmware."""
+    """Return the board of a chip, Rockpool's module for it, and the versions of its
+    firmware."""
     package = importlib.import_module("rockpool.devices.xylo.helper")
     boards, modules, kinds = package.find_xylo_hdks()
     wanted = {"audio2": "syns61201", "audio3": "syns65302"}[chip]
@@ -154,24 +175,28 @@ def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
     if not found:
         others = f"; there is {', '.join(kinds)}" if kinds else ""
         raise ValueError(
-            f"no {_TITLES[chip]} board is attached{others}: is it plugged in and powered, do you "
-            "have the rights to its USB device (udev rules), does another process hold it?"
+            f"no {_TITLES[chip]} board is attached{others}: is it plugged in and"
+            " powered, do you have the rights to its USB device (udev rules), does"
+            " another process hold it?"
         )
     if len(found) > 1 and number < 0:
         raise ValueError(
-            f"{len(found)} {_TITLES[chip]} boards are attached: which is meant? unplug the others, "
-            "or board_number = 0, 1, ... in the order in which samna lists them"
+            f"{len(found)} {_TITLES[chip]} boards are attached: which is meant? unplug"
+            " the others, or board_number = 0, 1, ... in the order in which samna"
+            " lists them"
         )
     if number >= len(found):
-        raise ValueError(f"board_number = {number}, and {len(found)} boards are attached")
+        raise ValueError(
+            f"board_number = {number}, and {len(found)} boards are attached"
+        )
     board, module = found[max(number, 0)]
     firmware = board.get_firmware_versions()
     return board, module, f"fxtree {firmware.fxtree}, unifirm {firmware.unifirm}"
 
 
 def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
-    """Return the configuration of a specification; ValueError where samna or the chip refuses it,
-    or Rockpool would cut it short.
+    """Return the configuration of a specification; ValueError where samna or the chip
+    refuses it, or Rockpool would cut it short.
     """
     import numpy as np
 
@@ -180,11 +205,15 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
         into, out = np.asarray(found.weights_in), np.asarray(found.weights_out)
         if np.any(into[:, _EXPANSION:]) or np.any(out[:-_EXPANSION]):
             raise ValueError(
-                f"more than {_EXPANSION} neurons hear the inputs or are heard by the outputs, and "
-                f"Xylo Audio 3 has {_EXPANSION} of each: make the first and the last hidden layer "
-                "smaller"
+                f"more than {_EXPANSION} neurons hear the inputs or are heard by the"
+                f" outputs, and Xylo Audio 3 has {_EXPANSION} of each: make the first"
+                " and the last hidden layer smaller"
             )
-    wanted = {name: value for name, value in numbers.items() if name not in ("mapped_graph", "dt")}
+    wanted = {
+        name: value
+        for name, value in numbers.items()
+        if name not in ("mapped_graph", "dt")
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         config, valid, message = module.config_from_specification(**wanted)
@@ -194,11 +223,14 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
 
 
 def modelled(config: Any, chip: str) -> dict[str, Any]:
-    """Return Rockpool's own estimate of a time step's clock cycles, if every input and neuron
-    fired: a model, and said to be.
+    """Return Rockpool's own estimate of a time step's clock cycles, if every input and
+    neuron fired: a model, and said to be.
     """
     home = "syns61201" if chip == "audio2" else "syns63300"
     model = importlib.import_module(f"rockpool.devices.xylo.{home}.power_cycles_model")
     cycles = model.cycles_model(config)
     cycles = float(cycles[0] if isinstance(cycles, tuple) else cycles)
-    return {"cycles_a_step_at_most": cycles, "origin": "modelled, by Rockpool's cycles_model"}
+    return {
+        "cycles_a_step_at_most": cycles,
+        "origin": "modelled, by Rockpool's cycles_model",
+    }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Xylo chips can hold of a network, checked before anything is started.
 
-The vendor's mapper warns of some of these limits and is silent about others. Every finding names a
-node, the limit, and what would fit.
+The vendor's mapper warns of some of these limits and is silent about others. Every
+finding names a node, the limit, and what would fit.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One of the chips: how many neurons it has, and how many of the hidden ones can hear the
-    inputs, or be heard by the outputs.
+    """One of the chips: how many neurons it has, and how many of the hidden ones can
+    hear the inputs, or be heard by the outputs.
     """
 
     title: str
@@ -61,21 +61,28 @@ class Unmappable:
 def require_mappable(
     network: Network, chip: str, dt_s: float | None = None, *, file_gains: bool = True
 ) -> None:
-    """Raise DataError where a chip cannot hold a network; `dt_s` is the time step where the file
-    states none; without `file_gains` the conventions have gains of 1, as the chip.
+    """Raise DataError where a chip cannot hold a network; `dt_s` is the time step where
+    the file states none; without `file_gains` the conventions have gains of 1, as the
+    chip.
     """
-    found = list(findings(replace(network, dt_s=dt_s or network.dt_s), chip, file_gains))
+    found = list(
+        findings(replace(network, dt_s=dt_s or network.dt_s), chip, file_gains)
+    )
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise DataError(
             f"the network does not fit on {CHIPS[chip].title}",
             evidence="; ".join(str(one) for one in found[:_SHOWN]) + more,
-            try_next="change the named nodes, or run the network on another backend "
-            "([sut.cpu], [sut.posix])",
+            try_next=(
+                "change the named nodes, or run the network on another backend "
+                "([sut.cpu], [sut.posix])"
+            ),
         )
 
 
-def findings(network: Network, chip: str, file_gains: bool = True) -> Iterator[Unmappable]:
+def findings(
+    network: Network, chip: str, file_gains: bool = True
+) -> Iterator[Unmappable]:
     """Return what of a network a chip cannot hold."""
     places = {place.name: place for place in network.places}
     yield from _of_ends(network, places)
@@ -101,16 +108,25 @@ def _of_ends(network: Network, places: dict[str, Place]) -> Iterator[Unmappable]
         if name in places and (count := math.prod(places[name].shape_out)) > CHANNELS:
             yield Unmappable(name, f"{count} input channels", f"up to {CHANNELS}")
     if network.dt_s is None:
-        yield Unmappable("graph", "no time step is stated", "dt_s in the graph's metadata, in s")
+        yield Unmappable(
+            "graph", "no time step is stated", "dt_s in the graph's metadata, in s"
+        )
 
 
 def _of_kind(place: Place) -> Iterator[Unmappable]:
-    if isinstance(place.node, nir.Input | nir.Output | nir.CubaLIF | nir.Linear | nir.Affine):
+    if isinstance(
+        place.node, nir.Input | nir.Output | nir.CubaLIF | nir.Linear | nir.Affine
+    ):
         return
     hint = "Linear, Affine without a bias, CubaLIF"
     if isinstance(place.node, nir.LIF):
-        hint = "a CubaLIF; Rockpool's importer fails on a LIF, which has no synaptic current"
-    yield Unmappable(place.name, f"a {type(place.node).__name__}, of which the chip has none", hint)
+        hint = (
+            "a CubaLIF; Rockpool's importer fails on a LIF, which has no synaptic"
+            " current"
+        )
+    yield Unmappable(
+        place.name, f"a {type(place.node).__name__}, of which the chip has none", hint
+    )
 
 
 def _of_sources(place: Place, places: dict[str, Place]) -> Iterator[Unmappable]:
@@ -130,7 +146,9 @@ def _of_sources(place: Place, places: dict[str, Place]) -> Iterator[Unmappable]:
             )
         if isinstance(place.node, nir.Output) and not isinstance(source, nir.CubaLIF):
             yield Unmappable(
-                place.name, f"an output from {name}, a {type(source).__name__}", "from a CubaLIF"
+                place.name,
+                f"an output from {name}, a {type(source).__name__}",
+                "from a CubaLIF",
             )
 
 
@@ -140,7 +158,9 @@ def _of_weights(place: Place) -> Iterator[Unmappable]:
         yield Unmappable(place.name, "weights that are NaN or infinite", "numbers")
     if isinstance(place.node, nir.Affine) and np.any(np.asarray(place.node.bias) != 0):
         yield Unmappable(
-            place.name, "a bias on weights, of which the chip has none", "a bias of 0, or a Linear"
+            place.name,
+            "a bias on weights, of which the chip has none",
+            "a bias of 0, or a Linear",
         )
 
 
@@ -150,22 +170,30 @@ def _of_neurons(place: Place, dt_s: float | None) -> Iterator[Unmappable]:
     if np.asarray(node.tau_syn).size not in (1, count):
         yield Unmappable(
             place.name,
-            f"{np.asarray(node.tau_syn).size} synaptic time constants for {count} neurons",
+            f"{np.asarray(node.tau_syn).size} synaptic time constants for {count}"
+            " neurons",
             "one a neuron: the chip has two synapses a neuron, a NIR file can name one",
         )
     for name in ("v_leak", "v_reset"):
         if np.any(np.asarray(getattr(node, name, 0.0)) != 0):
-            yield Unmappable(place.name, f"a {name} that is not 0", "0; the chip has no such level")
+            yield Unmappable(
+                place.name, f"a {name} that is not 0", "0; the chip has no such level"
+            )
     for name in ("r", "w_in"):
         if not np.all(np.asarray(getattr(node, name)) > 0):
-            yield Unmappable(place.name, f"{name} that is not above 0", "a gain above 0")
+            yield Unmappable(
+                place.name, f"{name} that is not above 0", "a gain above 0"
+            )
     if dt_s is not None:
         for name in ("tau_syn", "tau_mem"):
-            yield from _of_times(place.name, name, np.float64(getattr(node, name)), dt_s)
+            yield from _of_times(
+                place.name, name, np.float64(getattr(node, name)), dt_s
+            )
 
 
 def _of_times(node: str, name: str, tau_s: Any, dt_s: float) -> Iterator[Unmappable]:
-    """A state loses itself shifted right by `dash` in a step: only so many times can be had."""
+    """A state loses itself shifted right by `dash` in a step: only so many times can be
+    had."""
     least_s, most_s = tau_of(DASH_MIN - 0.5, dt_s), tau_of(DASH_MAX + 0.5, dt_s)
     bad = ~(np.isfinite(tau_s) & (tau_s >= least_s) & (tau_s < most_s))
     if np.any(bad):
@@ -174,8 +202,8 @@ def _of_times(node: str, name: str, tau_s: Any, dt_s: float) -> Iterator[Unmappa
             node,
             f"{name} of {worst:g} s at a time step of {dt_s:g} s "
             f"({int(np.count_nonzero(bad))} of {np.size(bad)})",
-            f"{tau_of(DASH_MIN, dt_s):.3g} to {tau_of(DASH_MAX, dt_s):.3g} s, shifts of "
-            f"{DASH_MIN} to {DASH_MAX}",
+            f"{tau_of(DASH_MIN, dt_s):.3g} to {tau_of(DASH_MAX, dt_s):.3g} s, shifts of"
+            f" {DASH_MIN} to {DASH_MAX}",
         )
 
 
@@ -186,9 +214,13 @@ def tau_of(dash: float, dt_s: float) -> float:
     return -dt_s / math.log1p(-(2.0**-dash))
 
 
-def _of_layers(network: Network, places: dict[str, Place], chip: Chip) -> Iterator[Unmappable]:
+def _of_layers(
+    network: Network, places: dict[str, Place], chip: Chip
+) -> Iterator[Unmappable]:
     layers = [place for place in network.places if isinstance(place.node, nir.CubaLIF)]
-    last = {name for end in network.outputs if end in places for name in places[end].sources}
+    last = {
+        name for end in network.outputs if end in places for name in places[end].sources
+    }
     outputs = [place for place in layers if place.name in last]
     hidden = [place for place in layers if place.name not in last]
     if len(layers) < 2 or not hidden or len(outputs) != 1:
@@ -208,14 +240,19 @@ def _of_layers(network: Network, places: dict[str, Place], chip: Chip) -> Iterat
         yield from _of_expansion(network, places, hidden, outputs, chip)
     for place in outputs:
         if (count := math.prod(place.shape_out)) > chip.outputs:
-            yield Unmappable(place.name, f"{count} output neurons", f"up to {chip.outputs}")
+            yield Unmappable(
+                place.name, f"{count} output neurons", f"up to {chip.outputs}"
+            )
         behind = [
-            one.name for one in network.places if place.name in (*one.sources, *one.late_sources)
+            one.name
+            for one in network.places
+            if place.name in (*one.sources, *one.late_sources)
         ]
         if set(behind) - set(network.outputs):
             yield Unmappable(
                 place.name,
-                f"output neurons that feed {', '.join(sorted(set(behind) - set(network.outputs)))}",
+                "output neurons that feed"
+                f" {', '.join(sorted(set(behind) - set(network.outputs)))}",
                 "outputs that feed no weights; another hidden layer in their place",
             )
 
@@ -233,9 +270,16 @@ def _of_expansion(
         return any(sources & set(places[name].sources) for name in place.sources)
 
     hearing = [place for place in hidden if fed_by(place, set(network.inputs))]
-    heard = [place for place in hidden if any(fed_by(one, {place.name}) for one in outputs)]
-    for found, what in ((hearing, "that hear the inputs"), (heard, "that the outputs hear")):
-        if (count := sum(math.prod(place.shape_out) for place in found)) > chip.expansion:
+    heard = [
+        place for place in hidden if any(fed_by(one, {place.name}) for one in outputs)
+    ]
+    for found, what in (
+        (hearing, "that hear the inputs"),
+        (heard, "that the outputs hear"),
+    ):
+        if (
+            count := sum(math.prod(place.shape_out) for place in found)
+        ) > chip.expansion:
             yield Unmappable(
                 found[-1].name,
                 f"{count} neurons {what}",
@@ -246,8 +290,11 @@ def _of_expansion(
 def _of_thresholds(
     network: Network, places: dict[str, Place], file_gains: bool
 ) -> Iterator[Unmappable]:
-    """Weights are scaled so that the largest of a group is 127, and thresholds with them."""
-    last = {name for end in network.outputs if end in places for name in places[end].sources}
+    """Weights are scaled so that the largest of a group is 127, and thresholds with
+    them."""
+    last = {
+        name for end in network.outputs if end in places for name in places[end].sources
+    }
     largest = {True: 0.0, False: 0.0}
     for place in network.places:
         if isinstance(place.node, nir.CubaLIF):
@@ -266,15 +313,15 @@ def _of_thresholds(
         if np.any(bad):
             yield Unmappable(
                 place.name,
-                f"a threshold of {float(np.ravel(held)[np.ravel(bad)][0]):.4g} once the largest "
-                f"weight is scaled to {WEIGHT_MAX}",
+                f"a threshold of {float(np.ravel(held)[np.ravel(bad)][0]):.4g} once the"
+                f" largest weight is scaled to {WEIGHT_MAX}",
                 f"1 to {THRESHOLD_MAX}: thresholds nearer to the weights' size",
             )
 
 
 def threshold(node: Any, dt_s: float) -> NDArray[np.float64]:
-    """Return the thresholds of neurons whose input is added whole, as the chip does: the gains of
-    the file are in them.
+    """Return the thresholds of neurons whose input is added whole, as the chip does:
+    the gains of the file are in them.
     """
     with np.errstate(all="ignore"):
         gain = np.float64(node.w_in) * np.float64(node.r) * dt_s * dt_s

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a network a Xylo chip holds, by which rule it runs there, and by which packages that was
-found: the facts that a worker tells.
+"""What of a network a Xylo chip holds, by which rule it runs there, and by which
+packages that was found: the facts that a worker tells.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from sut_backends.workers.inside.job import Job
 
 WEIGHT_MAX = 127
 THRESHOLD_MAX = 32_767
-#: How the chips step a network, in the words of docs/MODELS.md; an output fires once a step.
+#: How the chips step a network, in the words of docs/MODELS.md; an output fires once a
+#: step.
 _RULE = {
     "reset": "subtract",
     "above": False,
@@ -45,7 +46,8 @@ class ChipNumbers:
 
 
 def rule_differs(job: Job) -> str:
-    """Return in what the chips' rule is another than the file's; empty where it is the same."""
+    """Return in what the chips' rule is another than the file's; empty where it is the
+    same."""
     if not job.plain:
         return ""
     stated = vars(plain_network.read(job.plain).conventions)
@@ -57,9 +59,11 @@ def rule_differs(job: Job) -> str:
     )
 
 
-def mapping(before: dict[str, Any], after: dict[str, Any], method: str) -> dict[str, Any]:
-    """Return what the chip holds of the network, and what was lost on the way: weights were scaled
-    together, or those of each neuron apart ("channel").
+def mapping(
+    before: dict[str, Any], after: dict[str, Any], method: str
+) -> dict[str, Any]:
+    """Return what the chip holds of the network, and what was lost on the way: weights
+    were scaled together, or those of each neuron apart ("channel").
     """
     import numpy as np
 
@@ -67,7 +71,9 @@ def mapping(before: dict[str, Any], after: dict[str, Any], method: str) -> dict[
         """Return the weights of hidden neurons and of outputs, a column a neuron."""
         hidden = np.asarray(spec.weights_rec, float)
         into = np.zeros((np.shape(spec.weights_in)[0], *hidden.shape[1:]))
-        given = np.asarray(spec.weights_in, float).reshape(len(into), -1, *hidden.shape[2:])
+        given = np.asarray(spec.weights_in, float).reshape(
+            len(into), -1, *hidden.shape[2:]
+        )
         into[:, : given.shape[1]] = given
         both = np.moveaxis(np.concatenate([into, hidden]), 1, -1)
         return both.reshape(-1, both.shape[-1]), np.asarray(spec.weights_out, float)
@@ -85,7 +91,10 @@ def mapping(before: dict[str, Any], after: dict[str, Any], method: str) -> dict[
         lost = max(lost, float(error.max(initial=0.0)) / WEIGHT_MAX)
     taus = 0.0
     for name in ("dash_mem", "dash_syn", "dash_mem_out", "dash_syn_out"):
-        exact, got = np.ravel(before[name]).astype(float), np.ravel(after[name]).astype(float)
+        exact, got = (
+            np.ravel(before[name]).astype(float),
+            np.ravel(after[name]).astype(float),
+        )
         used = exact > 0
         taus = max(taus, float(np.abs(2.0 ** (got - exact) - 1)[used].max(initial=0.0)))
     limits = np.concatenate([np.ravel(held.threshold), np.ravel(held.threshold_out)])
@@ -113,7 +122,8 @@ def versions() -> dict[str, str]:
 
 
 def not_as_tried() -> list[str]:
-    """Return the packages of another version than the pinned one, with which this was tried."""
+    """Return the packages of another version than the pinned one, with which this was
+    tried."""
     found = versions()
     differ = []
     for line in Path(__file__).with_name("requirements.txt").read_text().splitlines():

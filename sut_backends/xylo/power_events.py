@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the power events of a Xylo board at their true rate and append them to a file, inside the
-worker that holds the board; drivers/xylo_board follows the file.
+"""Read the power events of a Xylo board at their true rate and append them to a file,
+inside the worker that holds the board; drivers/xylo_board follows the file.
 
-Rockpool returns powers without their times. Here every event keeps the stamp of the board's
-stopwatch, and the times of CLOCK_MONOTONIC between which it was read. Standard library alone.
+Rockpool returns powers without their times. Here every event keeps the stamp of the
+board's stopwatch, and the times of CLOCK_MONOTONIC between which it was read. Standard
+library alone.
 
-The file: a line of JSON each. The first is {"xylo_power": 1, "chip", "channels": {name: number},
-"hz", "samna", "simulated", "stopwatch", "started_ns"}: the stopwatch, where the board has one, was
-told to start after `started_ns`. Then
-{"read_ns", "events": [[stamp in us or null, channel number, W], ...]}: events that were there at
-`read_ns`, also where there were none, as a sign of life; at the end {"ended_ns", "why"}.
+The file: a line of JSON each. The first is {"xylo_power": 1, "chip", "channels": {name:
+number}, "hz", "samna", "simulated", "stopwatch", "started_ns"}: the stopwatch, where
+the board has one, was told to start after `started_ns`. Then {"read_ns", "events":
+[[stamp in us or null, channel number, W], ...]}: events that were there at `read_ns`,
+also where there were none, as a sign of life; at the end {"ended_ns", "why"}.
 """
 
 from __future__ import annotations
@@ -52,9 +53,12 @@ class PowerEvents:
             self._monitor.stop_auto_power_measurement()
         self._sink.get_events()
         started_ns = time.monotonic_ns()
-        self._stopwatch = board.get_stop_watch() if hasattr(board, "get_stop_watch") else None
+        self._stopwatch = (
+            board.get_stop_watch() if hasattr(board, "get_stop_watch") else None
+        )
         if self._stopwatch is not None:
-            # As in the vendor's examples. Rockpool may have started it before: then reset sets it.
+            # As in the vendor's examples. Rockpool may have started it before: then
+            # reset sets it.
             self._stopwatch.start()
             self._stopwatch.reset()
         self._monitor.start_auto_power_measurement(hz)
@@ -70,11 +74,14 @@ class PowerEvents:
                 "started_ns": started_ns,
             }
         )
-        # An eighth of a period: what reading adds to the age of an event, on average a sixteenth.
+        # An eighth of a period: what reading adds to the age of an event, on average a
+        # sixteenth.
         self._wait_s = min(max(1 / hz / 8, 0.0005), 0.01)
         self._stop = threading.Event()
         self._why = "closed"
-        self._thread = threading.Thread(target=self._work, name="Xylo power events", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, name="Xylo power events", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -97,7 +104,12 @@ class PowerEvents:
                 read_ns = time.monotonic_ns()
                 if events or time.monotonic() - said_s > _ALIVE_S:
                     said_s = time.monotonic()
-                    self._say({"read_ns": read_ns, "events": [_row(event) for event in events]})
+                    self._say(
+                        {
+                            "read_ns": read_ns,
+                            "events": [_row(event) for event in events],
+                        }
+                    )
         except Exception as error:  # samna raises whatever it stumbles over
             self._why = f"{type(error).__name__}: {error}"
             self._say({"ended_ns": time.monotonic_ns(), "why": self._why})
@@ -109,4 +121,8 @@ class PowerEvents:
 
 def _row(event: Any) -> list[Any]:
     stamp = getattr(event, "timestamp", None)
-    return [None if stamp is None else int(stamp), int(event.channel), float(event.value)]
+    return [
+        None if stamp is None else int(stamp),
+        int(event.channel),
+        float(event.value),
+    ]

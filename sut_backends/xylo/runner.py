@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a network on XyloSim, SynSense's simulator of its chips, inside a worker: a NIR file through
-Rockpool's importer, mapper and quantiser.
+"""Run a network on XyloSim, SynSense's simulator of its chips, inside a worker: a NIR
+file through Rockpool's importer, mapper and quantiser.
 
-Only numpy, nir, rockpool and xylosim are needed, each imported inside functions. The vendor's
-driver, samna, is replaced by a stand-in: the package of that name on PyPI calls pip when it is
-imported, and Rockpool imports it at every turn. Vendor's checks only warn; ours are made on the
-host (limits.py) before a worker is started.
+Only numpy, nir, rockpool and xylosim are needed, each imported inside functions. The
+vendor's driver, samna, is replaced by a stand-in: the package of that name on PyPI
+calls pip when it is imported, and Rockpool imports it at every turn. Vendor's checks
+only warn; ours are made on the host (limits.py) before a worker is started.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class ChipSettings:
 
 @dataclass(frozen=True)
 class Specification:
-    """What Rockpool's mapper and quantiser make of a NIR file: its numbers by its names, the time
-    step, by how many steps the output is late, how many outputs there are, what is told of it, and
-    what a unit of each output's membrane is worth in the file: their thresholds are the same.
+    """What Rockpool's mapper and quantiser make of a NIR file: its numbers by its
+    names, the time step, by how many steps the output is late, how many outputs there
+    are, what is told of it, and what a unit of each output's membrane is worth in the
+    file: their thresholds are the same.
     """
 
     numbers: dict[str, Any]
@@ -57,7 +58,8 @@ class Specification:
 
 
 def open_network(job: Job) -> Runner:
-    """Map the network of a job onto a chip's simulator; raises ValueError with what to do."""
+    """Map the network of a job onto a chip's simulator; raises ValueError with what to
+    do."""
     chip = job.settings_as(ChipSettings).chip
     stand_in_for_samna()
     found = specification(job, chip)
@@ -79,19 +81,23 @@ class Runner:
         self.about = found.about
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
-        """Run from rest; returns the output spikes of each step, and the last membranes in the
-        file's units.
+        """Run from rest; returns the output spikes of each step, and the last membranes
+        in the file's units.
 
-        The chip hands spikes on one step later a layer: so many silent steps are added, and the
-        first of the output are left out.
+        The chip hands spikes on one step later a layer: so many silent steps are added,
+        and the first of the output are left out.
         """
         import numpy as np
 
         raster = padded(spikes, self._lag)
         self._simulator.reset_state()
         out, _state, record = self._simulator(raster, record=True)
-        values = np.asarray(out, np.int64).reshape(len(raster), self._outputs)[self._lag :]
-        membranes = np.asarray(record["Vmem_out"], np.int64).reshape(len(raster), self._outputs)
+        values = np.asarray(out, np.int64).reshape(len(raster), self._outputs)[
+            self._lag :
+        ]
+        membranes = np.asarray(record["Vmem_out"], np.int64).reshape(
+            len(raster), self._outputs
+        )
         return values, membranes[-1] * self._membrane_units
 
     def close(self) -> None:
@@ -99,20 +105,24 @@ class Runner:
 
 
 def padded(spikes: Any, lag: int) -> Any:
-    """Return spikes (steps, channels) with `lag` silent steps behind; ValueError where the chip
-    would not take them.
+    """Return spikes (steps, channels) with `lag` silent steps behind; ValueError where
+    the chip would not take them.
     """
     import numpy as np
 
     counts = np.asarray(spikes)
     if counts.ndim != 2 or counts.shape[1] > CHANNELS:
-        raise ValueError(f"spikes of shape {counts.shape}; wanted (steps, up to {CHANNELS})")
+        raise ValueError(
+            f"spikes of shape {counts.shape}; wanted (steps, up to {CHANNELS})"
+        )
     if not np.all(np.isfinite(counts)) or np.any(counts != np.rint(counts)):
-        raise ValueError("input spikes are counted: whole numbers, no NaN; look at the codec")
+        raise ValueError(
+            "input spikes are counted: whole numbers, no NaN; look at the codec"
+        )
     if counts.size and (counts.min() < 0 or counts.max() > SPIKES_IN_MAX):
         raise ValueError(
-            f"{counts.min()} to {counts.max()} input spikes in a step; the chip takes 0 to "
-            f"{SPIKES_IN_MAX}: limit them in the codec"
+            f"{counts.min()} to {counts.max()} input spikes in a step; the chip takes 0"
+            f" to {SPIKES_IN_MAX}: limit them in the codec"
         )
     silence = np.zeros((lag, counts.shape[1]), np.int64)
     return np.concatenate([counts.astype(np.int64), silence])
@@ -139,7 +149,9 @@ def specification(job: Job, chip: str) -> Specification:
             max_hidden_neurons=hidden_max,
             max_output_neurons=outputs_max,
         )
-    refused = [str(one.message) for one in said if one.category.__name__ == "DRCWarning"]
+    refused = [
+        str(one.message) for one in said if one.category.__name__ == "DRCWarning"
+    ]
     if refused:
         raise ValueError(f"Rockpool's design rules: {'; '.join(refused)}")
     method = job.settings_as(ChipSettings).quantizer
@@ -166,8 +178,8 @@ def specification(job: Job, chip: str) -> Specification:
 
 
 def membrane_units(job: Job, numbers: dict[str, Any]) -> Any:
-    """Return what a unit of each output's membrane on the chip is worth in the file: 1, where the
-    file is not there in its plain form or its outputs are not neurons.
+    """Return what a unit of each output's membrane on the chip is worth in the file: 1,
+    where the file is not there in its plain form or its outputs are not neurons.
     """
     import numpy as np
 
@@ -186,20 +198,25 @@ def membrane_units(job: Job, numbers: dict[str, Any]) -> Any:
 def prepared(job: Job) -> tuple[Any, float]:
     """Return the NIR graph as Rockpool's importer needs it, and its time step.
 
-    The importer takes min(tau_mem / (1 + r)) as the time step and ignores w_in: r is set by the
-    time step, and what the gains of the file come to goes into the thresholds, where the
-    conventions let them count. An Affine without a bias becomes a Linear.
+    The importer takes min(tau_mem / (1 + r)) as the time step and ignores w_in: r is
+    set by the time step, and what the gains of the file come to goes into the
+    thresholds, where the conventions let them count. An Affine without a bias becomes a
+    Linear.
     """
     import nir
 
     graph = nir.read(job.nir, type_check=False)
     dt_s = stated_dt_s(job, graph)
-    file_gains = not job.plain or plain_network.read(job.plain).conventions.gains == "file"
+    file_gains = (
+        not job.plain or plain_network.read(job.plain).conventions.gains == "file"
+    )
     for name, node in list(graph.nodes.items()):
         inner = node.nodes if isinstance(node, nir.NIRGraph) else {}
         for own, nodes in ((name, graph.nodes), *((one, inner) for one in inner)):
             nodes[own] = as_imported(own, nodes[own], dt_s, file_gains)
-    for name in [name for name, node in graph.nodes.items() if isinstance(node, nir.CubaLIF)]:
+    for name in [
+        name for name, node in graph.nodes.items() if isinstance(node, nir.CubaLIF)
+    ]:
         nest_recurrence(graph, name)
     return graph, dt_s
 
@@ -230,8 +247,8 @@ def as_imported(name: str, node: Any, dt_s: float, file_gains: bool) -> Any:
 
 
 def nest_recurrence(graph: Any, name: str) -> None:
-    """Put neurons and the weights from them to themselves into a graph of their own, the only form
-    of recurrence that the importer knows.
+    """Put neurons and the weights from them to themselves into a graph of their own,
+    the only form of recurrence that the importer knows.
     """
     import nir
     import numpy as np
@@ -247,8 +264,8 @@ def nest_recurrence(graph: Any, name: str) -> None:
         return
     if len(loops) > 1 or sum(loops[0] in edge for edge in graph.edges) != 2:
         raise ValueError(
-            f"{name} feeds itself through {', '.join(loops)}; Rockpool's importer knows one matrix "
-            "from a layer to itself, and no other loop"
+            f"{name} feeds itself through {', '.join(loops)}; Rockpool's importer knows"
+            " one matrix from a layer to itself, and no other loop"
         )
     size = np.array([graph.nodes[loops[0]].weight.shape[0]])
     inside = {
@@ -264,15 +281,19 @@ def nest_recurrence(graph: Any, name: str) -> None:
 
 def stated_dt_s(job: Job, graph: Any) -> float:
     """Return the time step: of the plain form, else of the file."""
-    stated = plain_network.read(job.plain).dt_s if job.plain else graph.metadata.get("dt_s")
+    stated = (
+        plain_network.read(job.plain).dt_s if job.plain else graph.metadata.get("dt_s")
+    )
     if stated is None or not float(stated) > 0:
-        raise ValueError("no time step is stated: dt_s in the graph's metadata, in seconds")
+        raise ValueError(
+            "no time step is stated: dt_s in the graph's metadata, in seconds"
+        )
     return float(stated)
 
 
 def layers(graph: Any) -> int:
-    """Return how many layers of neurons the longest way from an input goes through, loops left
-    out.
+    """Return how many layers of neurons the longest way from an input goes through,
+    loops left out.
     """
     following: dict[str, list[str]] = {}
     for source, target in graph.edges:
@@ -283,7 +304,9 @@ def layers(graph: Any) -> int:
         behind = [one for one in following.get(name, []) if one not in seen]
         return own + max((longest(one, seen | {one}) for one in behind), default=0)
 
-    starts = [name for name, node in graph.nodes.items() if type(node).__name__ == "Input"]
+    starts = [
+        name for name, node in graph.nodes.items() if type(node).__name__ == "Input"
+    ]
     return max((longest(name, {name}) for name in starts), default=0)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for samna, the vendor's driver, which Rockpool imports at every turn; the package of
-that name on PyPI calls pip when it is imported.
+"""A stand-in for samna, the vendor's driver, which Rockpool imports at every turn; the
+package of that name on PyPI calls pip when it is imported.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 
 def stand_in_for_samna() -> None:
-    """Put something in place of samna that Rockpool can import: every attribute of it is a class
-    that does nothing.
+    """Put something in place of samna that Rockpool can import: every attribute of it
+    is a class that does nothing.
     """
     if "samna" in sys.modules:
         return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A package of a plug-in as a page shows it: its modules, its entry points and its bench file."""
+"""A package of a plug-in as a page shows it: its modules, its entry points and its
+bench file."""
 
 from __future__ import annotations
 
@@ -21,10 +22,11 @@ def blocks(page: str, language: str) -> list[str]:
 
 @contextmanager
 def installed(page: str, folder: Path) -> Iterator[Path]:
-    """Write what a page shows into a folder, as an installed package; yield its bench file.
+    """Write what a page shows into a folder, as an installed package; yield its bench
+    file.
 
-    A block whose first line is a comment with a file name is that file; `project.entry-points` are
-    what the installer of the package would note.
+    A block whose first line is a comment with a file name is that file;
+    `project.entry-points` are what the installer of the package would note.
     """
     modules = []
     entry_points = ""
@@ -37,10 +39,14 @@ def installed(page: str, folder: Path) -> Iterator[Path]:
             continue
         for group, names in tomllib.loads(block)["project"]["entry-points"].items():
             entry_points += f"[{group}]\n"
-            entry_points += "".join(f"{name} = {value}\n" for name, value in names.items())
+            entry_points += "".join(
+                f"{name} = {value}\n" for name, value in names.items()
+            )
     about = folder / "scratch-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: scratch\nVersion: 1.0\n")
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: scratch\nVersion: 1.0\n"
+    )
     (about / "entry_points.txt").write_text(entry_points)
     sys.path.insert(0, str(folder))
     try:

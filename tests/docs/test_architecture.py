@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/ARCHITECTURE.md shows the packages that are there, in the layers that are enforced."""
+"""docs/ARCHITECTURE.md shows the packages that are there, in the layers that are
+enforced."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ import pytest
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-    "importlinter"
-]["contracts"]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "tool"
+]["importlinter"]["contracts"]
 #: Files that hold no code of their own.
 _NO_LAYER = {"__init__", "__pycache__"}
 PACKAGES = ["rig", "rig.api", "sut_backends"]
@@ -23,13 +24,18 @@ def shown(package: str) -> list[set[str]]:
     """Return the layers that the page shows for a package, from above."""
     block = re.search(rf"<!-- packages of {package}:.*?```\n(.*?)```", PAGE, re.DOTALL)
     assert block
-    return [set(re.split(r" \| ", re.split(r"\s{2,}", line)[0])) for line in block[1].splitlines()]
+    return [
+        set(re.split(r" \| ", re.split(r"\s{2,}", line)[0]))
+        for line in block[1].splitlines()
+    ]
 
 
 def enforced(package: str) -> list[set[str]]:
     """Return the layers that import-linter holds, without the program's entry."""
     layers = next(
-        contract["layers"] for contract in CONTRACTS if contract.get("containers") == [package]
+        contract["layers"]
+        for contract in CONTRACTS
+        if contract.get("containers") == [package]
     )
     return [set(layer.split(" | ")) for layer in layers if layer != "__main__"]
 
@@ -56,8 +62,10 @@ def test_every_file_that_the_page_names_is_there() -> None:
         assert (ROOT / name).exists(), name
 
 
-def test_every_function_and_class_that_the_page_names_is_in_the_file_before_it() -> None:
-    for file, names in re.findall(r"`([\w/]+\.py)`: ((?:`\w+(?:\.\w+)?`(?:, )?)+)", PAGE):
+def test_every_function_and_class_that_the_page_names_is_in_the_file_before_it():
+    for file, names in re.findall(
+        r"`([\w/]+\.py)`: ((?:`\w+(?:\.\w+)?`(?:, )?)+)", PAGE
+    ):
         text = (ROOT / file).read_text(encoding="utf-8")
         for name in re.findall(r"`(?:\w+\.)?(\w+)`", names):
             assert re.search(rf"\b(def|class) {name}\b", text), f"{file}: {name}"

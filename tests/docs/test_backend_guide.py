@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend of docs/BACKEND_GUIDE.md runs as printed, its SDK under an interpreter of its own."""
+"""The backend of docs/BACKEND_GUIDE.md runs as printed, its SDK under an interpreter of
+its own."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ SDK = Path(__file__).with_name("acme") / "acme_sdk.py"
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Install the page; make an interpreter that has numpy and the SDK, and nothing else."""
+    """Install the page; make an interpreter that has numpy and the SDK, and nothing
+    else."""
     folder = tmp_path_factory.mktemp("guide")
     venv.create(folder / "acme", symlinks=True)
     packages = next((folder / "acme").glob("lib/python*/site-packages"))
@@ -54,7 +56,10 @@ def test_the_file_is_about_a_hundred_lines_and_its_interpreter_has_nothing_of_th
     python = bench.parent / "acme" / "bin" / "python"
     for module in ("rig", "cattrs", "nir", "annotated_types"):
         done = subprocess.run(
-            [python, "-c", f"import {module}"], cwd="/", capture_output=True, check=False
+            [python, "-c", f"import {module}"],
+            cwd="/",
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 1
 
@@ -76,7 +81,9 @@ def test_five_trials_give_the_answers_of_the_reference_and_are_called_simulated(
     assert not (Path.home() / ".acme").exists()
 
 
-def test_an_interpreter_without_the_sdk_is_named_with_what_it_lacks(bench: Path) -> None:
+def test_an_interpreter_without_the_sdk_is_named_with_what_it_lacks(
+    bench: Path,
+) -> None:
     with (
         pytest.raises(BenchError, match="does not start") as refused,
         open_bench(bench, [f"sut.acme.interpreter={sys.executable}"]),

@@ -29,15 +29,23 @@ def test_the_program_runs_from_top_to_bottom(tmp_path: Path) -> None:
 
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
     shutil.copy(VIRTUAL_ASC, pytester.path)
-    pytester.makepyfile(test_device=next(block for block in BLOCKS if "def test_" in block))
+    pytester.makepyfile(
+        test_device=next(block for block in BLOCKS if "def test_" in block)
+    )
     pytest_in(pytester).assert_outcomes(passed=4)
 
 
-def test_every_option_of_the_page_is_one_of_the_plugin(pytester: pytest.Pytester) -> None:
+def test_every_option_of_the_page_is_one_of_the_plugin(
+    pytester: pytest.Pytester,
+) -> None:
     listed = set(re.findall(r"`(--rig-\w+)", PAGE))
-    in_help = set(re.findall(r"^  (--rig-\w+)", pytest_in(pytester, "-h").stdout.str(), re.M))
+    in_help = set(
+        re.findall(r"^  (--rig-\w+)", pytest_in(pytester, "-h").stdout.str(), re.M)
+    )
     assert listed == in_help
 
 
 def test_every_name_of_the_page_exists() -> None:
-    assert set(re.findall(r"\brig\.(\w+)\(", PAGE)) - {"mark"} <= set(rig.__all__) | {"rig"}
+    assert set(re.findall(r"\brig\.(\w+)\(", PAGE)) - {"mark"} <= set(rig.__all__) | {
+        "rig"
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-ins of the pages "Write a ..." work as printed, found by their entry points."""
+"""The plug-ins of the pages "Write a ..." work as printed, found by their entry
+points."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every monitor promises, on its simulator: a row for each driver, and for each way in which
-it records otherwise.
+"""What every monitor promises, on its simulator: a row for each driver, and for each
+way in which it records otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from drivers.host_counters.rapl import Rapl
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from drivers.host_counters.sim.rapl import RaplSimulator
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings as SimulatedJoulescope
+from drivers.joulescope.sim.simulator import (
+    JoulescopeSimulatorSettings as SimulatedJoulescope,
+)
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.playback import Playback
 from drivers.st_lpm01a.driver import StLpm01a
@@ -43,15 +45,21 @@ def lpm01a(context: BenchContext, **settings: Any) -> EnergyMonitor:
 
 
 def n6705(context: BenchContext, **settings: Any) -> EnergyMonitor:
-    return KeysightN6705.open(KeysightN6705.Settings(resource="simulator", **settings), context)
+    return KeysightN6705.open(
+        KeysightN6705.Settings(resource="simulator", **settings), context
+    )
 
 
 #: All that see the edges of a SYNC line.
 EDGED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "virtual": lambda context: VirtualMonitor.open(VirtualMonitor.Settings(), context),
-    "js220": lambda context: Joulescope.open(Joulescope.Settings(device="simulator"), context),
+    "js220": lambda context: Joulescope.open(
+        Joulescope.Settings(device="simulator"), context
+    ),
     "js110": lambda context: Joulescope.open(
-        Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")),
+        Joulescope.Settings(
+            device="simulator", simulator=SimulatedJoulescope(model="js110")
+        ),
         context,
     ),
     "lpm01a": lpm01a,
@@ -63,17 +71,23 @@ EDGED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
 SYNCED = EDGED | {"n6705 trigger": lambda context: n6705(context, sync="trigger")}
 #: All that supply the DUT or are wired to its supply.
 MONITORS = SYNCED | {
-    "lpm01a binary": lambda context: lpm01a(context, format="bin_hexa", sample_hz=10_000)
+    "lpm01a binary": lambda context: lpm01a(
+        context, format="bin_hexa", sample_hz=10_000
+    )
 }
 #: The same, with a supply that is on before they are opened.
 FOUND_ON: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
-    "virtual": lambda context: VirtualMonitor.open(VirtualMonitor.Settings(), supplied(context)),
+    "virtual": lambda context: VirtualMonitor.open(
+        VirtualMonitor.Settings(), supplied(context)
+    ),
     "js220": lambda context: Joulescope.open(
         faulty(Joulescope.Settings(device="simulator"), found_on=True), context
     ),
     "js110": lambda context: Joulescope.open(
         faulty(
-            Joulescope.Settings(device="simulator", simulator=SimulatedJoulescope(model="js110")),
+            Joulescope.Settings(
+                device="simulator", simulator=SimulatedJoulescope(model="js110")
+            ),
             found_on=True,
         ),
         context,
@@ -85,8 +99,8 @@ FOUND_ON: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
         faulty(KeysightN6705.Settings(resource="simulator"), output_on=(1,)), context
     ),
 }
-#: Those that cannot switch off what they measure: counters of the host they run on, and what was
-#: measured before.
+#: Those that cannot switch off what they measure: counters of the host they run on, and
+#: what was measured before.
 UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
     "rapl": lambda context: Rapl.open(
         Rapl.Settings(
@@ -97,11 +111,14 @@ UNSWITCHED: dict[str, Callable[[BenchContext], EnergyMonitor]] = {
         context,
     ),
     "nvml": lambda context: Nvml.open(
-        Nvml.Settings(uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])),
+        Nvml.Settings(
+            uuid="simulator", simulator=NvmlSimulator.Settings(base_w=BASE_W["nvml"])
+        ),
         context,
     ),
     "xylo_board": lambda context: XyloBoard.open(
-        XyloBoard.Settings(channel="digital", events="simulator", gain_limit=0.01), context
+        XyloBoard.Settings(channel="digital", events="simulator", gain_limit=0.01),
+        context,
     ),
     "playback": lambda context: played(context),
 }
@@ -134,8 +151,8 @@ Bench = tuple[EnergyMonitor, BenchContext]
 
 @dataclass(slots=True)
 class Load:
-    """What was drawn: true times of the recording's beginning and of the edges, and the true energy
-    of each window.
+    """What was drawn: true times of the recording's beginning and of the edges, and the
+    true energy of each window.
     """
 
     began_ns: int
@@ -170,7 +187,9 @@ def played(context: BenchContext) -> EnergyMonitor:
     recorder.close()
     (folder / "calibration.toml").write_text(CALIBRATION)
     settings = Playback.Settings(
-        path=str(folder / "trace.jls"), calibration=str(folder / "calibration.toml"), start_s=0.01
+        path=str(folder / "trace.jls"),
+        calibration=str(folder / "calibration.toml"),
+        start_s=0.01,
     )
     return Playback.open(settings, context)
 
@@ -179,7 +198,9 @@ def faulty(settings: Any, **fault: Any) -> Any:
     """Return a monitor's settings with something wrong with its simulator."""
     return replace(
         settings,
-        simulator=replace(settings.simulator, faults=replace(settings.simulator.faults, **fault)),
+        simulator=replace(
+            settings.simulator, faults=replace(settings.simulator.faults, **fault)
+        ),
     )
 
 
@@ -188,7 +209,9 @@ def supplied(context: BenchContext) -> BenchContext:
     return context
 
 
-def draw(context: BenchContext, power_w: float, duration_ms: float, level: bool = True) -> None:
+def draw(
+    context: BenchContext, power_w: float, duration_ms: float, level: bool = True
+) -> None:
     context.world.put(context.world.now_ns(), level, power_w)
     context.world.advance(round(duration_ms * MS))
 
@@ -202,9 +225,11 @@ def pulse(context: BenchContext, power_w: float, duration_ms: float) -> tuple[in
     return fall_ns, rise_ns
 
 
-def known_load(monitor: EnergyMonitor, context: BenchContext, folder: Path) -> tuple[Trace, Load]:
-    """Record 10 mW with uneven pulses, then windows of 50, 80 and 20 mW between edges; what counts
-    its own host's energy slowly gets watts, for longer.
+def known_load(
+    monitor: EnergyMonitor, context: BenchContext, folder: Path
+) -> tuple[Trace, Load]:
+    """Record 10 mW with uneven pulses, then windows of 50, 80 and 20 mW between edges;
+    what counts its own host's energy slowly gets watts, for longer.
     """
     power_w, times = (1000.0, 30.0) if monitor.info.sync == "clock" else (1.0, 1.0)
     rest = 0.01 * power_w
@@ -212,9 +237,12 @@ def known_load(monitor: EnergyMonitor, context: BenchContext, folder: Path) -> t
     load = Load(context.world.now_ns())
     with monitor.record(folder):
         draw(context, rest, 50.05 * times)
-        # No two intervals are alike, and pulses fall on all parts of a period; 20 periods of the
-        # slowest events apart.
-        parts = [(rest, (42 + 10 * (0.618034 * number % 1)) * times) for number in range(PULSES)]
+        # No two intervals are alike, and pulses fall on all parts of a period; 20
+        # periods of the slowest events apart.
+        parts = [
+            (rest, (42 + 10 * (0.618034 * number % 1)) * times)
+            for number in range(PULSES)
+        ]
         windows = [
             (0.05 * power_w, 101.123 * times),
             (0.08 * power_w, 97.77 * times),
@@ -235,32 +263,42 @@ def known_load(monitor: EnergyMonitor, context: BenchContext, folder: Path) -> t
 def stated(
     monitor: EnergyMonitor, context: BenchContext, trace: Trace, load: Load
 ) -> list[tuple[float, float]]:
-    """Return energy and standard uncertainty (J) of each window as a session states them, of a
-    device whose clock is true.
+    """Return energy and standard uncertainty (J) of each window as a session states
+    them, of a device whose clock is true.
     """
     info = monitor.info
     if info.sync == "none":
-        # A session refuses it; `rig measure` takes times, here from where the trace begins.
+        # A session refuses it; `rig measure` takes times, here from where the trace
+        # begins.
         times_s = [
             ((start_ns - load.began_ns) / 1e9, (stop_ns - load.began_ns) / 1e9)
             for start_ns, stop_ns in load.windows_ns
         ]
         found = trace.integrals(times_s, ranges_a(info.accuracy), steps_at_ends=True)
         return [
-            (each.energy_j, energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz))
+            (
+                each.energy_j,
+                energy_u_j(each, info.accuracy, info.sample_hz, info.edge_hz),
+            )
             for each in found
         ]
     ticks = [context.world.monotonic_ns + fall_ns for fall_ns in load.falls_ns]
     burst = tuple(Mark(SYNC, tick) for tick in ticks[:PULSES])
     marks = tuple(
-        Mark(phase, tick) for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True)
+        Mark(phase, tick)
+        for phase, tick in zip((1, 2, 3, END), ticks[PULSES:], strict=True)
     )
     done = [
         StepRecord(0, Sync(), Completion(burst, iterations=0)),
         StepRecord(1, Query((0,)), Completion(marks, iterations=1)),
     ]
     outcome = measure(
-        done, PHASES, 1e9, PULSE_MS / 1e3, [Rail("", trace, info.accuracy)], "CLOCK_MONOTONIC"
+        done,
+        PHASES,
+        1e9,
+        PULSE_MS / 1e3,
+        [Rail("", trace, info.accuracy)],
+        "CLOCK_MONOTONIC",
     )
     assert outcome.problems == ()
     windows = outcome.measured.samples[0].windows
@@ -277,8 +315,13 @@ def test_the_energies_of_a_known_load_are_found_within_their_uncertainties(
     for (found_j, uncertainty_j), expected_j in zip(
         stated(monitor, context, trace, load), load.energies_j, strict=True
     ):
-        assert abs(found_j - expected_j) < 2 * uncertainty_j, (found_j, expected_j, uncertainty_j)
-        # A simulator is better than its limits: a wrong scale or a lost sample would show.
+        assert abs(found_j - expected_j) < 2 * uncertainty_j, (
+            found_j,
+            expected_j,
+            uncertainty_j,
+        )
+        # A simulator is better than its limits: a wrong scale or a lost sample would
+        # show.
         assert found_j == pytest.approx(expected_j, rel=2e-3)
     assert not trace.gaps
 
@@ -297,10 +340,12 @@ def test_many_edges_are_found_in_their_order_where_they_happened(
     )
     found_s = np.concatenate([trace.falls_s, trace.rises_s])
     order = np.argsort(found_s, kind="stable")
-    assert stamped or (order < len(trace.falls_s)).tolist() == [True, False] * len(trace.falls_s), (
-        "falls alternate with rises"
+    assert stamped or (order < len(trace.falls_s)).tolist() == [True, False] * len(
+        trace.falls_s
+    ), "falls alternate with rises"
+    true_s = (
+        np.array(load.falls_ns if stamped else [*load.falls_ns, *load.rises_ns]) / 1e9
     )
-    true_s = np.array(load.falls_ns if stamped else [*load.falls_ns, *load.rises_ns]) / 1e9
     apart_s = np.subtract.outer(found_s, found_s)
     true_apart_s = np.subtract.outer(true_s, true_s)
     # Each of two edges is known to half a period either way.
@@ -312,7 +357,9 @@ def test_many_edges_are_found_in_their_order_where_they_happened(
 
 # The clock of an IO manager is trusted so little that its edges may lie anywhere near.
 @each_of([name for name in (*EDGED, "playback") if name != "n6705 io manager"])
-def test_an_edge_at_which_the_power_steps_lies_where_it_does(bench: Bench, tmp_path: Path) -> None:
+def test_an_edge_at_which_the_power_steps_lies_where_it_does(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, context = bench
     trace, _ = known_load(monitor, context, tmp_path)
     fall_s = float(trace.falls_s[PULSES])
@@ -320,7 +367,10 @@ def test_an_edge_at_which_the_power_steps_lies_where_it_does(bench: Bench, tmp_p
     high_w = trace.mean_w(fall_s + 0.005, fall_s + 0.02)
     assert high_w / low_w == pytest.approx(5.0, rel=2e-3)
     share = (trace.mean_w(fall_s - 0.02, fall_s + 0.02) - low_w) / (high_w - low_w)
-    assert abs(0.02 - 0.04 * share) <= 1 / monitor.info.edge_hz + monitor.info.accuracy.edge_s
+    assert (
+        abs(0.02 - 0.04 * share)
+        <= 1 / monitor.info.edge_hz + monitor.info.accuracy.edge_s
+    )
 
 
 @pytest.mark.parametrize("name", ["lpm01a", "lpm01a energy", "n6705 io manager"])
@@ -351,11 +401,15 @@ def test_the_same_load_has_the_same_energy_on_every_instrument_within_their_unce
         context = BenchContext()
         monitor = MONITORS[name](context)
         try:
-            found[name] = stated(monitor, context, *known_load(monitor, context, tmp_path / name))
+            found[name] = stated(
+                monitor, context, *known_load(monitor, context, tmp_path / name)
+            )
         finally:
             monitor.close()
     for one, others in ((one, other) for one in found for other in found):
-        for (one_j, one_u_j), (other_j, other_u_j) in zip(found[one], found[others], strict=True):
+        for (one_j, one_u_j), (other_j, other_u_j) in zip(
+            found[one], found[others], strict=True
+        ):
             assert abs(one_j - other_j) <= 2 * (one_u_j**2 + other_u_j**2) ** 0.5, (
                 one,
                 others,
@@ -436,7 +490,9 @@ def test_an_interrupt_while_a_recording_starts_ends_its_threads_and_closes_its_t
 
 
 @each_of(SYNCED)
-def test_a_second_recording_sees_nothing_of_the_first(bench: Bench, tmp_path: Path) -> None:
+def test_a_second_recording_sees_nothing_of_the_first(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, context = bench
     monitor.power(True)
     for name in ("one", "two"):
@@ -449,7 +505,9 @@ def test_a_second_recording_sees_nothing_of_the_first(bench: Bench, tmp_path: Pa
 
 
 @each_of(EVERY)
-def test_closing_twice_and_after_a_recording_is_allowed(bench: Bench, tmp_path: Path) -> None:
+def test_closing_twice_and_after_a_recording_is_allowed(
+    bench: Bench, tmp_path: Path
+) -> None:
     monitor, context = bench
     with monitor.record(tmp_path):
         pulse(context, 0.05, 42)

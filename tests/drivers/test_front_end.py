@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front end of simulated instruments: what it hands out does not depend on how the samples are
-grouped.
+"""The front end of simulated instruments: what it hands out does not depend on how the
+samples are grouped.
 """
 
 from __future__ import annotations
@@ -51,8 +51,13 @@ def test_any_grouping_gives_the_same_samples_levels_and_edges(
     assert np.concatenate([block.power_w for block in blocks]) == pytest.approx(
         whole.power_w, abs=1e-12
     )
-    assert np.concatenate([block.high for block in blocks]) == pytest.approx(whole.high, abs=1e-9)
-    assert np.concatenate([block.levels for block in blocks]).tolist() == whole.levels.tolist()
+    assert np.concatenate([block.high for block in blocks]) == pytest.approx(
+        whole.high, abs=1e-9
+    )
+    assert (
+        np.concatenate([block.levels for block in blocks]).tolist()
+        == whole.levels.tolist()
+    )
     assert np.concatenate([block.falls for block in blocks]) == pytest.approx(
         [at / 1000 for at in sorted(edges)[::2]]
     )
@@ -75,7 +80,10 @@ def test_a_jitter_is_the_same_whenever_the_samples_are_taken(
             jitter_s=2e-3,
             random=np.random.default_rng(7),
         )
-        waiting = [(0, True), *((at * 1000, bool(k % 2)) for k, at in enumerate(sorted(edges)))]
+        waiting = [
+            (0, True),
+            *((at * 1000, bool(k % 2)) for k, at in enumerate(sorted(edges))),
+        ]
         levels: list[int] = []
         for stop in bounds:
             while waiting and waiting[0][0] <= stop * MS:

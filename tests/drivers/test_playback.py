@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Playback: a session measured from recordings has the energies of the session that made them; what
-cannot be played is said.
+"""Playback: a session measured from recordings has the energies of the session that
+made them; what cannot be played is said.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def opened(path: Path, **settings: Any) -> Playback:
 def played(root: Path, path: str, trials: int = 2) -> SessionResult:
     (root / "again").mkdir(exist_ok=True)
     with open_bench(
-        VIRTUAL_NULL, [*SMALL, f"monitor.playback.path={path}", "monitor.playback.start_s=0.01"]
+        VIRTUAL_NULL,
+        [*SMALL, f"monitor.playback.path={path}", "monitor.playback.start_s=0.01"],
     ) as bench:
         return bench.run(trials, root / "again")
 
@@ -82,15 +83,22 @@ def test_the_traces_of_a_session_played_back_give_its_energies_again(
     first = run_virtual(trials=2)
     again = played(tmp_path, f"{first.folder}/trial-{{n}}/trace.jls")
     for trial in (1, 2):
-        assert windows(again.folder, trial) == pytest.approx(windows(first.folder, trial), rel=1e-6)
+        assert windows(again.folder, trial) == pytest.approx(
+            windows(first.folder, trial), rel=1e-6
+        )
         for name in ("trace.jls", "gaps.jsonl"):
             original, copy = (
-                folder / f"trial-{trial}" / name for folder in (first.folder, again.folder)
+                folder / f"trial-{trial}" / name
+                for folder in (first.folder, again.folder)
             )
             assert original.read_bytes() == copy.read_bytes()
-    assert windows(again.folder, 1) != windows(again.folder, 2), "each trial has its own recording"
+    assert windows(again.folder, 1) != windows(again.folder, 2), (
+        "each trial has its own recording"
+    )
     for name in ("energy_infer", "energy_dynamic", "power_idle"):
-        assert again.metrics[name].value == pytest.approx(first.metrics[name].value, rel=1e-6)
+        assert again.metrics[name].value == pytest.approx(
+            first.metrics[name].value, rel=1e-6
+        )
 
 
 class Cut(Exception):
@@ -100,7 +108,8 @@ class Cut(Exception):
 def after(
     kind: type[StepDone] | type[TrialFinished], trial: int, count: int
 ) -> Callable[[Event], None]:
-    """Return a subscriber that ends the session after so many events of a kind in a trial."""
+    """Return a subscriber that ends the session after so many events of a kind in a
+    trial."""
     left = [count]
 
     def subscriber(event: Event) -> None:
@@ -120,7 +129,8 @@ ALIKE = ["sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.
 
 @pytest.fixture(scope="module")
 def alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record three trials that are all alike, once: tests play them and change nothing."""
+    """Record three trials that are all alike, once: tests play them and change
+    nothing."""
     with open_bench(VIRTUAL_NULL, [*SMALL, *ALIKE]) as bench:
         return bench.run(3, tmp_path_factory.mktemp("alike")).folder
 
@@ -140,7 +150,9 @@ def cut_off(root: Path, original: Path, ends: Callable[[Event], None]) -> Path:
 
 
 def traces(folder: Path) -> list[bytes]:
-    return [(folder / f"trial-{trial}" / "trace.jls").read_bytes() for trial in (1, 2, 3)]
+    return [
+        (folder / f"trial-{trial}" / "trace.jls").read_bytes() for trial in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +164,22 @@ def traces(folder: Path) -> list[bytes]:
         after(StepDone, 2, 6),
         after(StepDone, 1, 6),
     ],
-    ids=["behind trial 1", "behind trial 2", "as trial 2 begins", "in trial 2", "in trial 1"],
+    ids=[
+        "behind trial 1",
+        "behind trial 2",
+        "as trial 2 begins",
+        "in trial 2",
+        "in trial 1",
+    ],
 )
 def test_a_resumed_session_plays_each_trial_its_own_recording(
     alike: Path, tmp_path: Path, ends: Callable[[Event], None]
 ) -> None:
     result = resume(cut_off(tmp_path / "again", alike, ends))
     assert traces(result.folder) == traces(alike)
-    assert result.content["problems"] == [] and result.content["samples"]["per_trial"] == [6, 6, 6]
+    assert result.content["problems"] == [] and result.content["samples"][
+        "per_trial"
+    ] == [6, 6, 6]
     assert check(result.folder).ok
 
 
@@ -200,20 +220,23 @@ def test_a_converted_recording_is_played_as_often_as_its_trial_begins(
         (tmp_path / f"r-{trial}.csv").write_text("time_ms,current_a,voltage_v\n" + rows)
     context = BenchContext()
     monitor = Playback.open(
-        Playback.Settings(path=str(tmp_path / "r-{n}.csv"), calibration=calibration), context
+        Playback.Settings(path=str(tmp_path / "r-{n}.csv"), calibration=calibration),
+        context,
     )
     for at, trial in enumerate((2, 1, 2, 1)):
         context.state.trial = trial
         (tmp_path / str(at)).mkdir()
         with monitor.record(tmp_path / str(at)):
             pass
-        assert Trace.open(tmp_path / str(at) / "trace.jls").energy_j(0.0, 0.4) == pytest.approx(
-            0.4 * 0.003 * trial
-        )
+        assert Trace.open(tmp_path / str(at) / "trace.jls").energy_j(
+            0.0, 0.4
+        ) == pytest.approx(0.4 * 0.003 * trial)
     monitor.close()
 
 
-def test_what_is_known_of_a_recording_is_told(run_virtual: Callable[..., SessionResult]) -> None:
+def test_what_is_known_of_a_recording_is_told(
+    run_virtual: Callable[..., SessionResult],
+) -> None:
     folder = run_virtual().folder
     monitor = opened(folder / "trial-1")
     info = monitor.info
@@ -247,7 +270,9 @@ def test_a_table_is_played_back_with_the_accuracy_of_a_calibration_file(
     assert trace.energy_j(0.0, 0.4) == pytest.approx(
         sum(0.003 * (k % 7) for k in range(400)) / 1000, rel=1e-6
     )
-    assert trace.falls_s.tolist() == pytest.approx([k / 1000 - 0.0005 for k in range(50, 400, 50)])
+    assert trace.falls_s.tolist() == pytest.approx(
+        [k / 1000 - 0.0005 for k in range(50, 400, 50)]
+    )
     monitor.close()
     assert Trace.open(tmp_path / "out" / "trace.jls").length == 400, (
         "the copy outlives what was converted"
@@ -264,19 +289,32 @@ def test_no_process_watches_over_a_supply_that_a_recording_does_not_switch(
         assert not (monitor.info.simulated or monitor.info.switches)
 
 
-def test_a_jls_file_of_another_program_is_played_back(tmp_path: Path, calibration: str) -> None:
+def test_a_jls_file_of_another_program_is_played_back(
+    tmp_path: Path, calibration: str
+) -> None:
     writer = pyjls.Writer(str(tmp_path / "a.jls"))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     writer.signal_def(
-        signal_id=5, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A"
+        signal_id=5,
+        source_id=1,
+        data_type="f32",
+        sample_rate=1000,
+        name="current",
+        units="A",
     )
     writer.fsr(5, 33, np.full(200, 0.5, np.float32))
     writer.close()
-    monitor = opened(tmp_path / "a.jls", calibration=calibration, signals=Options(supply_v=2.0))
+    monitor = opened(
+        tmp_path / "a.jls", calibration=calibration, signals=Options(supply_v=2.0)
+    )
     (tmp_path / "out").mkdir()
     with monitor.record(tmp_path / "out"):
         pass
-    assert Trace.open(tmp_path / "out" / "trace.jls").energy_j(0.0, 0.2) == pytest.approx(0.2)
+    assert Trace.open(tmp_path / "out" / "trace.jls").energy_j(
+        0.0, 0.2
+    ) == pytest.approx(0.2)
     assert monitor.info.sync == "none" and "no SYNC" in monitor.info.details["notes"]
     monitor.close()
 
@@ -297,7 +335,9 @@ def test_the_driver_is_found_by_its_name() -> None:
     assert plugins.find("monitor", "playback") is Playback
 
 
-def test_without_an_accuracy_a_recording_is_refused_with_what_to_write(tmp_path: Path) -> None:
+def test_without_an_accuracy_a_recording_is_refused_with_what_to_write(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigError, match="no uncertainty") as error:
         opened(table_file(tmp_path))
     assert (
@@ -320,12 +360,16 @@ def test_a_file_that_cannot_be_played_back_is_refused_when_opened(
     (tmp_path / "text.jls").write_text("x")
     with pytest.raises(error, match=message):
         Playback.open(
-            Playback.Settings(path=str(tmp_path / name) if name else "", calibration=calibration),
+            Playback.Settings(
+                path=str(tmp_path / name) if name else "", calibration=calibration
+            ),
             BenchContext(),
         )
 
 
-def test_a_recording_of_power_alone_is_refused(tmp_path: Path, calibration: str) -> None:
+def test_a_recording_of_power_alone_is_refused(
+    tmp_path: Path, calibration: str
+) -> None:
     (tmp_path / "p.csv").write_text("time_s,power_w\n0,1\n1,1\n2,1\n")
     with pytest.raises(ConfigError, match="power alone"):
         opened(tmp_path / "p.csv", calibration=calibration)
@@ -335,7 +379,9 @@ def test_more_trials_than_recordings_end_the_session_with_the_number_that_is_mis
     run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:
     first = run_virtual(trials=2)
-    with pytest.raises(DeviceNotFound, match=r"recording 3: .*trial-3/trace\.jls cannot be read"):
+    with pytest.raises(
+        DeviceNotFound, match=r"recording 3: .*trial-3/trace\.jls cannot be read"
+    ):
         played(tmp_path, f"{first.folder}/trial-{{n}}/trace.jls", trials=3)
 
 
@@ -349,7 +395,8 @@ def test_a_recording_of_another_rate_is_refused(
         shutil.copytree(folder / "trial-1", tmp_path / f"kept-{number}")
     context = BenchContext()
     monitor = Playback.open(
-        Playback.Settings(path=str(tmp_path / "kept-{n}"), calibration=calibration), context
+        Playback.Settings(path=str(tmp_path / "kept-{n}"), calibration=calibration),
+        context,
     )
     context.state.trial = 2
     with (
@@ -376,11 +423,16 @@ def test_an_exception_in_a_recording_leaves_a_complete_trace(
 def test_a_missing_recording_is_said_to_be_missing_whatever_else_is(
     tmp_path: Path, calibration: str
 ) -> None:
-    for more in ({}, {"calibration": calibration}, {"calibration": str(tmp_path / "no.toml")}):
+    for more in (
+        {},
+        {"calibration": calibration},
+        {"calibration": str(tmp_path / "no.toml")},
+    ):
         with pytest.raises(DataError, match=r"missing\.csv cannot be read") as caught:
             opened(tmp_path / "missing.csv", **more)
         assert (
-            "No such file" in caught.value.evidence and "path, relative to" in caught.value.try_next
+            "No such file" in caught.value.evidence
+            and "path, relative to" in caught.value.try_next
         )
 
 
@@ -394,7 +446,9 @@ def test_what_rounded_stamps_leave_open_of_the_rate_is_an_error_of_the_clock(
     )
     monitor = opened(path, calibration=calibration)
     # Known to one of 100 ms; both limits are hard ones.
-    assert monitor.info.accuracy.clock_ppm == pytest.approx((50.0**2 + 10_000.0**2) ** 0.5)
+    assert monitor.info.accuracy.clock_ppm == pytest.approx(
+        (50.0**2 + 10_000.0**2) ** 0.5
+    )
     assert any("known to within 1 %" in note for note in monitor.info.details["notes"])
     monitor.close()
 
@@ -410,8 +464,16 @@ OTII = '"Timestamp","Value"\n' + "".join(f"{k / 1000:.3f},0.01\n" for k in range
             [],
             "t_ms, I (A), U (V)",
         ),
-        (OTII, ["time='Timestamp:s'", "current='Value:A'", "supply_v=3.3"], "Timestamp, Value"),
-        ("t_ms,I (A),U (V),D1\n" + "".join(f"{k},1,3,1\n" for k in range(400)), [], "D1"),
+        (
+            OTII,
+            ["time='Timestamp:s'", "current='Value:A'", "supply_v=3.3"],
+            "Timestamp, Value",
+        ),
+        (
+            "t_ms,I (A),U (V),D1\n" + "".join(f"{k},1,3,1\n" for k in range(400)),
+            [],
+            "D1",
+        ),
     ],
 )
 def test_a_table_without_sync_says_what_is_missing_and_how_to_name_it(
@@ -436,8 +498,8 @@ def test_a_table_without_sync_says_what_is_missing_and_how_to_name_it(
 def test_an_otii_export_joined_with_its_digital_input_is_played_back(
     tmp_path: Path, calibration: str
 ) -> None:
-    # What Otii exports has one channel a file: current and input of the same times, put side by
-    # side.
+    # What Otii exports has one channel a file: current and input of the same times, put
+    # side by side.
     rows = "".join(f"{k / 1000:.3f},0.01,{int(k % 50 > 5)}\n" for k in range(400))
     (tmp_path / "a.csv").write_text('"Timestamp","Value","GPI 1"\n' + rows)
     signals = Options(time="Timestamp:s", current="Value:A", supply_v=3.3, sync="GPI 1")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a recording or its settings is said with its file, and with the keys that the
-bench file has for it.
+"""What is wrong with a recording or its settings is said with its file, and with the
+keys that the bench file has for it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def recordings(tmp_path: Path) -> Path:
         out.writestr("session.raw", struct.pack("<fH", 1000.0, 0) * 100)
         out.writestr("metadata.json", json.dumps(POWER_PROFILER))
     (tmp_path / "calibration.toml").write_text(CALIBRATION)
-    (tmp_path / "a.csv").write_text("time_ms,current_a,voltage_v\n0,1,3\n1,1,3\n2,1,3\n")
+    (tmp_path / "a.csv").write_text(
+        "time_ms,current_a,voltage_v\n0,1,3\n1,1,3\n2,1,3\n"
+    )
     (tmp_path / "no_voltage.csv").write_text("time_ms,I (mA),x\n0,1,1\n1,1,1\n2,1,1\n")
     (tmp_path / "two.csv").write_text("time_ms,I (mA),J (mA),U (V)\n0,1,1,1\n1,1,1,1\n")
     (tmp_path / "plain.csv").write_text("time_ms,I,U (V)\n0,1,1\n1,1,1\n")
@@ -62,15 +64,17 @@ def recordings(tmp_path: Path) -> Path:
 def refused(recordings: Path, place: str, settings: str) -> RigError:
     text = BENCH.format(settings=settings)
     if place == "monitor":
-        text = text.replace("[rail.core.virtual]\n", "").replace("[rail.io.", "[monitor.")
+        text = text.replace("[rail.core.virtual]\n", "").replace(
+            "[rail.io.", "[monitor."
+        )
     (recordings / "bench.toml").write_text(text)
     with pytest.raises(RigError) as caught, open_bench(recordings / "bench.toml"):
         pass
     return caught.value
 
 
-#: File, settings, error, what it says behind the file's name, and what to try; SIGNALS is the place
-#: of the keys.
+#: File, settings, error, what it says behind the file's name, and what to try; SIGNALS
+#: is the place of the keys.
 REFUSED = {
     "no voltage": (
         "a.ppk2",
@@ -91,7 +95,10 @@ REFUSED = {
         "",
         DataError,
         "no voltage beside the current",
-        'SIGNALS.supply_v = VOLTS, what the supply was set to, or SIGNALS.voltage = "COLUMN:UNIT"',
+        (
+            "SIGNALS.supply_v = VOLTS, what the supply was set to, or SIGNALS.voltage ="
+            ' "COLUMN:UNIT"'
+        ),
     ),
     "two currents": (
         "two.csv",
@@ -112,8 +119,10 @@ REFUSED = {
         "",
         DataError,
         "no column of current or power; no voltage, which a current needs beside it",
-        'SIGNALS.current = "COLUMN:UNIT", as I:mA; SIGNALS.supply_v = VOLTS, what the supply was '
-        'set to, or SIGNALS.voltage = "COLUMN:UNIT"',
+        (
+            'SIGNALS.current = "COLUMN:UNIT", as I:mA; SIGNALS.supply_v = VOLTS, what'
+            ' the supply was set to, or SIGNALS.voltage = "COLUMN:UNIT"'
+        ),
     ),
     "no times": (
         "rows.csv",
@@ -139,7 +148,9 @@ def test_what_a_file_does_not_say_is_asked_for_by_the_keys_of_this_bench(
     hint: str,
 ) -> None:
     error = refused(
-        recordings, place, f'path = "{name}"\ncalibration = "calibration.toml"\n{settings}'
+        recordings,
+        place,
+        f'path = "{name}"\ncalibration = "calibration.toml"\n{settings}',
     )
     assert isinstance(error, kind)
     rail = "" if place == "monitor" else "rail io: "
@@ -178,7 +189,9 @@ def test_a_setting_that_does_not_fit_is_told_by_the_key_of_this_bench(
 
 
 def test_a_recording_without_sync_names_the_key_and_no_option(recordings: Path) -> None:
-    settings = 'path = "a.ppk2"\ncalibration = "calibration.toml"\nsignals.supply_v = 3.0'
+    settings = (
+        'path = "a.ppk2"\ncalibration = "calibration.toml"\nsignals.supply_v = 3.0'
+    )
     (recordings / "bench.toml").write_text(BENCH.format(settings=settings))
     with (
         pytest.raises(ConfigError, match="sees no SYNC line") as caught,
@@ -192,12 +205,15 @@ def test_a_recording_without_sync_names_the_key_and_no_option(recordings: Path) 
     assert caught.value.try_next.startswith("rail.io.playback.signals.sync = NAME")
 
 
-def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(recordings: Path) -> None:
+def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(
+    recordings: Path,
+) -> None:
     shutil.copyfile(recordings / "a.csv", recordings / "r-1.csv")
     shutil.copyfile(recordings / "nothing.csv", recordings / "r-2.csv")
     context = BenchContext()
     settings = Playback.Settings(
-        path=str(recordings / "r-{n}.csv"), calibration=str(recordings / "calibration.toml")
+        path=str(recordings / "r-{n}.csv"),
+        calibration=str(recordings / "calibration.toml"),
     )
     monitor = Playback.open(settings, context)
     context.state.trial = 2
@@ -206,8 +222,8 @@ def test_a_later_recording_that_cannot_be_read_is_named_with_what_to_do(recordin
     assert type(caught.value) is BenchError
     assert (
         caught.value.cause
-        == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power; no voltage, "
-        "which a current needs beside it"
+        == f"recording 2: {recordings / 'r-2.csv'}: no column of current or power; no"
+        " voltage, which a current needs beside it"
     )
     asked = 'monitor.playback.signals.current = "COLUMN:UNIT", as I:mA; monitor'
     assert caught.value.try_next.startswith(asked)

@@ -51,24 +51,38 @@ def test_a_calibration_error_shifts_the_mean(
 
 def test_an_error_of_the_voltage_is_one_of_the_power_too(tmp_path: Path) -> None:
     # current_a() divides by the true voltage.
-    assert np.mean(current_a(recorded(tmp_path, voltage_offset_v=0.033))) == pytest.approx(
-        0.0101, rel=1e-5
-    )
+    assert np.mean(
+        current_a(recorded(tmp_path, voltage_offset_v=0.033))
+    ) == pytest.approx(0.0101, rel=1e-5)
 
 
-@pytest.mark.parametrize(("power_w", "mean_a"), [(0.033, 0.0101 + 1e-4), (0.0165, 0.0051 + 5e-5)])
-def test_two_ranges_have_errors_of_their_own(tmp_path: Path, power_w: float, mean_a: float) -> None:
+@pytest.mark.parametrize(
+    ("power_w", "mean_a"), [(0.033, 0.0101 + 1e-4), (0.0165, 0.0051 + 5e-5)]
+)
+def test_two_ranges_have_errors_of_their_own(
+    tmp_path: Path, power_w: float, mean_a: float
+) -> None:
     trace = recorded(
-        tmp_path, power_w, gain=0.01, offset_a=1e-4, low_a=0.007, low_gain=0.02, low_offset_a=5e-5
+        tmp_path,
+        power_w,
+        gain=0.01,
+        offset_a=1e-4,
+        low_a=0.007,
+        low_gain=0.02,
+        low_offset_a=5e-5,
     )
     assert np.mean(current_a(trace)) == pytest.approx(mean_a, rel=1e-5)
 
 
 @pytest.mark.parametrize("edge_delay_s", [-2e-3, 0.0, 2e-3])
-def test_sync_is_seen_later_than_power_by_the_delay(tmp_path: Path, edge_delay_s: float) -> None:
+def test_sync_is_seen_later_than_power_by_the_delay(
+    tmp_path: Path, edge_delay_s: float
+) -> None:
     context = BenchContext()
     monitor = VirtualMonitor.open(
-        VirtualMonitor.Settings(noise_a=0.0, lsb_a=0.0, clock_ppm=0.0, edge_delay_s=edge_delay_s),
+        VirtualMonitor.Settings(
+            noise_a=0.0, lsb_a=0.0, clock_ppm=0.0, edge_delay_s=edge_delay_s
+        ),
         context,
     )
     monitor.power(True)
@@ -81,7 +95,9 @@ def test_sync_is_seen_later_than_power_by_the_delay(tmp_path: Path, edge_delay_s
     falls_s = trace.falls_s
     assert len(falls_s) == 3 and np.diff(falls_s) == pytest.approx(0.02, abs=5e-6)
     rise_s = next(
-        at_s for at_s, power_w in zip(*trace.power_w(0.0, 0.06), strict=True) if power_w > 0.02
+        at_s
+        for at_s, power_w in zip(*trace.power_w(0.0, 0.06), strict=True)
+        if power_w > 0.02
     )
     assert falls_s[1] - rise_s == pytest.approx(edge_delay_s, abs=1.5 / 200_000)
 
@@ -112,13 +128,16 @@ def test_a_rate_it_cannot_keep_is_refused(sample_hz: int) -> None:
 
 
 @pytest.mark.paced
-def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_path: Path) -> None:
+def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     started_ns = time.monotonic_ns()
-    # A horizon that promises too much: the state below comes 50 ms after its time has been given
-    # away.
+    # A horizon that promises too much: the state below comes 50 ms after its time has
+    # been given away.
     context.world.follow(
-        lambda: time.monotonic_ns() - started_ns, lambda: time.monotonic_ns() - started_ns
+        lambda: time.monotonic_ns() - started_ns,
+        lambda: time.monotonic_ns() - started_ns,
     )
     monitor = VirtualMonitor.open(VirtualMonitor.Settings(), context)
     with monitor.record(tmp_path):
@@ -129,12 +148,16 @@ def test_a_state_that_comes_after_its_time_was_sampled_is_a_gap_not_a_lie(tmp_pa
     monitor.close()
     gaps = Trace.open(tmp_path / "trace.jls").gaps
     assert len(gaps) == 1 and "too late" in gaps[0].cause
-    # 50 ms late at 200 kS/s; on a busy machine the thread that samples may be behind by some of it.
+    # 50 ms late at 200 kS/s; on a busy machine the thread that samples may be behind by
+    # some of it.
     assert 1_000 < gaps[0].stop - gaps[0].start < 30_000
 
 
-def test_states_that_come_late_at_the_end_of_a_recording_are_a_gap_too(tmp_path: Path) -> None:
-    """Nothing more is sampled behind them: the log is looked at once more for their sake."""
+def test_states_that_come_late_at_the_end_of_a_recording_are_a_gap_too(
+    tmp_path: Path,
+) -> None:
+    """Nothing more is sampled behind them: the log is looked at once more for their
+    sake."""
     context = BenchContext()
     time_ns = [0]
     asked_ns: list[int] = []

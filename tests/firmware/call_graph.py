@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which file of firmware/core calls which other one, from the symbols of their objects.
 
-`python tests/firmware/call_graph.py [FOLDER]` prints the files level by level, each with those it
-calls; it exits with 1 where files call each other in a cycle.
+`python tests/firmware/call_graph.py [FOLDER]` prints the files level by level, each
+with those it calls; it exits with 1 where files call each other in a cycle.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from pathlib import Path
 CORE = Path(__file__).parents[2] / "firmware" / "core"
 #: A build has one of these parts or its substitute, so only both builds show all calls.
 PARTS = ("CLASSIC", "SELF_TEST", "OPTIMIZE", "STREAM", "WORDS")
-BUILDS: tuple[tuple[str, ...], ...] = ((), tuple(f"-DNR_WITH_{part}=0" for part in PARTS))
+BUILDS: tuple[tuple[str, ...], ...] = (
+    (),
+    tuple(f"-DNR_WITH_{part}=0" for part in PARTS),
+)
 
 Graph = dict[str, set[str]]  # file -> files whose functions it calls
 
@@ -26,22 +29,34 @@ Graph = dict[str, set[str]]  # file -> files whose functions it calls
 def read_symbols(
     core: Path, options: Iterable[str], folder: Path
 ) -> Iterator[tuple[str, str, str]]:
-    """Compile the C files of a folder; yield a file, a symbol of it and nm's letter of its kind."""
+    """Compile the C files of a folder; yield a file, a symbol of it and nm's letter of
+    its kind."""
     sources = sorted(core.glob("*.c"))
     compiler = os.environ.get("CC", "cc")
     # Without optimization every call remains a call.
-    command = [compiler, "-std=c99", "-O0", f"-I{core}", *options, "-c", *map(str, sources)]
+    command = [
+        compiler,
+        "-std=c99",
+        "-O0",
+        f"-I{core}",
+        *options,
+        "-c",
+        *map(str, sources),
+    ]
     subprocess.run(command, check=True, cwd=folder)
     objects = [source.with_suffix(".o").name for source in sources]
     names = ["nm", "--format=posix", "--print-file-name", "--extern-only", *objects]
-    table = subprocess.run(names, check=True, capture_output=True, text=True, cwd=folder).stdout
+    table = subprocess.run(
+        names, check=True, capture_output=True, text=True, cwd=folder
+    ).stdout
     for line in table.splitlines():
         file, name, letter = line.split()[:3]
         yield file.removesuffix(".o:") + ".c", name, letter
 
 
 def read_calls(core: Path) -> Graph:
-    """Return who calls whom among the C files of a folder; C library and compiler do not count."""
+    """Return who calls whom among the C files of a folder; C library and compiler do
+    not count."""
     owners: dict[str, str] = {}
     wanted: Graph = {source.name: set() for source in core.glob("*.c")}
     with tempfile.TemporaryDirectory() as scratch:
@@ -58,7 +73,8 @@ def read_calls(core: Path) -> Graph:
 
 
 def find_cycle(calls: Graph) -> list[str]:
-    """Return files that call each other in a circle, the first one again at the end, or nothing."""
+    """Return files that call each other in a circle, the first one again at the end, or
+    nothing."""
     try:
         graphlib.TopologicalSorter(calls).prepare()
     except graphlib.CycleError as error:
@@ -82,7 +98,9 @@ def main() -> int:
     calls = read_calls(Path(sys.argv[1]) if len(sys.argv) > 1 else CORE)
     cycle = find_cycle(calls)
     if cycle:
-        sys.stderr.write(f"files that call each other in a cycle: {' > '.join(cycle)}\n")
+        sys.stderr.write(
+            f"files that call each other in a cycle: {' > '.join(cycle)}\n"
+        )
         return 1
     for level, names in enumerate(levels(calls)):
         for name in names:

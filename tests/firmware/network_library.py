@@ -53,13 +53,16 @@ class NetworkStruct(ctypes.Structure):
 
 
 class DeviceNetwork:
-    """A network in the firmware's code, its memory filled with rubbish before it is reset."""
+    """A network in the firmware's code, its memory filled with rubbish before it is
+    reset."""
 
     def __init__(self, library: ctypes.CDLL, tables: Tables, answers: int) -> None:
         self._library = library
         self._answer_b = 8 * answers
         self._arrays = {
-            name: np.array(getattr(tables, name), np.int8 if name == "weights" else np.int32)
+            name: np.array(
+                getattr(tables, name), np.int8 if name == "weights" else np.int32
+            )
             for name in _POINTERS
         }
         self._values = np.full(tables.value_count + 2 * _GUARD, _MARK, np.int16)
@@ -86,7 +89,9 @@ class DeviceNetwork:
         self._library.nr_network_reset(network)
         step_b = len(payload) // steps
         for step in range(steps):
-            self._library.nr_network_step(network, payload[step * step_b : (step + 1) * step_b])
+            self._library.nr_network_step(
+                network, payload[step * step_b : (step + 1) * step_b]
+            )
         buffer = ctypes.create_string_buffer(self._answer_b + 8)
         length = self._library.nr_network_answer(network, buffer)
         assert length == self._answer_b

@@ -21,7 +21,8 @@ def test_the_files_of_the_core_call_each_other_without_a_cycle() -> None:
     calls = read_calls(CORE)
     assert set(calls) == {source.name for source in CORE.glob("*.c")}
     assert {"nr_framed_layer.c", "nr_text_layer.c", "nr_window.c"} <= calls["nr_shim.c"]
-    assert "nr_text_minimal.c" in calls["nr_text_layer.c"]  # which only the small build has
+    # which only the small build has
+    assert "nr_text_minimal.c" in calls["nr_text_layer.c"]
     assert find_cycle(calls) == []
 
 

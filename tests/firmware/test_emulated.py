@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One source on three cores: the machine code for Cortex-M3, M4 and M0, run by an emulator, says
-what the host's process says.
+"""One source on three cores: the machine code for Cortex-M3, M4 and M0, run by an
+emulator, says what the host's process says.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ from tests.builds import built, built_with
 from tests.conftest import ROOT
 from tests.length import length
 
-DEVICES = {"mps2": "mps2-an385", "stm32f405": "stm32f405 (netduinoplus2)", "microbit": "microbit"}
+DEVICES = {
+    "mps2": "mps2-an385",
+    "stm32f405": "stm32f405 (netduinoplus2)",
+    "microbit": "microbit",
+}
 SAMPLE = bytes(range(1, 97))
 Opener = Callable[..., QemuSut]
 
@@ -49,7 +53,8 @@ def start() -> Iterator[Opener]:
         program = str(image(port, workload))
         opened.append(
             QemuSut.open(
-                QemuSut.Settings(program=program, machine=BOARDS[port], **settings), context
+                QemuSut.Settings(program=program, machine=BOARDS[port], **settings),
+                context,
             )
         )  # type: ignore[arg-type]
         return opened[-1]
@@ -60,7 +65,9 @@ def start() -> Iterator[Opener]:
 
 
 def spans(sut: QemuSut, repeat: int) -> tuple[int, ...]:
-    ticks = [mark.tick for mark in sut.do(Query((0,), repeat=repeat, limit_s=60.0)).marks]
+    ticks = [
+        mark.tick for mark in sut.do(Query((0,), repeat=repeat, limit_s=60.0)).marks
+    ]
     return tuple(later - earlier for earlier, later in pairwise(ticks))
 
 
@@ -106,10 +113,14 @@ def test_each_core_speaks_text_and_prints_the_times_of_its_edges(port: str) -> N
             said = ask(line, "infer 100 2")
             assert {"m-warmup-start-2", "m-infer-start-100", "m-infer-done"} < {*said}
             printed = [
-                int(each.removeprefix("m-lap-us-")) for each in said if each.startswith("m-lap-us-")
+                int(each.removeprefix("m-lap-us-"))
+                for each in said
+                if each.startswith("m-lap-us-")
             ]
             world.horizon_ns()
-            falls = [state.time_ns // 1_000 for state in world.states() if not state.level]
+            falls = [
+                state.time_ns // 1_000 for state in world.states() if not state.level
+            ]
     assert len(printed) == 2
     assert printed == falls
 
@@ -129,7 +140,9 @@ def answer_of(line: socket.socket) -> list[str]:
 
 
 @pytest.mark.parametrize("port", BOARDS)
-def test_the_same_work_takes_the_same_time_within_a_microsecond(start: Opener, port: str) -> None:
+def test_the_same_work_takes_the_same_time_within_a_microsecond(
+    start: Opener, port: str
+) -> None:
     found = []
     for _ in range(2):
         sut = start(port, "null")
@@ -153,7 +166,8 @@ def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(
     emulator = tmp_path / "qemu"
     source = Path(__file__).with_name("instruction_counter.c")
     subprocess.run(
-        ["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", plugin, source], check=True
+        ["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", plugin, source],
+        check=True,
     )
     watched = f"{plugin},at={address_of(elf, 'nr_board_pulse')},out={counts}"
     emulator.write_text(f'#!/bin/sh\nexec qemu-system-arm -plugin "{watched}" "$@"\n')
@@ -163,7 +177,9 @@ def test_the_ticks_of_a_window_are_the_instructions_that_an_observer_counts(
     elapsed = spans(sut, 2000)
     first, second, third = [int(line) for line in counts.read_text().split()][-3:]
     assert min(elapsed) > 200
-    for ticks, instructions in zip(elapsed, (second - first, third - second), strict=True):
+    for ticks, instructions in zip(
+        elapsed, (second - first, third - second), strict=True
+    ):
         assert abs(ticks - instructions * 2**shift / 1000) <= 1.0
 
 
@@ -171,7 +187,9 @@ def address_of(elf: Path, name: str) -> str:
     said = subprocess.run(
         ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
     ).stdout
-    return next(f"0x{line.split()[0]}" for line in said.splitlines() if line.split()[-1] == name)
+    return next(
+        f"0x{line.split()[0]}" for line in said.splitlines() if line.split()[-1] == name
+    )
 
 
 @pytest.mark.parametrize("port", BOARDS)
@@ -180,11 +198,15 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
 ) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing (Debian: apt-get install gcc libc6-dev)")
-    task = AscTask.open(AscTask.Settings(samples=length(2, 1)), BenchContext(folder=ROOT, seed=1))
+    task = AscTask.open(
+        AscTask.Settings(samples=length(2, 1)), BenchContext(folder=ROOT, seed=1)
+    )
     context = BenchContext(seed=1)
     context.world.supply_on = True
     board = start(port, "asc")
-    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("asc"))), context)
+    process = PosixSut.open(
+        PosixSut.Settings(program=str(posix_program("asc"))), context
+    )
     outputs = set()
     elapsed = []
     try:
@@ -192,7 +214,9 @@ def test_asc_answers_bit_for_bit_as_in_the_process_of_the_host_and_repeats(
             payload = task.payload(index)
             for sut in (board, process):
                 sut.do(Load(0), [payload])
-            answers = [sut.do(Query((0,), limit_s=60.0)).output for sut in (board, process)]
+            answers = [
+                sut.do(Query((0,), limit_s=60.0)).output for sut in (board, process)
+            ]
             assert answers[0] == answers[1]
             outputs.add(answers[0])
         elapsed = [spans(board, 1) for _ in range(length(3, 2))]
@@ -207,10 +231,17 @@ def posix_program(workload: str) -> Path:
     return built("posix") / "posix" / workload
 
 
-#: Searches that end at a target: where time ends them, two processors have not come equally far.
+#: Searches that end at a target: where time ends them, two processors have not come
+#: equally far.
 SEARCHES = (
-    (Workload(100, 0.25, 0), Solve(0, 10.0, seed=3, target=-16, thresholds=(-5, -12, -15, -16))),
-    (Workload(250, 0.05, 1), Solve(0, 10.0, seed=4, target=-66, thresholds=(-20, -60, -66))),
+    (
+        Workload(100, 0.25, 0),
+        Solve(0, 10.0, seed=3, target=-16, thresholds=(-5, -12, -15, -16)),
+    ),
+    (
+        Workload(250, 0.05, 1),
+        Solve(0, 10.0, seed=4, target=-66, thresholds=(-20, -60, -66)),
+    ),
     (Workload(50, 0.1, 2), Solve(0, 10.0, seed=5, target=-19)),
 )
 
@@ -225,7 +256,9 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
     context.world.supply_on = True
     # The shortest pulses: a mark waits for the one before it.
     board = start(port, "qubo", sync_hold_us=0)
-    process = PosixSut.open(PosixSut.Settings(program=str(posix_program("qubo"))), context)
+    process = PosixSut.open(
+        PosixSut.Settings(program=str(posix_program("qubo"))), context
+    )
     try:
         for workload, step in SEARCHES:
             payload = encode(generate(workload))
@@ -236,12 +269,16 @@ def test_a_search_for_a_target_ends_bit_for_bit_as_in_the_process_of_the_host_an
             there = process.do(step)
             assert first.output == again.output == there.output
             assert first.output[4] == 1  # ended by its target
-            assert [mark.phase for mark in first.marks] == [mark.phase for mark in there.marks]
+            assert [mark.phase for mark in first.marks] == [
+                mark.phase for mark in there.marks
+            ]
             assert (
-                first.marks[-2].phase == REACHED + len(step.thresholds) - 1 or not step.thresholds
+                first.marks[-2].phase == REACHED + len(step.thresholds) - 1
+                or not step.thresholds
             )
-            # Each stamp is rounded down to a tick. On a busy computer two searches lay two ticks
-            # apart in 2 of 20 runs: the emulator's serial line interrupts when the host lets it.
+            # Each stamp is rounded down to a tick. On a busy computer two searches lay
+            # two ticks apart in 2 of 20 runs: the emulator's serial line interrupts
+            # when the host lets it.
             apart = [
                 abs(one - two)
                 for one, two in zip(elapsed_of(first), elapsed_of(again), strict=True)
@@ -255,7 +292,9 @@ def elapsed_of(done: Completion) -> list[int]:
     return [mark.tick - done.marks[0].tick for mark in done.marks]
 
 
-@pytest.mark.parametrize(("port", "room_b"), [("stm32f405", 84_000), ("microbit", 16_384)])
+@pytest.mark.parametrize(
+    ("port", "room_b"), [("stm32f405", 84_000), ("microbit", 16_384)]
+)
 def test_a_board_refuses_a_graph_that_it_has_no_room_for(
     start: Opener, port: str, room_b: int
 ) -> None:
@@ -294,13 +333,18 @@ def test_at_the_pace_of_168_mhz_a_time_out_of_a_millisecond_is_kept_within_some_
 
 
 @pytest.mark.parametrize("port", BOARDS)
-def test_a_board_tells_how_much_of_its_stack_was_never_used(start: Opener, port: str) -> None:
+def test_a_board_tells_how_much_of_its_stack_was_never_used(
+    start: Opener, port: str
+) -> None:
     sut = start(port, "null")
     sut.do(Load(0), [SAMPLE])
     sut.do(Query((0,)))
     tested = sut.self_test()
     assert tested is not None
-    findings = {finding.name: finding for finding in tested.findings(simulated=True, own_time=True)}
+    findings = {
+        finding.name: finding
+        for finding in tested.findings(simulated=True, own_time=True)
+    }
     assert all(finding.ok for finding in findings.values()), findings
     size_b = {"mps2": 4096, "stm32f405": 4096, "microbit": 2048}[port]
     assert 0 < tested.second.stack_unused_b < size_b - 100
@@ -308,7 +352,11 @@ def test_a_board_tells_how_much_of_its_stack_was_never_used(start: Opener, port:
 
 def test_the_image_for_silicon_has_no_edge_wire() -> None:
     emulated = image("stm32f405", "null")  # skips where a tool is missing
-    silicon = built_with("stm32f405-silicon", "WORKLOADS=null") / "stm32f405-silicon" / "null.elf"
+    silicon = (
+        built_with("stm32f405-silicon", "WORKLOADS=null")
+        / "stm32f405-silicon"
+        / "null.elf"
+    )
     symbols = {"silicon": names(silicon), "emulated": names(emulated)}
     assert "nr_board_wire_write" in symbols["emulated"]
     assert not [name for name in symbols["silicon"] if "wire" in name]
@@ -334,4 +382,7 @@ def test_make_names_the_compiler_that_is_missing(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "no-such-gcc is missing (Debian: apt-get install gcc-arm-none-eabi)" in done.stderr
+    assert (
+        "no-such-gcc is missing (Debian: apt-get install gcc-arm-none-eabi)"
+        in done.stderr
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams on emulated cores: the firmware's machine code listens, by the board's own timer, while
-it is fed.
+"""Streams on emulated cores: the firmware's machine code listens, by the board's own
+timer, while it is fed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ SIGNAL = bytes(range(250)) * 4
 def board(port: str, workload: str) -> Iterator[QemuSut]:
     context = BenchContext(seed=1)
     context.world.supply_on = True
-    settings = QemuSut.Settings(program=str(image(port, workload)), machine=BOARDS[port])
+    settings = QemuSut.Settings(
+        program=str(image(port, workload)), machine=BOARDS[port]
+    )
     sut = QemuSut.open(settings, context)
     try:
         yield sut
@@ -52,15 +54,17 @@ def stream_of(
 def begun_late_us(step: Stream, marks: Sequence[Mark]) -> list[int]:
     begun = [mark.tick for mark in marks if mark.phase == 1]
     return [
-        tick - marks[0].tick - (k * step.hop + step.window) * 1_000_000 // step.sample_hz
+        tick
+        - marks[0].tick
+        - (k * step.hop + step.window) * 1_000_000 // step.sample_hz
         for k, tick in enumerate(begun)
     ]
 
 
 @pytest.mark.parametrize("port", [port for port in BOARDS if port != "microbit"])
 def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
-    # The emulator takes in some kilobytes a second: 100 bytes every quarter of one leave it time on
-    # a busy machine.
+    # The emulator takes in some kilobytes a second: 100 bytes every quarter of one
+    # leave it time on a busy machine.
     step, windows = stream_of(SIGNAL, 7, 25, 50, 100, preloaded=False)
     with board(port, "null") as sut:
         assert sut.info.streams
@@ -69,8 +73,8 @@ def test_a_core_listens_to_a_stream_while_it_is_fed(port: str) -> None:
     assert done.faults == ()
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 7, END]
     assert done.output == b"".join(window[:64] for window in windows)
-    # It may wake up late, where its host does; it never begins early, and its own arithmetic costs
-    # it next to nothing.
+    # It may wake up late, where its host does; it never begins early, and its own
+    # arithmetic costs it next to nothing.
     assert 0 <= min(begun_late_us(step, done.marks)) < 50
     took = [
         last.tick - first.tick

@@ -15,13 +15,17 @@ GCC = "arm-none-eabi-gcc"
 KIB = 1024
 
 pytestmark = pytest.mark.skipif(
-    shutil.which(GCC) is None, reason="needs arm-none-eabi-gcc (Debian: gcc-arm-none-eabi)"
+    shutil.which(GCC) is None,
+    reason="needs arm-none-eabi-gcc (Debian: gcc-arm-none-eabi)",
 )
 
 
 def rows_of(text: str, cpu: str) -> dict[str, int]:
     """Return name -> bytes on a core, from a table with a column for each."""
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+    ]
     heading = next(cells for cells in lines if cpu in cells)
     column = heading.index(cpu)
     return {
@@ -45,7 +49,9 @@ def measured(cpu: str) -> str:
     return (BUILD / f"size-{cpu}.md").read_text(encoding="utf-8")
 
 
-def test_the_table_in_the_documentation_is_what_the_compiler_gives(measured: str, cpu: str) -> None:
+def test_the_table_in_the_documentation_is_what_the_compiler_gives(
+    measured: str, cpu: str
+) -> None:
     page = (ROOT / "docs" / "FIRMWARE.md").read_text(encoding="utf-8")
     written = rows_of(page, cpu)
     found = rows_of(measured, cpu)
@@ -53,14 +59,19 @@ def test_the_table_in_the_documentation_is_what_the_compiler_gives(measured: str
     same_compiler = measured.splitlines()[0] in page
     for name, found_b in found.items():
         stated_b = written[name]
-        assert abs(stated_b - found_b) <= (0.02 if same_compiler else 0.15) * stated_b, name
+        assert (
+            abs(stated_b - found_b) <= (0.02 if same_compiler else 0.15) * stated_b
+        ), name
 
 
 def test_what_a_framed_session_needs_is_under_6_kib_of_flash_with_all_it_is_linked_with(
     measured: str, cpu: str
 ) -> None:
     found = rows_of(measured, cpu)
-    assert found["flash: linked, without WORDS, CLASSIC, SELF_TEST, STREAM, OPTIMIZE"] < 6 * KIB
+    assert (
+        found["flash: linked, without WORDS, CLASSIC, SELF_TEST, STREAM, OPTIMIZE"]
+        < 6 * KIB
+    )
 
 
 def test_state_and_stack_keep_their_limits(measured: str, cpu: str) -> None:
@@ -72,7 +83,9 @@ def test_state_and_stack_keep_their_limits(measured: str, cpu: str) -> None:
 def test_the_parts_come_to_the_whole(measured: str, cpu: str) -> None:
     found = rows_of(measured, cpu)
     ram = [
-        size_b for name, size_b in found.items() if name.startswith("RAM") and "struct" not in name
+        size_b
+        for name, size_b in found.items()
+        if name.startswith("RAM") and "struct" not in name
     ]
     assert sum(ram) == found["RAM: struct nr_shim"]
     flash = {name: size_b for name, size_b in found.items() if name.startswith("flash")}

@@ -15,7 +15,9 @@ MAKE = shutil.which("make")
 
 pytestmark = [
     pytest.mark.posix,
-    pytest.mark.skipif(COMPILER is None or MAKE is None, reason="needs make and a C compiler"),
+    pytest.mark.skipif(
+        COMPILER is None or MAKE is None, reason="needs make and a C compiler"
+    ),
 ]
 
 

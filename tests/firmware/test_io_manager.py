@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The IO manager's firmware on a simulated ATmega328P: with a DUT that the test plays, and between
-the rig and the POSIX firmware.
+"""The IO manager's firmware on a simulated ATmega328P: with a DUT that the test plays,
+and between the rig and the POSIX firmware.
 
-The simulator gives bits and edges to the pins at exact cycles; what the firmware makes of them is
-compared with what was given.
+The simulator gives bits and edges to the pins at exact cycles; what the firmware makes
+of them is compared with what was given.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ pytestmark = [
 
 NAME = b"m-name-io-[neurorig io-manager]\r\n"
 READY = b"m-ready\r\n"
-PATIENCE_S = 60.0  # what comes at once on a machine that runs; it may stand still for a while
+# what comes at once on a machine that runs; it may stand still for a while
+PATIENCE_S = 60.0
 # whoever listened to noise finds the next start bit in two such bytes
 BOOT = b"\xff\xff\r\nm-init-done\r\nm-ready\r\n"
 
@@ -66,8 +67,8 @@ def io_manager(dut_baud: int = 9600) -> Path:
 
 
 class Avr:
-    """The simulated microcontroller; `port` is the host's line, `dut_port` the DUT's where the test
-    plays it.
+    """The simulated microcontroller; `port` is the host's line, `dut_port` the DUT's
+    where the test plays it.
     """
 
     def __init__(self, elf: Path, *options: str, edge_fd: int = -1) -> None:
@@ -88,7 +89,8 @@ class Avr:
         self.dut_port = "" if "--dut" in options else self._word("dut")
 
     def tell(self, command: str, expected: str = "done") -> str:
-        """Give a command; return what stands behind the word `expected` in the answer."""
+        """Give a command; return what stands behind the word `expected` in the
+        answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(command + "\n")
         return self._word(expected)
@@ -142,7 +144,9 @@ def ask(host: serial.Serial, command: bytes) -> bytes:
 
 
 def unasked_b(host: serial.Serial) -> int:
-    return int(ask(host, b"dut-line").partition(b"m-dut-unasked-")[2].partition(b"\r")[0])
+    return int(
+        ask(host, b"dut-line").partition(b"m-dut-unasked-")[2].partition(b"\r")[0]
+    )
 
 
 def time_us(host: serial.Serial) -> int:
@@ -174,10 +178,14 @@ def test_it_fits_into_the_microcontroller(tmp_path: Path) -> None:
     command = ["make", "-C", str(FIRMWARE), f"BUILD={tmp_path}", "io-manager"]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     last = (
-        said.splitlines()[-1] if "Leaving" not in said.splitlines()[-1] else said.splitlines()[-2]
+        said.splitlines()[-1]
+        if "Leaving" not in said.splitlines()[-1]
+        else said.splitlines()[-2]
     )
     assert last.startswith("io manager: ")
-    flash_b, ram_b = (int(word) for word in last.split() if word.isdigit() and word != "2048")
+    flash_b, ram_b = (
+        int(word) for word in last.split() if word.isdigit() and word != "2048"
+    )
     assert flash_b < 32_768 - 512
     assert ram_b < 2048 - 512
 
@@ -187,7 +195,9 @@ def test_its_logic_holds_on_the_host() -> None:
     assert "io_manager: " in make("io-manager-test")
 
 
-def test_commands_and_answers_pass_the_pins(host: serial.Serial, dut: serial.Serial) -> None:
+def test_commands_and_answers_pass_the_pins(
+    host: serial.Serial, dut: serial.Serial
+) -> None:
     assert ask(host, b"name") == NAME + b"m-dut-baud-9600\r\n" + READY
     assert ask(host, b"dut profile") == b"m-dut-passthrough(profile)\r\n" + READY
     assert dut.read_until(b"%") == b"profile%"
@@ -202,7 +212,10 @@ def test_a_dead_dut_is_told_within_two_seconds(avr: Avr, host: serial.Serial) ->
     for _ in range(3):  # at least once this process is not late itself
         began_us = time_us(host)
         assert ask(host, b"dut name") == b"m-dut-passthrough(name)\r\n" + READY
-        assert host.read_until(READY) == b"e-[no answer of the DUT, its line is low]\r\n" + READY
+        assert (
+            host.read_until(READY)
+            == b"e-[no answer of the DUT, its line is low]\r\n" + READY
+        )
         waited_us.append(time_us(host) - began_us)
     assert 1.5e6 <= min(waited_us) < 2e6
 
@@ -224,7 +237,10 @@ def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(
         heard: dict[str, bytes] = {}
         reader = threading.Thread(target=lambda: heard.update(up=received(host, count)))
         reader.start()
-        avr.tell("falls " + " ".join(str(700_000 * edge + edge % 7 * 1000) for edge in range(1000)))
+        avr.tell(
+            "falls "
+            + " ".join(str(700_000 * edge + edge % 7 * 1000) for edge in range(1000))
+        )
         dut.write(up)
         heard["down"] = b""
         for at in range(0, count, 32):
@@ -236,15 +252,18 @@ def test_frames_pass_both_ways_at_once_at_full_rate_under_edges(
         reader.join()
         assert heard == {"up": up, "down": down}
         assert NAME in ask(host, b"\0name")
-        assert b"m-dut-broken-0\r\nm-dut-lost-0\r\nm-dut-unasked-0\r\nm-host-lost-0\r\n" in ask(
-            host, b"dut-line"
+        assert (
+            b"m-dut-broken-0\r\nm-dut-lost-0\r\nm-dut-unasked-0\r\nm-host-lost-0\r\n"
+            in ask(host, b"dut-line")
         )
     assert "misframed 0" in avr.said
 
 
-def test_stamps_are_those_of_the_edges_to_half_a_microsecond(avr: Avr, host: serial.Serial) -> None:
-    # The count of 16 bits overflows each 32.768 ms; in steps of 4.1 ms less 62.5 ns, edges fall
-    # close to both sides of that.
+def test_stamps_are_those_of_the_edges_to_half_a_microsecond(
+    avr: Avr, host: serial.Serial
+) -> None:
+    # The count of 16 bits overflows each 32.768 ms; in steps of 4.1 ms less 62.5 ns,
+    # edges fall close to both sides of that.
     given_ns = [edge * 4_095_938 for edge in range(250)]
     avr.tell("falls " + " ".join(map(str, given_ns)))
     stamps_us = [int(host.readline().removeprefix(b"m-lap-us-")) for _ in given_ns]
@@ -290,7 +309,8 @@ def test_power_cycles_and_noise_of_the_dut_leave_it_ready(
     dut.write(BOOT)
     assert host.read_until(READY).endswith(b"\r\nm-init-done\r\nm-ready\r\n")
     host.reset_input_buffer()
-    host.write(b"name%")  # the host knows nothing of frames, but that the line was quiet
+    # the host knows nothing of frames, but that the line was quiet
+    host.write(b"name%")
     assert host.read_until(READY) == b"\r\n" + NAME + b"m-dut-baud-9600\r\n" + READY
     assert dut.read_until(b"name%").endswith(b"name%")
     avr.tell("dut low")
@@ -303,14 +323,17 @@ def test_power_cycles_and_noise_of_the_dut_leave_it_ready(
     assert ask(host, b"dut name") == b"m-dut-passthrough(name)\r\n" + READY
     assert dut.read_until(b"%") == b"name%"
     dut.write(b"m-ready\r\n")
-    assert host.read_until(b"[dut]: m-ready\r\n") == b"[dut]: m-init-done\r\n[dut]: m-ready\r\n"
+    assert (
+        host.read_until(b"[dut]: m-ready\r\n")
+        == b"[dut]: m-init-done\r\n[dut]: m-ready\r\n"
+    )
 
 
 def test_a_client_of_the_public_runner_finds_what_it_looks_for(
     avr: Avr, host: serial.Serial, dut: serial.Serial
 ) -> None:
-    """It sends words and `%` apart, takes lines up to one with m-ready, wants two of them, then
-    lines up to the DUT's m-ready.
+    """It sends words and `%` apart, takes lines up to one with m-ready, wants two of
+    them, then lines up to the DUT's m-ready.
     """
     host.write(b"dut name")
     host.write(b"%")
@@ -367,7 +390,11 @@ class Chain:
 
     def falls_s(self) -> list[float]:
         """When SYNC fell, in the DUT's true time."""
-        return [int(line.split()[1]) / 1e9 for line in self.edge_lines if line.split()[2] == "0"]
+        return [
+            int(line.split()[1]) / 1e9
+            for line in self.edge_lines
+            if line.split()[2] == "0"
+        ]
 
     def close(self) -> None:
         self._stack.close()
@@ -388,7 +415,9 @@ def chain() -> Iterator[Chain]:
 def driven(chain: Chain, **settings: Any) -> Iterator[UartSut]:
     context = BenchContext(folder=FIRMWARE, seed=1)
     sut = UartSut.open(
-        UartSut.Settings(**{"port": chain.port, "simulated": True, "timeout_s": 10.0, **settings}),
+        UartSut.Settings(
+            **{"port": chain.port, "simulated": True, "timeout_s": 10.0, **settings}
+        ),
         context,
     )
     try:
@@ -399,7 +428,10 @@ def driven(chain: Chain, **settings: Any) -> Iterator[UartSut]:
 
 def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
     with driven(chain) as sut:
-        assert sut.info.link == f"{chain.port} through neurorig io-manager, 9600 baud, framed"
+        assert (
+            sut.info.link
+            == f"{chain.port} through neurorig io-manager, 9600 baud, framed"
+        )
         for index in range(2):
             sample = bytes([index]) + bytes(range(1, 200))
             sut.do(Load(index), [sample])
@@ -413,7 +445,10 @@ def test_the_rig_drives_a_dut_in_the_framed_layer(chain: Chain) -> None:
 
 def test_the_rig_drives_a_dut_in_the_text_layer(chain: Chain) -> None:
     with driven(chain, layer="text") as sut:
-        assert sut.info.link == f"{chain.port} through neurorig io-manager, 9600 baud, text"
+        assert (
+            sut.info.link
+            == f"{chain.port} through neurorig io-manager, 9600 baud, text"
+        )
         sut.do(Load(0), [bytes(range(60))])
         done = sut.do(Query((0,), limit_s=5.0))
         assert done.marks[1].tick > done.marks[0].tick
@@ -422,10 +457,11 @@ def test_the_rig_drives_a_dut_in_the_text_layer(chain: Chain) -> None:
 
 
 def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
-    """Return when SYNC fell as the DUT, the bench and the IO manager have it, in seconds of each.
+    """Return when SYNC fell as the DUT, the bench and the IO manager have it, in
+    seconds of each.
 
-    The bench plays edges 200 ms late, and says where the machine was later than that: those tell
-    nothing of the IO manager.
+    The bench plays edges 200 ms late, and says where the machine was later than that:
+    those tell nothing of the IO manager.
     """
     for _ in range(5):
         falls_before = len(chain.falls_s())
@@ -446,7 +482,9 @@ def burst(chain: Chain) -> tuple[list[float], list[float], list[float]]:
     pytest.fail("this machine is too slow to play edges in time")
 
 
-def test_stamps_in_the_io_managers_clock_are_those_of_the_duts_edges(chain: Chain) -> None:
+def test_stamps_in_the_io_managers_clock_are_those_of_the_duts_edges(
+    chain: Chain,
+) -> None:
     marks_s, falls_s, stamps_s = burst(chain)
     assert len(stamps_s) == len(falls_s) == len(marks_s) == 8
     assert [stamp - stamps_s[0] for stamp in stamps_s] == pytest.approx(
@@ -459,7 +497,9 @@ def test_stamps_in_the_io_managers_clock_are_those_of_the_duts_edges(chain: Chai
 
 def test_a_host_that_died_among_frames_is_followed_by_another(chain: Chain) -> None:
     context = BenchContext(folder=FIRMWARE, seed=1)
-    dead = UartSut.open(UartSut.Settings(port=chain.port, simulated=True, through="auto"), context)
+    dead = UartSut.open(
+        UartSut.Settings(port=chain.port, simulated=True, through="auto"), context
+    )
     dead.line.write(b"\x00\x05\x11")
     dead.line._line.close()  # type: ignore[attr-defined]  # not even its own close() ran
     with driven(chain) as sut:
@@ -484,8 +524,8 @@ def test_a_restart_of_the_io_manager_itself_is_overcome_too(chain: Chain) -> Non
 
 
 def test_a_restart_of_the_io_manager_in_a_frame_is_overcome_too(chain: Chain) -> None:
-    """The DUT has a part of one then, and takes what comes next within 100 ms for the rest of
-    it.
+    """The DUT has a part of one then, and takes what comes next within 100 ms for the
+    rest of it.
     """
     with driven(chain) as sut:
         sut.do(Load(0), [b"before"])
@@ -517,7 +557,9 @@ def test_a_change_of_the_rate_behind_it_is_refused_by_name(chain: Chain) -> None
     assert raised.value.path == "sut.uart.frame_baud"
 
 
-@pytest.mark.parametrize("energy", [False, True], ids=["performance mode", "energy mode"])
+@pytest.mark.parametrize(
+    "energy", [False, True], ids=["performance mode", "energy mode"]
+)
 def test_a_public_device_is_driven_through_the_io_manager_as_it_is_without(
     energy: bool,
 ) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LEAVE_OUT: what a board has no room for is not in its image, and a name that does not exist is
-refused.
+"""LEAVE_OUT: what a board has no room for is not in its image, and a name that does not
+exist is refused.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ def make(folder: Path, *settings: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(
-    shutil.which(f"{PREFIX}gcc") is None, reason=f"needs {PREFIX}gcc (Debian: gcc-arm-none-eabi)"
+    shutil.which(f"{PREFIX}gcc") is None,
+    reason=f"needs {PREFIX}gcc (Debian: gcc-arm-none-eabi)",
 )
 @pytest.mark.parametrize(
     "left_out",
     # One by one is the longer way to say it.
-    [(), *(pytest.param((name,), marks=pytest.mark.repeats) for name in PARTS), tuple(PARTS)],
+    [
+        (),
+        *(pytest.param((name,), marks=pytest.mark.repeats) for name in PARTS),
+        tuple(PARTS),
+    ],
     ids=lambda names: " ".join(names) or "nothing",
 )
 def test_what_is_left_out_is_not_in_the_image_and_the_rest_is(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources, linker scripts, makefiles and benches have lines of at most 100 columns. Of Python, ruff
-lets lines pass whose last comment is for a tool.
+"""Sources, linker scripts, makefiles and benches have lines of at most 100 columns. Of
+Python, ruff lets lines pass whose last comment is for a tool.
 """
 
 from __future__ import annotations
@@ -13,14 +13,24 @@ from tests.conftest import ROOT
 COLUMNS = 100
 MADE = ("build", "stored")
 FOLDERS = (
-    *("benches", "benchmarks", "drivers", "examples", "firmware", "gui", "rig", "scenarios"),
+    *(
+        "benches",
+        "benchmarks",
+        "drivers",
+        "examples",
+        "firmware",
+        "gui",
+        "rig",
+        "scenarios",
+    ),
     *("sut_backends", "tests"),
 )
 SUFFIXES = (".c", ".h", ".ld", ".mk", ".py", ".toml")
 
 
 def sources() -> Iterator[Path]:
-    """Yield what people write here; builds and stored sessions lie in folders of their own."""
+    """Yield what people write here; builds and stored sessions lie in folders of their
+    own."""
     yield from (ROOT / name for name in ("Makefile", "pyproject.toml"))
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
@@ -31,9 +41,14 @@ def sources() -> Iterator[Path]:
 
 def test_no_line_is_longer_than_100_columns() -> None:
     checked = list(sources())
-    assert {"nr_shim.c", "nr_wire.h", "exact.c", "visa_stub.c", "cortex_m.mk", "demo.toml"} <= {
-        path.name for path in checked
-    }
+    assert {
+        "nr_shim.c",
+        "nr_wire.h",
+        "exact.c",
+        "visa_stub.c",
+        "cortex_m.mk",
+        "demo.toml",
+    } <= {path.name for path in checked}
     long = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in checked

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware's network against the integer model, bit for bit: any network on this host, the
-shipped one on the emulated cores too.
+"""The firmware's network against the integer model, bit for bit: any network on this
+host, the shipped one on the emulated cores too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def library() -> ctypes.CDLL:
 
 
 def random_case(seed: int) -> tuple[FixedNetwork, Ints] | None:
-    """Return a random network and inputs, often such as saturate it; None where shapes misfit."""
+    """Return a random network and inputs, often such as saturate it; None where shapes
+    misfit."""
     rng = np.random.default_rng(seed)
     made = random_graph(seed)
     try:
@@ -69,7 +70,9 @@ def random_case(seed: int) -> tuple[FixedNetwork, Ints] | None:
         return None
     values = random_values(seed, network.place("input").shape_out, 2, SHORT)
     known = values if rng.random() < 0.7 else None
-    fixed = quantised(made, known, None, random_conventions(seed), int(rng.integers(2, 9))).fixed
+    fixed = quantised(
+        made, known, None, random_conventions(seed), int(rng.integers(2, 9))
+    ).fixed
     if rng.random() < 0.5:
         return fixed, to_inputs(fixed, side_by_side(network, values))[0]
     least = 0 if fixed.input_b == 1 else -fixed.input_max - 1
@@ -82,7 +85,8 @@ def payload_of(fixed: FixedNetwork, inputs: Ints) -> bytes:
 
 
 def compare(library: ctypes.CDLL, seed: int) -> tuple[set[int], bool]:
-    """Run a random network on both; return its kinds of nodes, and whether it was limited."""
+    """Run a random network on both; return its kinds of nodes, and whether it was
+    limited."""
     case = random_case(seed)
     if case is None:
         return set(), False
@@ -130,24 +134,46 @@ def test_a_membrane_at_its_threshold_fires_or_not_on_both(library: ctypes.CDLL) 
         "if": nir.IF(one / DT_S, 2 * one, 0 * one),
         "output": nir.Output(np.array([1])),
     }
-    made = nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S}, type_check=False)
+    made = nir.NIRGraph(
+        nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S}, type_check=False
+    )
     inputs = np.ones((2, SHORT, 1), np.int64)
     inputs[1, ::2] = 4
     spikes = []
     for above, reset in product((True, False), Reset):
-        how = Conventions(above=above, reset=reset, spikes_max=3 if reset is Reset.SUBTRACT else 1)
+        how = Conventions(
+            above=above, reset=reset, spikes_max=3 if reset is Reset.SUBTRACT else 1
+        )
         fixed = quantised(made, None, None, how).fixed
         compare_inputs(library, fixed, inputs)
         spikes.append(run(fixed, inputs).answers(fixed)[0].ravel().tolist())
-    # Of 1 a step: above 2 every third step, then again; at 2 every second.
-    # Value, subtract, subtract in the next step, none. An integrator does not leak: the last but
-    # one is a subtraction of one spike a step; without a reset, each step above or at it fires.
+    # Of 1 a step: above 2 every third step, then again; at 2 every second. Value,
+    # subtract, subtract in the next step, none. An integrator does not leak: the last
+    # but one is a subtraction of one spike a step; without a reset, each step above or
+    # at it fires.
     assert spikes[:4] == [[4, 6], [5, 14], [5, SHORT], [SHORT - 2, SHORT]]
     assert spikes[4:] == [[6, 6], [6, 15], [6, SHORT], [SHORT - 1, SHORT]]
 
 
 #: What no quantiser writes, or only at another place.
-ODD = (-1, 0, 1, 3, 7, 63, 127, 255, 256, 2**15, -(2**15), 2**31 - 1, 2**31, -(2**31), 2**63, 1e300)
+ODD = (
+    -1,
+    0,
+    1,
+    3,
+    7,
+    63,
+    127,
+    255,
+    256,
+    2**15,
+    -(2**15),
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**63,
+    1e300,
+)
 
 
 def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -181,7 +207,9 @@ def test_a_file_with_an_odd_number_is_refused_or_is_a_network_as_any_other(
     if fixed.channels != case[1].shape[2]:
         return
     # The library ends the process where a number leads out of its type.
-    inputs = np.clip(case[1], 0 if fixed.input_b == 1 else -fixed.input_max - 1, fixed.input_max)
+    inputs = np.clip(
+        case[1], 0 if fixed.input_b == 1 else -fixed.input_max - 1, fixed.input_max
+    )
     compare_inputs(library, fixed, inputs)
 
 
@@ -192,7 +220,9 @@ def shipped() -> tuple[FixedNetwork, Ints]:
     return fixed, to_inputs(fixed, values)[0]
 
 
-def test_the_shipped_header_is_that_of_the_example(shipped: tuple[FixedNetwork, Ints]) -> None:
+def test_the_shipped_header_is_that_of_the_example(
+    shipped: tuple[FixedNetwork, Ints],
+) -> None:
     # Written by header() as here: "python -m pytest" says when it is another.
     assert header(shipped[0], STEPS) == HEADER.read_text(encoding="utf-8")
 
@@ -216,7 +246,9 @@ def test_the_image_of_the_network_answers_as_the_integer_model(
         sut = PosixSut.open(PosixSut.Settings(program=str(program)), context)
     else:
         program = image(port, "network")
-        sut = QemuSut.open(QemuSut.Settings(program=str(program), machine=BOARDS[port]), context)
+        sut = QemuSut.open(
+            QemuSut.Settings(program=str(program), machine=BOARDS[port]), context
+        )
     try:
         answers = expected(fixed, inputs[:3])
         for sample, answer in zip(inputs, answers, strict=False):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public MLPerf Tiny runner, as our host: what it sends to a device, how it sends it, and what
-it reads from the answers.
+"""The public MLPerf Tiny runner, as our host: what it sends to a device, how it sends
+it, and what it reads from the answers.
 
-Written from what that runner was seen to do. It shares nothing with the product's own client.
+Written from what that runner was seen to do. It shares nothing with the product's own
+client.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def programs() -> Path:
 
 
 class Runner:
-    """The runner's side of a line: a command and its `%` go out in two writes, answers are read one
-    byte at a time.
+    """The runner's side of a line: a command and its `%` go out in two writes, answers
+    are read one byte at a time.
     """
 
     def __init__(self, path: str) -> None:
@@ -68,7 +69,8 @@ class Runner:
         raise AssertionError(f"no line, only {said!r}")
 
     def send(self, command: str, limit_s: float = 20.0) -> list[str]:
-        """Return the lines up to the first that contains m-ready, as the runner does."""
+        """Return the lines up to the first that contains m-ready, as the runner
+        does."""
         self._port.write(command.encode())
         self._port.write(b"%")
         lines = [self.line(limit_s)]
@@ -80,19 +82,29 @@ class Runner:
         """Return the answer to the last command; the runner looks at none of them."""
         answer = self.send(f"db load {len(content)}")
         for at in range(0, len(content), step_b):
-            answer = self.send("db " + "".join(f"{byte:02x}" for byte in content[at : at + step_b]))
+            answer = self.send(
+                "db " + "".join(f"{byte:02x}" for byte in content[at : at + step_b])
+            )
         return answer
 
     def infer(self, count: int, warmups: int) -> tuple[list[float], list[int]]:
         """Return the results and the laps that the runner finds in the answer."""
         lines = self.send(f"infer {count} {warmups}", 30.0)
-        found = [match for line in lines if (match := re.match(r"^m-results-\[([^]]+)\]$", line))]
-        laps = [
-            int(match[1]) for line in lines if (match := re.match(r"^m-lap-us-([0-9]+)$", line))
+        found = [
+            match
+            for line in lines
+            if (match := re.match(r"^m-results-\[([^]]+)\]$", line))
         ]
-        return [
-            float(word) for word in found[0][1].split(",") if word.strip()
-        ] if found else [], laps
+        laps = [
+            int(match[1])
+            for line in lines
+            if (match := re.match(r"^m-lap-us-([0-9]+)$", line))
+        ]
+        return (
+            [float(word) for word in found[0][1].split(",") if word.strip()]
+            if found
+            else []
+        ), laps
 
 
 @pytest.fixture
@@ -113,14 +125,18 @@ def runner_of(programs: Path) -> Iterator[Callable[[str], Runner]]:
 
 
 def scores_of(number: int, size_b: int = 490) -> bytes:
-    """Return an input that the null workload answers as 16 outputs, of which `number` is the
-    highest.
+    """Return an input that the null workload answers as 16 outputs, of which `number`
+    is the highest.
     """
     numbers = [400 if place == number else 10 + place for place in range(16)]
-    return struct.pack("<16i", *numbers) + bytes((place * 7) & 0xFF for place in range(size_b - 64))
+    return struct.pack("<16i", *numbers) + bytes(
+        (place * 7) & 0xFF for place in range(size_b - 64)
+    )
 
 
-def test_the_handshake_finds_name_profile_and_model(runner_of: Callable[[str], Runner]) -> None:
+def test_the_handshake_finds_name_profile_and_model(
+    runner_of: Callable[[str], Runner],
+) -> None:
     runner = runner_of("null")
     names = [
         match
@@ -158,8 +174,8 @@ def test_the_throughput_that_the_runner_computes_from_the_laps_is_the_devices(
         results, laps = runner.infer(20, 2)
         assert len(results) == 4
         throughputs.append(20 * 1e6 / (laps[1] - laps[0]))
-    # By the simulated processor, which takes 25 ns for each of the basic blocks that an inference
-    # runs through.
+    # By the simulated processor, which takes 25 ns for each of the basic blocks that an
+    # inference runs through.
     alone = [laps[1] - laps[0] for laps in (runner.infer(1, 0)[1] for _ in range(3))]
     assert median(throughputs) == pytest.approx(1e6 / median(alone), rel=0.02)
 
@@ -205,7 +221,9 @@ def test_every_line_is_printable_ends_in_cr_lf_and_says_ready_once_at_the_end(
     os.close(nowhere)
 
 
-def test_commands_arrive_whole_however_they_are_cut(runner_of: Callable[[str], Runner]) -> None:
+def test_commands_arrive_whole_however_they_are_cut(
+    runner_of: Callable[[str], Runner],
+) -> None:
     runner = runner_of("null")
     for byte in b"profile%":
         runner._port.write(bytes([byte]))
@@ -234,7 +252,9 @@ def test_a_load_that_went_wrong_unnoticed_gives_no_result_that_the_runner_could_
         assert runner.infer(1, 0) == ([], [])
 
 
-def test_db_print_does_not_cost_the_load_that_is_open(runner_of: Callable[[str], Runner]) -> None:
+def test_db_print_does_not_cost_the_load_that_is_open(
+    runner_of: Callable[[str], Runner],
+) -> None:
     runner = runner_of("null")
     runner.send("db load 64")
     assert runner.send("db print")[0].startswith("e-[")
@@ -266,7 +286,8 @@ SAMPLE_HZ = 1000
 
 
 class Energy:
-    """The runner's side of a PowerShield: lines of samples and events, in the order they come."""
+    """The runner's side of a PowerShield: lines of samples and events, in the order
+    they come."""
 
     def __init__(self, path: str) -> None:
         self._port = serial.Serial(path, 3_686_400, timeout=0.1)
@@ -283,14 +304,18 @@ class Energy:
         self._port.write(words.encode())
         self._port.write(b"\r\n")
         self.until(
-            lambda: any(text.replace("PowerShield > ", "") == f"ack {words}" for text in self.texts)
+            lambda: any(
+                text.replace("PowerShield > ", "") == f"ack {words}"
+                for text in self.texts
+            )
         )
 
     def until(self, done: Callable[[], bool], limit_s: float = 10.0) -> None:
         end_s = time.monotonic() + limit_s
         while not done():
             assert time.monotonic() < end_s, (
-                f"{self.texts[-3:]}, {len(self.samples)} samples, {len(self.events)} events"
+                f"{self.texts[-3:]}, {len(self.samples)} samples, {len(self.events)}"
+                " events"
             )
             self._take(self._port.read(max(self._port.in_waiting, 1)))
 
@@ -311,7 +336,9 @@ class Energy:
             elif event := re.match(r"event (\d+) ris", text):
                 self.events.append((int(event[1]), len(self.samples)))
             elif text.startswith("TimeStamp"):
-                assert re.match(r"^TimeStamp:[ ><]([0-9]{3})s ([0-9]{3})ms, buff [0-9]{2}%$", text)
+                assert re.match(
+                    r"^TimeStamp:[ ><]([0-9]{3})s ([0-9]{3})ms, buff [0-9]{2}%$", text
+                )
             elif text:
                 self.texts.append(text)
 
@@ -319,8 +346,8 @@ class Energy:
 def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devices(
     programs: Path,
 ) -> None:
-    """With the firmware's SYNC at D7 of the simulated PowerShield; the truth is the energy log of
-    the simulated world.
+    """With the firmware's SYNC at D7 of the simulated PowerShield; the truth is the
+    energy log of the simulated world.
     """
     context = BenchContext(seed=3)
     read_fd, write_fd = os.pipe()
@@ -335,13 +362,17 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
     try:
         for words in (*SET_UP, "pwr on nostatus", "start"):
             energy.command(words)
-        runner.load(bytes(place & 0xFF for place in range(16_000)), THROUGH_IO_MANAGER_B)
+        runner.load(
+            bytes(place & 0xFF for place in range(16_000)), THROUGH_IO_MANAGER_B
+        )
         runner.infer(count, 1)
         energy.until(lambda: len(energy.events) == 2)
         energy.stop()
         states = context.world.states()
         falls_ns = [
-            after.time_ns for before, after in pairwise(states) if before.level and not after.level
+            after.time_ns
+            for before, after in pairwise(states)
+            if before.level and not after.level
         ]
         truth_j = context.world.true_energy_j(falls_ns[0], falls_ns[1])
     finally:
@@ -353,4 +384,6 @@ def test_the_energy_that_the_runner_sums_between_the_last_two_events_is_the_devi
         (falls_ns[1] - falls_ns[0]) / 1e9, abs=1.5 / SAMPLE_HZ
     )
     # Each end of the sum is a whole sample: what one of 50 mW holds.
-    assert sum(energy.samples[start:stop]) == pytest.approx(truth_j, abs=1.5 * 0.05 / SAMPLE_HZ)
+    assert sum(energy.samples[start:stop]) == pytest.approx(
+        truth_j, abs=1.5 * 0.05 / SAMPLE_HZ
+    )

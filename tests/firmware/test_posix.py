@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware as a process: its line, its end with the parent, its clock, its edge wire and the
-faults it plays on request.
+"""The firmware as a process: its line, its end with the parent, its clock, its edge
+wire and the faults it plays on request.
 
-Only what the port adds is tested here, with a codec of a few lines that shares nothing with the
-product's.
+Only what the port adds is tested here, with a codec of a few lines that shares nothing
+with the product's.
 """
 
 import os
@@ -27,7 +27,8 @@ COMPILER = shutil.which(os.environ.get("CC", "cc"))
 pytestmark = [
     pytest.mark.posix,
     pytest.mark.skipif(
-        COMPILER is None or shutil.which("make") is None, reason="needs make and a C compiler"
+        COMPILER is None or shutil.which("make") is None,
+        reason="needs make and a C compiler",
     ),
     pytest.mark.skipif(sys.platform != "linux", reason="the port is tested on Linux"),
 ]
@@ -142,7 +143,9 @@ def test_a_second_client_is_served_like_the_first(start: Starter) -> None:
     assert device.ask("name") == "m-name-dut-[posix]\r\nm-ready\r\n"
 
 
-def test_the_end_of_standard_input_ends_it_and_its_link(start: Starter, tmp_path: Path) -> None:
+def test_the_end_of_standard_input_ends_it_and_its_link(
+    start: Starter, tmp_path: Path
+) -> None:
     link = tmp_path / "dut"
     device = start("--link", str(link))
     assert str(link.readlink()) == device.path
@@ -173,7 +176,15 @@ def test_a_file_is_no_link_to_be_replaced(image: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    ["--tick-hz=999", "--ppm=x", "--ppm=2e5", "--baud=1", "--edges=-1", "--frobnicate", "stray"],
+    [
+        "--tick-hz=999",
+        "--ppm=x",
+        "--ppm=2e5",
+        "--baud=1",
+        "--edges=-1",
+        "--frobnicate",
+        "stray",
+    ],
 )
 def test_wrong_options_are_refused(image: Path, option: str) -> None:
     done = subprocess.run(
@@ -187,7 +198,9 @@ def test_edges_and_ticks_agree_exactly(start: Starter) -> None:
     tick_hz = 32_000_000
     ppb = -12_345
     offset = 10**15
-    device = start("--tick-hz", str(tick_hz), "--ppm", "-12.345", "--offset", str(offset))
+    device = start(
+        "--tick-hz", str(tick_hz), "--ppm", "-12.345", "--offset", str(offset)
+    )
     device.load()
     for _ in range(5):
         assert "m-infer-done" in device.ask("infer 100 0")
@@ -210,7 +223,9 @@ def test_printed_times_are_those_of_the_edges(start: Starter) -> None:
     device.load()
     lines = device.ask("infer 100000 0").splitlines()
     printed = [
-        int(line.removeprefix("m-lap-us-")) for line in lines if line.startswith("m-lap-us-")
+        int(line.removeprefix("m-lap-us-"))
+        for line in lines
+        if line.startswith("m-lap-us-")
     ]
     assert printed == [edge.tick // 48 for edge in device.edges() if edge.level == 0]
 
@@ -222,7 +237,8 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
     device.ask("infer 1000000 0")
     device.edges()
     device.port.write(b"infer 60000000 0%")
-    assert select.select([device.edges_fd], [], [], 5.0)[0]  # it computes now, for 0.3 s
+    # it computes now, for 0.3 s
+    assert select.select([device.edges_fd], [], [], 5.0)[0]
     device.process.send_signal(19)  # SIGSTOP
     time.sleep(0.5)  # this is what it may not count
     device.process.send_signal(18)  # SIGCONT
@@ -234,8 +250,8 @@ def test_a_stopped_process_is_not_a_slow_device(start: Starter) -> None:
 
 
 def test_the_same_work_takes_the_same_time_to_the_nanosecond(start: Starter) -> None:
-    """Whatever the host does meanwhile: the simulated processor takes a fixed time for each basic
-    block.
+    """Whatever the host does meanwhile: the simulated processor takes a fixed time for
+    each basic block.
     """
     durations_ns = set()
     for _ in range(5):
@@ -245,12 +261,13 @@ def test_the_same_work_takes_the_same_time_to_the_nanosecond(start: Starter) -> 
         *_, fall, _, end, _ = device.edges()
         durations_ns.add(end.true_ns - fall.true_ns)
     assert len(durations_ns) == 1
-    assert durations_ns.pop() >= 20_000 * 2 * 25  # a loop and a call are two blocks or more
+    # a loop and a call are two blocks or more
+    assert durations_ns.pop() >= 20_000 * 2 * 25
 
 
 def test_a_slow_processor_keeps_its_host_waiting(start: Starter) -> None:
-    """Edges leave the device in real time, also where the host computes faster than the device
-    would.
+    """Edges leave the device in real time, also where the host computes faster than the
+    device would.
     """
     device = start("--block-ns", "1000")
     device.load()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SYNC pulse lasts its hold or longer, never less: an instrument's limit is one of the pulse.
+"""A SYNC pulse lasts its hold or longer, never less: an instrument's limit is one of
+the pulse.
 
-Measured in the emulator's own time: on the edge wire, and in the compare register that ends a pulse
-in silicon.
+Measured in the emulator's own time: on the edge wire, and in the compare register that
+ends a pulse in silicon.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def test_low_and_high_last_the_hold_at_least(port: str, hold_us: int) -> None:
     lows_us = [length_us for length_us, level in lengths_us if not level]
     highs_us = [length_us for length_us, level in lengths_us[1:] if level]
     assert len(lows_us) >= len(burst) and len(highs_us) >= len(burst) - 1
-    # The tick was read in a microsecond that had begun: of a pulse of n steps of the counter, the
-    # line is low for n - 1 of them at least.
+    # The tick was read in a microsecond that had begun: of a pulse of n steps of the
+    # counter, the line is low for n - 1 of them at least.
     assert min(lows_us) - 1 >= hold_us
     assert max(lows_us) - 1 <= hold_us + 1
     assert min(highs_us) >= hold_us
@@ -83,8 +84,8 @@ def test_the_timer_of_the_stm32_ends_a_pulse_no_sooner(tmp_path: Path) -> None:
 
 
 def call(line: socket.socket) -> None:
-    """Ask for the name until the part, which may not have been ready for the first, has told it and
-    says no more.
+    """Ask for the name until the part, which may not have been ready for the first, has
+    told it and says no more.
     """
     said = b""
     for _ in range(100):
@@ -136,8 +137,21 @@ def test_a_rate_that_a_board_cannot_make_is_no_image(
     folders = ("core", "ports/cortex_m", "ports/cortex_m/include", f"ports/{port}")
     done = subprocess.run(
         [
-            *("arm-none-eabi-gcc", "-std=c99", "-mcpu=cortex-m0", "-mthumb", "-ffreestanding"),
-            *("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only"),
+            *(
+                "arm-none-eabi-gcc",
+                "-std=c99",
+                "-mcpu=cortex-m0",
+                "-mthumb",
+                "-ffreestanding",
+            ),
+            *(
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Wconversion",
+                "-Werror",
+                "-fsyntax-only",
+            ),
             *("-DNR_EMULATED", f"-DNR_BAUD_AT_START={baud}U"),
             *(f"-I{ROOT / 'firmware' / folder}" for folder in folders),
             str(ROOT / "firmware" / "ports" / port / "board.c"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text that is cut: what every visible widget has to say against the place that it has.
 
-A text may be shortened by an ellipsis where the whole of it stands under the mouse. Vertical
-scrolling is no cut, horizontal scrolling of what is not a table is one.
+A text may be shortened by an ellipsis where the whole of it stands under the mouse.
+Vertical scrolling is no cut, horizontal scrolling of what is not a table is one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _TOOL_PX = 2 * (6 + 1)
 
 
 def clipped(top: QWidget) -> list[str]:
-    """Return what is cut without an ellipsis, or has one and no text under the mouse."""
+    """Return what is cut without an ellipsis, or has one and no text under the
+    mouse."""
     found = []
     for widget in top.findChildren(QWidget):
         if widget.isVisible() and not _seen(widget).isEmpty():
@@ -57,8 +58,19 @@ def clipped(top: QWidget) -> list[str]:
 
 def measured(top: QWidget) -> int:
     """Return how many widgets there are of which the text is measured."""
-    kinds = (QLabel, QAbstractButton, QTabBar, QHeaderView, QTableView, QGroupBox, QComboBox)
-    return sum(isinstance(each, kinds) and each.isVisible() for each in top.findChildren(QWidget))
+    kinds = (
+        QLabel,
+        QAbstractButton,
+        QTabBar,
+        QHeaderView,
+        QTableView,
+        QGroupBox,
+        QComboBox,
+    )
+    return sum(
+        isinstance(each, kinds) and each.isVisible()
+        for each in top.findChildren(QWidget)
+    )
 
 
 def _faults(widget: QWidget) -> Iterator[str]:
@@ -98,13 +110,18 @@ def _label(label: QLabel) -> Iterator[str]:
         return
     room = label.contentsRect()
     if isinstance(label, ShortenedLabel):
-        if _wide(label, text) > room.width() and not _under_the_mouse(label.toolTip(), text):
+        if _wide(label, text) > room.width() and not _under_the_mouse(
+            label.toolTip(), text
+        ):
             yield f"{text!r} is shortened without a tip"
         return
     if label.wordWrap():
         widest = max((_wide(label, word) for word in text.split()), default=0.0)
         tall = label.heightForWidth(label.width())
-        if _seen(label).width() < min(label.width(), label.sizeHint().width()) - _SLACK_PX:
+        if (
+            _seen(label).width()
+            < min(label.width(), label.sizeHint().width()) - _SLACK_PX
+        ):
             yield f"{text!r} lies outside"
         if tall > label.height() + _SLACK_PX:
             yield f"{text!r} needs {tall} lines' px of height, has {label.height()}"
@@ -114,7 +131,10 @@ def _label(label: QLabel) -> Iterator[str]:
         if tall > room.height() + 2 + _SLACK_PX:
             yield f"{text!r} needs {tall} px of height, has {room.height()}"
     if widest > min(room.width(), _seen(label).width()) + _SLACK_PX:
-        yield f"{text!r} needs {widest:.0f} px, has {min(room.width(), _seen(label).width())}"
+        yield (
+            f"{text!r} needs {widest:.0f} px, has"
+            f" {min(room.width(), _seen(label).width())}"
+        )
 
 
 def _rich(label: QLabel) -> Iterator[str]:
@@ -124,7 +144,10 @@ def _rich(label: QLabel) -> Iterator[str]:
     if wanted.height() > label.height() or (
         not label.wordWrap() and wanted.width() > _seen(label).width()
     ):
-        yield f"{label.text()!r} needs {wanted.toTuple()} px, has {_seen(label).size().toTuple()}"
+        yield (
+            f"{label.text()!r} needs {wanted.toTuple()} px, has"
+            f" {_seen(label).size().toTuple()}"
+        )
 
 
 def _button(button: QAbstractButton) -> Iterator[str]:
@@ -178,7 +201,9 @@ def _head(head: QHeaderView) -> Iterator[str]:
             continue
         if _wide(head, text) > wide + _SLACK_PX:
             role = Qt.ItemDataRole.ToolTipRole
-            said = str(head.model().headerData(number, Qt.Orientation.Horizontal, role) or "")
+            said = str(
+                head.model().headerData(number, Qt.Orientation.Horizontal, role) or ""
+            )
             if not (isinstance(head, Heads) and _under_the_mouse(said, text)):
                 yield f"head {text!r} needs {_wide(head, text):.0f} px, has {wide}"
 
@@ -196,7 +221,9 @@ def _cells(table: QTableView) -> Iterator[str]:
             if not text or room <= 0 or _wide(table, text) <= room + _SLACK_PX:
                 continue
             said = str(index.data(Qt.ItemDataRole.ToolTipRole) or "")
-            if not (isinstance(table.itemDelegate(), Cells) and _under_the_mouse(said, text)):
+            if not (
+                isinstance(table.itemDelegate(), Cells) and _under_the_mouse(said, text)
+            ):
                 yield f"cell {text!r} needs {_wide(table, text):.0f} px, has {room}"
 
 
@@ -205,7 +232,9 @@ def _items(items: QListWidget) -> Iterator[str]:
         item = items.item(row)
         room = items.viewport().width()
         wide = items.sizeHintForIndex(items.indexFromItem(item)).width()
-        if wide > room + _SLACK_PX and not _under_the_mouse(item.toolTip(), item.text()):
+        if wide > room + _SLACK_PX and not _under_the_mouse(
+            item.toolTip(), item.text()
+        ):
             yield f"item {item.text()!r} needs {wide} px, has {room}"
 
 
@@ -216,7 +245,9 @@ def _combo(box: QComboBox) -> Iterator[str]:
     kind = QStyle.ComplexControl.CC_ComboBox
     room = box.style().subControlRect(kind, option, field, box).width()
     text = box.currentText()
-    if _wide(box, text) > room + _SLACK_PX and not _under_the_mouse(box.toolTip(), text):
+    if _wide(box, text) > room + _SLACK_PX and not _under_the_mouse(
+        box.toolTip(), text
+    ):
         yield f"{text!r} needs {_wide(box, text):.0f} px, has {room}"
 
 
@@ -237,16 +268,26 @@ def _painted(widget: QWidget) -> list[str]:
                 wanted = metrics.boundingRect(box, int(words[1]), text)
                 wide, tall = wanted.width(), wanted.height()
             if wide > box.width() + _SLACK_PX:
-                found.append(f"painted {text!r} needs {wide:.0f} px, has {box.width():.0f}")
+                found.append(
+                    f"painted {text!r} needs {wide:.0f} px, has {box.width():.0f}"
+                )
             box = box.intersected(
                 QRectF(box.center() - QPointF(wide, tall) / 2, QSizeF(wide, tall))
             )
         else:
-            box = QRectF(QPointF(words[0]) - QPointF(0, metrics.ascent()), QSizeF(wide, tall))
+            box = QRectF(
+                QPointF(words[0]) - QPointF(0, metrics.ascent()), QSizeF(wide, tall)
+            )
         device = painter.device()
         seen = painter.worldTransform().mapRect(box)
-        if not QRectF(0, 0, device.width(), device.height()).adjusted(-2, -2, 2, 2).contains(seen):
-            found.append(f"painted {text!r} at {seen.left():.0f} to {seen.right():.0f} px")
+        if (
+            not QRectF(0, 0, device.width(), device.height())
+            .adjusted(-2, -2, 2, 2)
+            .contains(seen)
+        ):
+            found.append(
+                f"painted {text!r} at {seen.left():.0f} to {seen.right():.0f} px"
+            )
         return draw(painter, *words)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -264,8 +305,8 @@ def _under_the_mouse(tip: str, text: str) -> bool:
 
 
 def _seen(widget: QWidget) -> QRect:
-    """Return the part of a widget that is not cut by what it lies in; what is scrolled away
-    vertically can be had.
+    """Return the part of a widget that is not cut by what it lies in; what is scrolled
+    away vertically can be had.
     """
     seen = widget.rect()
     inner: QWidget = widget

@@ -32,7 +32,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return None
 
 
-#: A wait ends when what it waits for is there; a busy computer may take its time until then.
+#: A wait ends when what it waits for is there; a busy computer may take its time until
+#: then.
 _WAIT_MS = 60_000
 
 
@@ -43,7 +44,9 @@ def _patient() -> None:
 
     original = QtBot.waitUntil
 
-    def wait_until(bot: QtBot, condition: Callable[[], Any], *, timeout: int = _WAIT_MS) -> None:
+    def wait_until(
+        bot: QtBot, condition: Callable[[], Any], *, timeout: int = _WAIT_MS
+    ) -> None:
         original(bot, condition, timeout=max(timeout, _WAIT_MS))
 
     QtBot.waitUntil = wait_until

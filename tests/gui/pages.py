@@ -31,8 +31,8 @@ _LONGEST_S = 60.0
 
 
 def pages(window: MainWindow, folder: Path) -> Iterator[str]:
-    """Show one page of the window after another with a finished session; yield its name once
-    everything of it is there.
+    """Show one page of the window after another with a finished session; yield its name
+    once everything of it is there.
     """
     window.shell.memory.set("sessions", str(folder.parent))
     window.shell.memory.opened(folder)
@@ -40,7 +40,17 @@ def pages(window: MainWindow, folder: Path) -> Iterator[str]:
     window.open_session(folder)
     _until(lambda: window.shell.session is not None)
     window.shell.set_bench(VIRTUAL_NULL)
-    for name in ("start", "bench", "run", "trace", "trials", "sessions", "meter", "keys", "about"):
+    for name in (
+        "start",
+        "bench",
+        "run",
+        "trace",
+        "trials",
+        "sessions",
+        "meter",
+        "keys",
+        "about",
+    ):
         window.go(name)
         _settle(window)
         screen = window.screen_named(name)
@@ -88,7 +98,9 @@ def _run(window: MainWindow, screen: RunScreen) -> Iterator[str]:
     root = Path(window.shell.memory.get("sessions", "")) / "runs"
     screen.plan.setup.root.setText(str(root))
     _settle(window)
-    _until(lambda: screen.plan.estimate is not None and screen.plan.estimate.trials == 2)
+    _until(
+        lambda: screen.plan.estimate is not None and screen.plan.estimate.trials == 2
+    )
     yield "run, plan"
     screen.start()
     _until(lambda: screen.flight is not None and not screen.flight.alive)
@@ -129,7 +141,8 @@ def _settle(window: MainWindow) -> None:
 
 
 def _wait(least_s: float) -> None:
-    """Let Qt work for so long. Not by qWait: it keeps Python's lock from the window's threads."""
+    """Let Qt work for so long. Not by qWait: it keeps Python's lock from the window's
+    threads."""
     until = time.monotonic() + least_s
     while time.monotonic() < until:
         QApplication.processEvents()
@@ -145,8 +158,9 @@ def _until(holds: Callable[[], bool]) -> None:
 
 
 def look(folder: Path, config: Path, themes: Sequence[str]) -> tuple[list[str], int]:
-    """Return what is cut on the pages of the window, in every size, and how many texts were
-    measured. Each screen is looked at in all themes, the further pages of it in one.
+    """Return what is cut on the pages of the window, in every size, and how many texts
+    were measured. Each screen is looked at in all themes, the further pages of it in
+    one.
     """
     memory = Memory(config)
     memory.set("theme", themes[0])

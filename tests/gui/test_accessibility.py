@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every widget that can have the keyboard has a name for tests and one for people who hear it."""
+"""Every widget that can have the keyboard has a name for tests and one for people who
+hear it."""
 
 from __future__ import annotations
 
@@ -38,7 +39,11 @@ def is_part(widget: QWidget) -> bool:
         return True
     if isinstance(parent, QAbstractScrollArea) and parent.viewport() is widget:
         return True
-    if isinstance(widget, QLineEdit) and parent is not None and parent.inherits("QAbstractSpinBox"):
+    if (
+        isinstance(widget, QLineEdit)
+        and parent is not None
+        and parent.inherits("QAbstractSpinBox")
+    ):
         return True
     if isinstance(widget, QLineEdit) and isinstance(parent, QComboBox):
         return True
@@ -66,7 +71,11 @@ def nameless(top: QWidget) -> list[str]:
         ]
         if lacks:
             place = widget.parentWidget()
-            around = f"{type(place).__name__} {place.objectName()}" if place is not None else ""
+            around = (
+                f"{type(place).__name__} {place.objectName()}"
+                if place is not None
+                else ""
+            )
             text = getattr(widget, "text", str)()
             kind = f"{type(widget).__name__} {widget.objectName()!r} {text!r}"
             found.append(f"{kind} in {around}: {', '.join(lacks)}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs `rig gui` and `rig view`: what they begin with, and that a signal closes them."""
+"""The programs `rig gui` and `rig view`: what they begin with, and that a signal closes
+them."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ import pytest
 from tests.rig.importers.profilers.test_ppk2 import HIGH, archive, frame
 from tests.waiting import eventually
 
-#: Opens the window on a session, and is sent a signal as soon as that was asked for: before Qt
-#: waits for events.
+#: Opens the window on a session, and is sent a signal as soon as that was asked for:
+#: before Qt waits for events.
 AT_ONCE = """
 import os, sys
 from gui.window import MainWindow
@@ -30,13 +31,22 @@ main()
 LATER = "from rig.cli.main import main; main()"
 
 
-@pytest.mark.parametrize(("program", "number"), [(AT_ONCE, signal.SIGTERM), (LATER, signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("program", "number"), [(AT_ONCE, signal.SIGTERM), (LATER, signal.SIGINT)]
+)
 def test_a_signal_closes_the_window(
     virtual_session: Path, tmp_path: Path, number: signal.Signals, program: str
 ) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", program.format(number=int(number)), "gui", str(virtual_session)],
-        env=os.environ | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
+        [
+            sys.executable,
+            "-c",
+            program.format(number=int(number)),
+            "gui",
+            str(virtual_session),
+        ],
+        env=os.environ
+        | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -86,7 +96,8 @@ def test_options_of_rig_view_open_a_file_at_once(tmp_path: Path) -> None:
     options = ["--supply-v", "3.3", "--sync", "D2"]
     done = subprocess.run(
         [sys.executable, "-c", SHOWN, "view", str(path), *options],
-        env=os.environ | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
+        env=os.environ
+        | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=120,
@@ -98,9 +109,13 @@ def test_options_of_rig_view_open_a_file_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("gui",), ("gui", "--demo"), ("view", "x.jls")])
-def test_without_a_display_a_sentence_says_so(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_without_a_display_a_sentence_says_so(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in hidden
+    }
     done = subprocess.run(
         [sys.executable, "-c", LATER, *words],
         env=environment | {"XDG_CONFIG_HOME": str(tmp_path)},

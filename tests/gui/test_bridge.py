@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 
-def test_what_another_thread_posts_arrives_in_order_in_this_thread(qtbot: QtBot) -> None:
+def test_what_another_thread_posts_arrives_in_order_in_this_thread(
+    qtbot: QtBot,
+) -> None:
     bridge = Bridge()
     arrived = []
     threads = set()
@@ -22,7 +24,9 @@ def test_what_another_thread_posts_arrives_in_order_in_this_thread(qtbot: QtBot)
         threads.add(threading.current_thread())
 
     bridge.arrived.connect(take)
-    poster = threading.Thread(target=lambda: [bridge.post(item) for item in range(5000)])
+    poster = threading.Thread(
+        target=lambda: [bridge.post(item) for item in range(5000)]
+    )
     poster.start()
     qtbot.waitUntil(lambda: len(arrived) == 5000)
     poster.join()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No text of the window is cut: every page in two sizes, in light and dark, and at scale 2."""
+"""No text of the window is cut: every page in two sizes, in light and dark, and at
+scale 2."""
 
 from __future__ import annotations
 
@@ -51,14 +52,22 @@ def sessions(drifting_session: Path, tmp_path: Path) -> Path:
     return root / drifting_session.name
 
 
-def test_no_text_is_cut_on_any_page(qtbot: QtBot, sessions: Path, tmp_path: Path) -> None:
+def test_no_text_is_cut_on_any_page(
+    qtbot: QtBot, sessions: Path, tmp_path: Path
+) -> None:
     faults, texts = look(sessions, tmp_path / "gui.json", list(THEMES))
     assert not faults, "\n".join(faults)
     assert texts > MANY
 
 
 def test_no_text_is_cut_at_scale_2(sessions: Path, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "tests.gui.pages", str(sessions), str(tmp_path / "gui.json")]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.gui.pages",
+        str(sessions),
+        str(tmp_path / "gui.json"),
+    ]
     done = subprocess.run(
         [*words, "dark"],
         cwd=ROOT,
@@ -146,7 +155,9 @@ def tool() -> QToolButton:
         Painted,
     ],
 )
-def test_a_text_in_too_small_a_place_is_found(qtbot: QtBot, make: type[QWidget]) -> None:
+def test_a_text_in_too_small_a_place_is_found(
+    qtbot: QtBot, make: type[QWidget]
+) -> None:
     top = QWidget()
     qtbot.addWidget(top)
     widget = make()
@@ -195,7 +206,11 @@ def test_an_ellipsis_needs_the_whole_text_under_the_mouse(qtbot: QtBot) -> None:
 def test_cells_and_heads_that_are_cut_are_shortened(qtbot: QtBot) -> None:
     top = QWidget()
     qtbot.addWidget(top)
-    columns = [Column(LONG, lambda row: row), Column("b", lambda row: LONG), Column("c", str)]
+    columns = [
+        Column(LONG, lambda row: row),
+        Column("b", lambda row: LONG),
+        Column("c", str),
+    ]
     table = Table(columns, "made")
     table.setParent(top)
     top.resize(900, 200)
@@ -205,4 +220,6 @@ def test_cells_and_heads_that_are_cut_are_shortened(qtbot: QtBot) -> None:
     assert clipped(top) == []
     assert table.columnWidth(1) < table.fontMetrics().horizontalAdvance(LONG)
     table.setItemDelegate(QStyledItemDelegate(table))
-    assert any("cell" in fault for fault in clipped(top)), "it is cut at the edge of the table"
+    assert any("cell" in fault for fault in clipped(top)), (
+        "it is cut at the edge of the table"
+    )

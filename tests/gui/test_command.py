@@ -31,12 +31,20 @@ if TYPE_CHECKING:
         (
             view,
             ["x.ppk2", "--supply-v", "3.3", "--sync", "D2", "--rate", "100000"],
-            (Path("x.ppk2"), True, False, Options(supply_v=3.3, sync="D2", rate_hz=100_000)),
+            (
+                Path("x.ppk2"),
+                True,
+                False,
+                Options(supply_v=3.3, sync="D2", rate_hz=100_000),
+            ),
         ),
     ],
 )
 def test_a_command_starts_the_window_with(
-    command: Any, words: list[str], wanted: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+    command: Any,
+    words: list[str],
+    wanted: tuple[Any, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun: list[tuple[Any, ...]] = []
 
@@ -60,7 +68,9 @@ def test_a_command_starts_the_window_with(
 def test_options_that_contradict_are_refused_before_a_window_opens(
     words: list[str], cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(application, "start", lambda *rest: pytest.fail("a window opens"))
+    monkeypatch.setattr(
+        application, "start", lambda *rest: pytest.fail("a window opens")
+    )
     with pytest.raises(ConfigError, match=cause):
         CliRunner().invoke(view, ["x.ppk2", *words], catch_exceptions=False)
 
@@ -80,7 +90,10 @@ def test_of_a_session_no_signals_can_be_named(
 
 
 def test_the_demonstration_is_the_session_at_hand(
-    window: MainWindow, virtual_session: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    window: MainWindow,
+    virtual_session: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(demonstration, "default_root", lambda: virtual_session.parent)
     monkeypatch.setattr(demonstration, "NAME", "virtual-null")

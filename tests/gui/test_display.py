@@ -16,12 +16,21 @@ _XVFB = shutil.which("xvfb-run")
 
 
 @pytest.mark.repeats
-@pytest.mark.skipif(_XVFB is None, reason="no virtual display: xvfb-run is not installed")
+@pytest.mark.skipif(
+    _XVFB is None, reason="no virtual display: xvfb-run is not installed"
+)
 def test_the_whole_way_on_a_virtual_display() -> None:
     assert _XVFB is not None
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
     done = subprocess.run(
-        [_XVFB, "-a", "-s", "-screen 0 1600x1000x24", *words, "tests/gui/test_story.py"],
+        [
+            _XVFB,
+            "-a",
+            "-s",
+            "-screen 0 1600x1000x24",
+            *words,
+            "tests/gui/test_story.py",
+        ],
         cwd=ROOT,
         env={**os.environ, "QT_QPA_PLATFORM": "xcb", "QT_XCB_GL_INTEGRATION": "none"},
         capture_output=True,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogs beside the lines for paths: what is chosen in them is taken as if it were typed."""
+"""Dialogs beside the lines for paths: what is chosen in them is taken as if it were
+typed."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QDialogButtonBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
 
 from rig.shipped import DEMO
 
@@ -126,17 +134,27 @@ def test_the_start_screen_opens_a_session_and_a_trace_by_mouse(
         ("start-trace", virtual_session / "trial-2" / "trace.jls"),
     ):
         window.go("start")
-        qtbot.mouseClick(start.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
-        [dialog] = [each for each in start.findChildren(QFileDialog) if each.isVisible()]
+        qtbot.mouseClick(
+            start.findChild(QPushButton, button), Qt.MouseButton.LeftButton
+        )
+        [dialog] = [
+            each for each in start.findChildren(QFileDialog) if each.isVisible()
+        ]
         answer(dialog, qtbot, path)
         qtbot.waitUntil(lambda: window.shell.session is not None)
     screen: Any = window.screen_named("trace")
-    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
+    qtbot.waitUntil(
+        lambda: screen.state is not None and screen.state.subject.trial == 2
+    )
 
 
 @pytest.mark.parametrize("by_dialog", [True, False])
 def test_an_export_has_the_format_that_its_name_ends_with(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path, virtual_session: Path, by_dialog: bool
+    window: MainWindow,
+    qtbot: QtBot,
+    tmp_path: Path,
+    virtual_session: Path,
+    by_dialog: bool,
 ) -> None:
     window.shell.open_trace(virtual_session / "trial-1" / "trace.jls")
     screen: Any = window.screen_named("trace")
@@ -175,11 +193,15 @@ def test_a_model_and_a_folder_of_data_are_chosen_for_a_bench_file(
         dialog = press(screen, qtbot, f"{name}-choose")
         assert dialog.fileMode() is mode
         answer(dialog, qtbot, path)
-        qtbot.waitUntil(lambda path=path: str(path) in screen.settings.text.toPlainText())
+        qtbot.waitUntil(
+            lambda path=path: str(path) in screen.settings.text.toPlainText()
+        )
     save = screen.findChild(QPushButton, "bench-save")
     qtbot.waitUntil(save.isEnabled)
     qtbot.mouseClick(save, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: str(model) in bench.read_text() and str(data) in bench.read_text())
+    qtbot.waitUntil(
+        lambda: str(model) in bench.read_text() and str(data) in bench.read_text()
+    )
 
 
 def test_a_support_bundle_is_not_written_over_another_file(
@@ -187,7 +209,9 @@ def test_a_support_bundle_is_not_written_over_another_file(
 ) -> None:
     window.go("about")
     screen: Any = window.screen_named("about")
-    qtbot.mouseClick(screen.findChild(QPushButton, "support-collect"), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(
+        screen.findChild(QPushButton, "support-collect"), Qt.MouseButton.LeftButton
+    )
     write = screen.findChild(QPushButton, "support-write")
     qtbot.waitUntil(write.isEnabled)
     answer(press(screen, qtbot, "support-path-choose"), qtbot, files[FILE])

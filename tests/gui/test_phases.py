@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A phase has one colour while it is recorded, in the trace, and in the report; what is chosen
-hides no curve.
+"""A phase has one colour while it is recorded, in the trace, and in the report; what is
+chosen hides no curve.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def live(qtbot: QtBot, theme: str) -> dict[str, str]:
     """Return the colour of each phase as it is recorded."""
     power = np.full(100, 1e-3)
     names = ("", "idle", *PHASES)
-    strip = Strip(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1, 2, 3, 0], dtype=np.int32), names)
+    strip = Strip(
+        np.array([0.0, 1.0, 2.0, 3.0]), np.array([1, 2, 3, 0], dtype=np.int32), names
+    )
     view = LiveView(THEMES[theme])
     qtbot.addWidget(view)
     view.resize(700, 300)
@@ -45,18 +47,24 @@ def live(qtbot: QtBot, theme: str) -> dict[str, str]:
     area = view._lanes.phases
     y = round(area.top() + 4)
     return {
-        name: image.pixelColor(round(area.left() + area.width() * (place + 0.05) / 4), y).name()
+        name: image.pixelColor(
+            round(area.left() + area.width() * (place + 0.05) / 4), y
+        ).name()
         for place, name in enumerate(("idle", *PHASES))
     }
 
 
-def traced(window: MainWindow, qtbot: QtBot, session: Path) -> tuple[Any, dict[str, str]]:
+def traced(
+    window: MainWindow, qtbot: QtBot, session: Path
+) -> tuple[Any, dict[str, str]]:
     """Return the trace screen in a sample, and the colour of each phase in it."""
     window.shell.open_trace(session, 2)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(lambda: screen.state is not None and screen.idle())
     kinds = [(span.kind, span.phase) for span in screen.state.subject.spans]
-    spans = [screen.state.subject.spans[kinds.index(("sample", phase))] for phase in PHASES]
+    spans = [
+        screen.state.subject.spans[kinds.index(("sample", phase))] for phase in PHASES
+    ]
     screen.state.set_view(screen.state.view.on(spans[0].start_s, spans[1].stop_s))
     qtbot.waitUntil(screen.idle)
     image = screen.stack.grab().toImage()
@@ -80,7 +88,9 @@ def test_a_phase_has_one_colour_in_run_trace_and_report(
     for number, phase in enumerate(PHASES):
         colour = band_colour(number, THEMES[theme], loud=True).name()
         assert recorded[phase] == shown[phase] == colour
-        assert THEMES[theme].phases[number] in page, "the report has the same in both themes"
+        assert THEMES[theme].phases[number] in page, (
+            "the report has the same in both themes"
+        )
         assert re.search(rf"var\(--c{number}, {palette.LIGHT[number]}\)", page)
     # The report draws the phases in the order of the task, a colour each.
     latency = re.search(r'class="latency".*?</svg>', page, re.DOTALL)
@@ -94,11 +104,14 @@ def test_what_is_chosen_hides_no_curve(
 ) -> None:
     screen, _ = traced(window, qtbot, virtual_session)
     state = screen.state
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    place = next(
+        k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
+    )
     span = state.subject.spans[place]
     area = screen.stack.lanes.signals["power"]
     inside = range(
-        round(screen.stack.x_of(span.start_s)) + 3, round(screen.stack.x_of(span.stop_s)) - 3
+        round(screen.stack.x_of(span.start_s)) + 3,
+        round(screen.stack.x_of(span.stop_s)) - 3,
     )
 
     def curve() -> list[tuple[int, int]]:

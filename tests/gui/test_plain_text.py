@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What devices, instruments and files say is shown in the window as it is: no markup, and nothing
-that turns the direction of writing.
+"""What devices, instruments and files say is shown in the window as it is: no markup,
+and nothing that turns the direction of writing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
 def spoilt(value: object) -> object:
-    """Return JSON with the hostile text behind every string that is a text for people."""
+    """Return JSON with the hostile text behind every string that is a text for
+    people."""
     match value:
         case dict():
             return {key: spoilt(each) for key, each in value.items()}
@@ -49,7 +50,9 @@ def hostile(virtual_session: Path, tmp_path: Path) -> Path:
     shutil.copytree(virtual_session, folder)
     for name in ("results.json", "provenance.json"):
         path = folder / name
-        path.write_text(json.dumps(spoilt(json.loads(path.read_text()))), encoding="utf-8")
+        path.write_text(
+            json.dumps(spoilt(json.loads(path.read_text()))), encoding="utf-8"
+        )
     return folder
 
 
@@ -63,7 +66,9 @@ def test_no_label_of_a_strangers_session_is_markup(
     qtbot.waitUntil(lambda: any("gnp" in label.text() for label in labels_of(window)))
     for label in labels_of(window):
         # Qt makes labels of its own, for words of ours.
-        assert label.textFormat() == Qt.TextFormat.PlainText or "<b>" not in label.text()
+        assert (
+            label.textFormat() == Qt.TextFormat.PlainText or "<b>" not in label.text()
+        )
         assert not UNSEEN.search(label.text()), label.text()
     for widget in window.findChildren(QWidget):
         assert not UNSEEN.search(widget.toolTip()) and "<b>bold" not in widget.toolTip()
@@ -90,6 +95,10 @@ def test_no_other_label_is_made() -> None:
     made = {
         path.relative_to(ROOT).as_posix(): len(found)
         for path in (ROOT / "gui").rglob("*.py")
-        if (found := re.findall(r"\bQLabel\(\)|\bQLabel\([^Q)]", path.read_text("utf-8")))
+        if (
+            found := re.findall(
+                r"\bQLabel\(\)|\bQLabel\([^Q)]", path.read_text("utf-8")
+            )
+        )
     }
     assert made == {}, "gui.widgets.text.PlainLabel shows text as it is"

@@ -89,14 +89,18 @@ _TEXTS = (
 #: What a random click must not reach: other programs, and the end of the window.
 _LEFT_OUT = (
     "session-see-report",
-    # Other benches than the small one: their runs and plans take their time, and nothing else.
+    # Other benches than the small one: their runs and plans take their time, and
+    # nothing else.
     *("start-demo", "start-virtual", "bench-without", "new-create"),
 )
 
 
 @pytest.fixture
-def place(tmp_path: Path, virtual_session: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own with a session and a bench file, from which nothing leads outside."""
+def place(
+    tmp_path: Path, virtual_session: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A folder of its own with a session and a bench file, from which nothing leads
+    outside."""
     monkeypatch.chdir(tmp_path)
     # What tasks generate is kept for all tests.
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -140,7 +144,14 @@ def supplies(monkeypatch: pytest.MonkeyPatch) -> dict[int, bool]:
 
 def targets(window: MainWindow) -> list[QWidget]:
     """Return what can be clicked now."""
-    kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QTabBar)
+    kinds = (
+        QAbstractButton,
+        QLineEdit,
+        QComboBox,
+        QAbstractItemView,
+        QPlainTextEdit,
+        QTabBar,
+    )
     return [
         widget
         for kind in kinds
@@ -161,7 +172,10 @@ def act(window: MainWindow, chance: random.Random) -> str:
         widget = chance.choice(found)
         where = widget.viewport() if isinstance(widget, QAbstractItemView) else widget
         size = where.size()
-        at = QPoint(chance.randrange(max(size.width(), 1)), chance.randrange(max(size.height(), 1)))
+        at = QPoint(
+            chance.randrange(max(size.width(), 1)),
+            chance.randrange(max(size.height(), 1)),
+        )
         if isinstance(widget, QComboBox) and widget.count():
             # Its list is a window of its own.
             widget.setCurrentIndex(chance.randrange(widget.count()))

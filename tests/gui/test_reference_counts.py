@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _CALLS = 1000
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="None is immortal from Python 3.12 on")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="None is immortal from Python 3.12 on"
+)
 def test_calls_that_return_nothing_lose_no_reference_to_none(qtbot: QtBot) -> None:
     label = QLabel()
     qtbot.addWidget(label)
@@ -25,6 +27,7 @@ def test_calls_that_return_nothing_lose_no_reference_to_none(qtbot: QtBot) -> No
         label.setText(str(number))
     lost = before - sys.getrefcount(None)
     assert lost < _CALLS / 10, (
-        f"PySide6 {PySide6.__version__} loses {lost} references to None in {_CALLS} calls of "
-        "setText: on Python 3.11 the window dies after some seconds; install a release below 6.12"
+        f"PySide6 {PySide6.__version__} loses {lost} references to None in {_CALLS}"
+        " calls of setText: on Python 3.11 the window dies after some seconds; install"
+        " a release below 6.12"
     )

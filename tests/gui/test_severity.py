@@ -23,7 +23,12 @@ LETTERS, FRAMES = 4.5, 3.0
 
 def colour(theme: Theme, severity: Severity) -> str:
     """Return the colour that a severity has to have."""
-    names = {"success": "ok", "information": "accent", "warning": "warn", "error": "bad"}
+    names = {
+        "success": "ok",
+        "information": "accent",
+        "warning": "warn",
+        "error": "bad",
+    }
     found: str = getattr(theme, names[severity])
     return found
 
@@ -41,7 +46,9 @@ def contrast(one: str, other: str) -> float:
         shares = []
         for part in QColor(name).getRgbF()[:3]:
             assert isinstance(part, float)
-            shares.append(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+            shares.append(
+                part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+            )
         return 0.2126 * shares[0] + 0.7152 * shares[1] + 0.0722 * shares[2]
 
     low, high = sorted((luminance(one), luminance(other)))
@@ -67,7 +74,9 @@ def test_an_error_looks_like_an_error_on_every_page(
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
-def test_a_verdict_has_the_frame_of_its_severity(window: MainWindow, theme: Theme) -> None:
+def test_a_verdict_has_the_frame_of_its_severity(
+    window: MainWindow, theme: Theme
+) -> None:
     from gui.run.screen import RunScreen
 
     window.shell.themes.choose(theme.name)
@@ -91,8 +100,12 @@ def test_colours_can_be_read(theme: Theme) -> None:
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
-def test_a_frame_without_a_severity_has_none_of_their_colours(window: MainWindow) -> None:
+def test_a_frame_without_a_severity_has_none_of_their_colours(
+    window: MainWindow,
+) -> None:
     notice = window._notice
     notice.show_text("it is written", Severity.SUCCESS)
     set_severity(notice, None)
-    assert frame_colour(notice) not in {colour(window.shell.theme, each) for each in Severity}
+    assert frame_colour(notice) not in {
+        colour(window.shell.theme, each) for each in Severity
+    }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole way, by clicks and keys only: create a bench, prove its wiring, run, stop, resume, find
-the energy of the results between two markers, overlay trials, find the one that drifts, compare.
+"""The whole way, by clicks and keys only: create a bench, prove its wiring, run, stop,
+resume, find the energy of the results between two markers, overlay trials, find the one
+that drifts, compare.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QTabBar,
+    QWidget,
+)
 
 import rig
 from gui.run.record import Picture, Stage
@@ -28,7 +36,11 @@ if TYPE_CHECKING:
     from gui.window import MainWindow
 
 LONG_MS = 60_000
-FEW = ("task.asc.samples=6", "scenario.single_stream.idle_s=0.1", "monitor.virtual.sample_hz=50000")
+FEW = (
+    "task.asc.samples=6",
+    "scenario.single_stream.idle_s=0.1",
+    "monitor.virtual.sample_hz=50000",
+)
 
 
 class Hands:
@@ -48,7 +60,9 @@ class Hands:
         return self.window._stack.currentWidget()
 
     def find(self, kind: type[QWidget], name: str) -> Any:
-        found = [each for each in self.window.findChildren(kind, name) if each.isVisible()]
+        found = [
+            each for each in self.window.findChildren(kind, name) if each.isVisible()
+        ]
         assert found, f"no {name} is shown"
         return found[0]
 
@@ -76,7 +90,9 @@ class Hands:
         """Click a tab by its title."""
         bar: QTabBar = tabs.tabBar()
         place = next(k for k in range(bar.count()) if title in bar.tabText(k))
-        self.qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(place).center())
+        self.qtbot.mouseClick(
+            bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(place).center()
+        )
 
     def settings(self, *settings: str) -> None:
         box = self.find(QPlainTextEdit, "run-settings")
@@ -201,14 +217,18 @@ def find_the_energy_of_the_results(hands: Hands, folder: Path) -> None:
         assert screen.statistics.selection.lost == 0
         found.append(screen.statistics.selection.energy_j)
     assert len(found) == 6
-    stated = rig.open_session(folder).content["metrics"]["energy_infer"]["per_trial"][0]["value"]
+    stated = rig.open_session(folder).content["metrics"]["energy_infer"]["per_trial"][
+        0
+    ]["value"]
     assert statistics.fmean(found) == pytest.approx(stated, rel=1e-9)
 
 
 def overlay_the_trials(hands: Hands) -> None:
     """Lay the trials over each other on the edge of one step."""
     screen: Any = hands.window.screen_named("trace")
-    place = next(k for k, span in enumerate(screen.state.subject.spans) if span.kind == "sample")
+    place = next(
+        k for k, span in enumerate(screen.state.subject.spans) if span.kind == "sample"
+    )
     hands.click_row(screen.windows.table, place)
     hands.tab(screen.tabs, "Trials")
     hands.until(lambda: screen.overlay.shown is not None and screen.idle())
@@ -216,13 +236,16 @@ def overlay_the_trials(hands: Hands) -> None:
 
 
 def find_the_drifting_trial(hands: Hands) -> None:
-    """In the demonstration one trial drifts: the trials screen points at it and leads there."""
+    """In the demonstration one trial drifts: the trials screen points at it and leads
+    there."""
     hands.go(1)
     hands.click("start-demo")
     screen: Any = hands.window.screen_named("trials")
     hands.until(lambda: hands.window._stack.currentWidget() is screen)
     button = screen.findChild(QPushButton, "trials-odd-trace")
-    hands.until(lambda: button.isVisible() and f"trial {DRIFTING_TRIAL}" in button.text())
+    hands.until(
+        lambda: button.isVisible() and f"trial {DRIFTING_TRIAL}" in button.text()
+    )
     hands.click("trials-odd-trace")
     trace: Any = hands.window.screen_named("trace")
     hands.until(lambda: hands.window._stack.currentWidget() is trace and trace.idle())
@@ -230,7 +253,8 @@ def find_the_drifting_trial(hands: Hands) -> None:
 
 
 def compare_two(hands: Hands) -> None:
-    """Run once more on a device that needs more power, choose both, and see what differs."""
+    """Run once more on a device that needs more power, choose both, and see what
+    differs."""
     hands.go(3)
     hands.click("run-page-plan")
     hands.settings(*FEW, "sut.virtual.infer.power_w=0.06", "bench.trials=2")

@@ -44,7 +44,8 @@ def due(top: QWidget) -> set[QWidget]:
 
 
 def _arrows_reach(widget: QWidget) -> bool:
-    """Return whether it is one of several of which Tab goes to the chosen one, by Qt's rule."""
+    """Return whether it is one of several of which Tab goes to the chosen one, by Qt's
+    rule."""
     if not isinstance(widget, QAbstractButton) or widget.isChecked():
         return False
     group = widget.group()

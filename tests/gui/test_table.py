@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the window: its columns are as wide as Qt would make them, in a fraction of the
-time.
+"""The table of the window: its columns are as wide as Qt would make them, in a fraction
+of the time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ TEXTS = ("", "iiiiiiiii", "WWWWW", "12.345 mW", "-3.4", "✓ ok", "µW")
 
 @pytest.mark.parametrize("rows", [0, 1, 300])
 @pytest.mark.parametrize("sorted_by", [-1, 1])
-def test_columns_are_as_wide_as_qt_makes_them(qtbot: QtBot, rows: int, sorted_by: int) -> None:
+def test_columns_are_as_wide_as_qt_makes_them(
+    qtbot: QtBot, rows: int, sorted_by: int
+) -> None:
     columns = [
         Column("left", lambda row: TEXTS[row % len(TEXTS)]),
-        Column("right", lambda row: TEXTS[row * row % len(TEXTS)] * (row % 3), right=True),
+        Column(
+            "right", lambda row: TEXTS[row * row % len(TEXTS)] * (row % 3), right=True
+        ),
         Column("last", lambda row: f"{row}", lambda row: row),
     ]
     table = Table(columns, "some-table")
@@ -32,4 +36,6 @@ def test_columns_are_as_wide_as_qt_makes_them(qtbot: QtBot, rows: int, sorted_by
     table.sortByColumn(sorted_by, Qt.SortOrder.DescendingOrder)
     table.set_rows(range(rows))
     for number in range(len(columns)):
-        assert table.sizeHintForColumn(number) == QTableView.sizeHintForColumn(table, number)
+        assert table.sizeHintForColumn(number) == QTableView.sizeHintForColumn(
+            table, number
+        )

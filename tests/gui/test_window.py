@@ -62,11 +62,18 @@ def test_a_session_that_is_dropped_opens(
 def test_an_error_is_a_sentence_in_the_window(
     window: MainWindow, tmp_path: Path, qtbot: QtBot
 ) -> None:
-    window.say_error(DataError("x is no trace", evidence="it is empty", try_next="another file"))
-    assert window._notice.text == "x is no trace\nevidence: it is empty\ntry: another file"
+    window.say_error(
+        DataError("x is no trace", evidence="it is empty", try_next="another file")
+    )
+    assert (
+        window._notice.text == "x is no trace\nevidence: it is empty\ntry: another file"
+    )
     window.open_session(tmp_path)
     qtbot.waitUntil(
-        lambda: "is no session" in window._notice.text or tmp_path.name in window._notice.text
+        lambda: (
+            "is no session" in window._notice.text
+            or tmp_path.name in window._notice.text
+        )
     )
 
 
@@ -127,7 +134,11 @@ def test_a_page_stays_when_the_keyboard_comes_to_the_navigation(
         window._navigation.setFocus()
         qtbot.wait(10)
         assert shown(window) == "screen-about"
-        screens = [window._stack.widget(place) for place in range(window._stack.count())]
-        assert [each.objectName() for each in screens if each.isVisible()] == ["screen-about"]
+        screens = [
+            window._stack.widget(place) for place in range(window._stack.count())
+        ]
+        assert [each.objectName() for each in screens if each.isVisible()] == [
+            "screen-about"
+        ]
     qtbot.keyClick(window._navigation, Qt.Key.Key_Down)
     assert shown(window) == "screen-bench"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker: results in Qt's thread, a newer job in the place of an older one, errors."""
+"""The worker: results in Qt's thread, a newer job in the place of an older one,
+errors."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def worker(qtbot: QtBot) -> Iterator[Worker]:
     made.close_down()
 
 
-def test_a_job_runs_in_another_thread_and_ends_in_this_one(worker: Worker, qtbot: QtBot) -> None:
+def test_a_job_runs_in_another_thread_and_ends_in_this_one(
+    worker: Worker, qtbot: QtBot
+) -> None:
     ends = []
     worker.do(
         threading.current_thread,
@@ -57,7 +60,9 @@ def test_a_newer_job_of_the_same_key_takes_the_place_of_older_ones(
     assert done == ["other", "newest"]
 
 
-def test_an_error_goes_to_its_handler_or_to_everybody(worker: Worker, qtbot: QtBot) -> None:
+def test_an_error_goes_to_its_handler_or_to_everybody(
+    worker: Worker, qtbot: QtBot
+) -> None:
     errors: list[BaseException] = []
     unhandled: list[BaseException] = []
     worker.failed.connect(unhandled.append)

@@ -27,7 +27,10 @@ ALL = Annotations(
         SingleMarker(0.05),
         DualMarker(0.3, 0.4),
     ),
-    (Note(0.5, "wakes up", "power", 0.03, 4), Note(0.25, "starts\nto sing: 1a", "current")),
+    (
+        Note(0.5, "wakes up", "power", 0.03, 4),
+        Note(0.25, "starts\nto sing: 1a", "current"),
+    ),
     (Level("current", 0.012), Level("voltage", 2.9, 3.1)),
 )
 
@@ -35,7 +38,13 @@ ALL = Annotations(
 @pytest.fixture
 def trace(tmp_path: Path) -> rig.SessionTrace:
     with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="none"
+        tmp_path,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="none",
     ) as writer:
         writer.analog(np.full(100_000, 0.01), np.full(100_000, 3.0))
     (tmp_path / "trace.jls").rename(tmp_path / "run.jls")
@@ -43,7 +52,8 @@ def trace(tmp_path: Path) -> rig.SessionTrace:
 
 
 def as_joulescope_ui(path: Path) -> list[tuple[Any, ...]]:
-    """What joulescope_ui/jls_v2_annotations.py makes of a file: kind, signal, UTC and content."""
+    """What joulescope_ui/jls_v2_annotations.py makes of a file: kind, signal, UTC and
+    content."""
     found: list[tuple[Any, ...]] = []
     with pyjls.Reader(str(path)) as reader:
         for number, signal in reader.signals.items():
@@ -51,7 +61,8 @@ def as_joulescope_ui(path: Path) -> list[tuple[Any, ...]]:
                 assert signal.name == "global_annotation_signal"
                 continue
             halves: dict[str, int] = {}
-            # It loads the time stamps first: a look at them ends the list of annotations.
+            # It loads the time stamps first: a look at them ends the list of
+            # annotations.
             reader.sample_id_to_timestamp(number, 0)
 
             def take(
@@ -76,7 +87,9 @@ def as_joulescope_ui(path: Path) -> list[tuple[Any, ...]]:
                     if parts[0][-1] not in "ab":
                         found.append(("single", name, utc, meta.get("label"), 0, y))
                     elif parts[0][:-1] in halves:
-                        found.append(("dual", name, (halves.pop(parts[0][:-1]), utc), None, 0, y))
+                        found.append(
+                            ("dual", name, (halves.pop(parts[0][:-1]), utc), None, 0, y)
+                        )
                     else:
                         halves[parts[0][:-1]] = utc
                 return False
@@ -121,14 +134,20 @@ def test_joulescope_ui_finds_all_of_it_at_its_time(trace: rig.SessionTrace) -> N
 
 
 def test_a_file_of_joulescope_ui_is_read(trace: rig.SessionTrace) -> None:
-    """As its waveform widget writes it, in microseconds from the left end of the view."""
+    """As its waveform widget writes it, in microseconds from the left end of the
+    view."""
     with pyjls.Reader(str(trace.path)) as reader:
         began = reader.sample_id_to_timestamp(1, 0)
     path = trace.annotation_path
     left, right = began + round(0.1 * 2**30), began + round(0.9 * 2**30)
     with pyjls.Writer(str(path)) as writer:
         writer.source_def(
-            source_id=1, name="annotations", vendor="-", model="-", version="-", serial_number="-"
+            source_id=1,
+            name="annotations",
+            vendor="-",
+            model="-",
+            version="-",
+            serial_number="-",
         )
         writer.user_data(0x400, {"id": "joulescope.ui.waveform_widget", "plots": {}})
         writer.signal_def(
@@ -139,16 +158,25 @@ def test_a_file_of_joulescope_ui_is_read(trace: rig.SessionTrace) -> None:
         kinds = pyjls.AnnotationType
         writer.annotation(1, 0, 0.009, kinds.HMARKER, 0, "1")
         writer.annotation(
-            1, 100_000, None, kinds.VMARKER, 0, '1a\x1c{"label": "x", "mode": "absolute"}'
+            1,
+            100_000,
+            None,
+            kinds.VMARKER,
+            0,
+            '1a\x1c{"label": "x", "mode": "absolute"}',
         )
         writer.annotation(1, 150_000, None, kinds.TEXT, 3, "End")
         writer.annotation(1, 300_000, None, kinds.VMARKER, 0, "1b")
         writer.annotation(1, 400_000, None, kinds.VMARKER, 0, "2\x1c{}")
     found = trace.annotations()
-    [dual, single] = sorted(found.markers, key=lambda marker: isinstance(marker, SingleMarker))
+    [dual, single] = sorted(
+        found.markers, key=lambda marker: isinstance(marker, SingleMarker)
+    )
     assert isinstance(dual, DualMarker) and isinstance(single, SingleMarker)
     assert dual.label == "x"
-    assert (dual.start_s, dual.stop_s, single.at_s) == pytest.approx((0.2, 0.4, 0.5), abs=2e-6)
+    assert (dual.start_s, dual.stop_s, single.at_s) == pytest.approx(
+        (0.2, 0.4, 0.5), abs=2e-6
+    )
     assert found.levels == (Level("current", float(np.float32(0.009))),)
     [note] = found.notes
     assert (note.text, note.shape, note.y) == ("End", 3, None)
@@ -179,7 +207,9 @@ def test_a_trace_without_a_date_keeps_its_places(tmp_path: Path) -> None:
         Annotations(levels=(Level("current", np.inf),)),
     ],
 )
-def test_what_has_no_place_is_refused(trace: rig.SessionTrace, content: Annotations) -> None:
+def test_what_has_no_place_is_refused(
+    trace: rig.SessionTrace, content: Annotations
+) -> None:
     with pytest.raises(rig.DataError):
         trace.annotate(content)
     assert not trace.annotation_path.exists()
@@ -189,7 +219,9 @@ def test_a_damaged_annotation_file_is_named(trace: rig.SessionTrace) -> None:
     trace.annotate(ALL)
     whole = trace.annotation_path.read_bytes()
     trace.annotation_path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(rig.DataError, match=r"run\.anno\.jls is not a JLS file that was closed"):
+    with pytest.raises(
+        rig.DataError, match=r"run\.anno\.jls is not a JLS file that was closed"
+    ):
         trace.annotations()
     with pytest.raises(rig.DataError, match="written by another program"):
         trace.annotate(ALL)
@@ -200,14 +232,23 @@ def test_a_session_is_never_written_into(tmp_path: Path) -> None:
     trial.mkdir(parents=True)
     (tmp_path / "session" / "provenance.json").write_text("{}")
     with TraceWriter(
-        trial, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="none"
+        trial,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="none",
     ) as writer:
         writer.analog(np.full(1000, 0.01), np.full(1000, 3.0))
     with rig.open_trace(trial) as trace:
         with pytest.raises(rig.DataError, match="inside a session"):
             trace.annotate(Annotations(), trial / "x.anno.jls")
         path = trace.annotate(Annotations((SingleMarker(0.005),)))
-        assert path.parent == tmp_path.resolve() and path.name == "session.trial-2.anno.jls"
+        assert (
+            path.parent == tmp_path.resolve()
+            and path.name == "session.trial-2.anno.jls"
+        )
         assert trace.annotations().markers == (SingleMarker(0.005),)
     assert sorted(file.name for file in trial.iterdir()) == ["gaps.jsonl", "trace.jls"]
 
@@ -218,7 +259,13 @@ def test_a_trace_that_was_cut_off_gets_no_link(tmp_path: Path) -> None:
     trial.mkdir(parents=True)
     (tmp_path / "session" / "provenance.json").write_text("{}")
     with TraceWriter(
-        trial, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="none"
+        trial,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="none",
     ) as writer:
         writer.analog(np.full(100_000, 0.01), np.full(100_000, 3.0))
     whole = (trial / "trace.jls").read_bytes()
@@ -230,7 +277,9 @@ def test_a_trace_that_was_cut_off_gets_no_link(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [tmp_path / "session", written]
 
 
-def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(tmp_path: Path) -> None:
+def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(
+    tmp_path: Path,
+) -> None:
     times = QuietTimes()
     times.add(Quiet(2, 0.002))
     times.add(Quiet(4, 0.002))
@@ -239,19 +288,27 @@ def test_markers_on_a_trace_that_keeps_means_lie_where_they_were_put(tmp_path: P
         line[mark : mark + 5] = 0
     with (
         thinned(tmp_path, times),
-        TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer,
+        TraceWriter(
+            tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+        ) as writer,
     ):
-        writer.analog(np.full(100_000, 0.01, np.float32), np.full(100_000, 3.0, np.float32))
+        writer.analog(
+            np.full(100_000, 0.01, np.float32), np.full(100_000, 3.0, np.float32)
+        )
         writer.sync(line)
     path = tmp_path / "trace.jls"
     assert len(Trace.open(path).reduced) == 2
     places = (0.01, 0.05, 0.2, 0.5512, 0.56, 0.7, 0.99)
     with rig.open_trace(path) as opened:
-        made = opened.annotate(Annotations(tuple(SingleMarker(at_s) for at_s in places)))
+        made = opened.annotate(
+            Annotations(tuple(SingleMarker(at_s) for at_s in places))
+        )
         found = opened.annotations().markers
     assert [marker.at_s for marker in found] == pytest.approx(places, abs=1e-6)
     with pyjls.Reader(str(path)) as reader:
-        stamps = [reader.sample_id_to_timestamp(SYNC, round(at_s * HZ)) for at_s in places]
+        stamps = [
+            reader.sample_id_to_timestamp(SYNC, round(at_s * HZ)) for at_s in places
+        ]
     dates = sorted(row[2] for row in as_joulescope_ui(made) if row[0] == "single")
     assert dates == pytest.approx(stamps, abs=2**30 * 1e-6)
     measured = read(Marked(path, path, CURRENT, 0), Trace.open(path))

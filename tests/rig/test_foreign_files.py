@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a foreign folder: only regular ones that lie in it are opened, also where another
-process puts something else there at the last moment.
+"""Files of a foreign folder: only regular ones that lie in it are opened, also where
+another process puts something else there at the last moment.
 """
 
 from __future__ import annotations

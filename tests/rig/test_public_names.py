@@ -32,7 +32,10 @@ def test_a_type_checker_sees_the_same_names() -> None:
 
 def test_importing_it_imports_no_library() -> None:
     code = (
-        "import sys, rig; print(sorted({'numpy', 'pandas', 'scipy', 'click'} & set(sys.modules)))"
+        "import sys, rig; print(sorted({'numpy', 'pandas', 'scipy', 'click'} &"
+        " set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -11,7 +11,12 @@ import pytest
 from tests.commands import pytest_in
 from tests.conftest import ROOT, VIRTUAL_NULL
 
-SHORT = ("--rig-set", "task.null.samples=4", "--rig-set", "scenario.single_stream.idle_s=0.1")
+SHORT = (
+    "--rig-set",
+    "task.null.samples=4",
+    "--rig-set",
+    "scenario.single_stream.idle_s=0.1",
+)
 BENCH = ("--rig-bench", VIRTUAL_NULL, *SHORT)
 #: A time base that differs by more than the rig believes: every trial is invalid.
 INVALID = ("--rig-set", "monitor.virtual.clock_ppm=900")
@@ -52,7 +57,9 @@ def test_an_invalid_session_fails_the_test_of_the_readme_and_says_why(
     )
 
 
-def test_a_failed_comparison_shows_value_interval_and_verdict(pytester: pytest.Pytester) -> None:
+def test_a_failed_comparison_shows_value_interval_and_verdict(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         """
         def test_value(rig_session):
@@ -151,7 +158,8 @@ def test_a_bench_that_does_not_open_fails_or_skips_only_its_own_tests(
     skipped.assert_outcomes(passed=2, skipped=2, errors=1)
 
 
-#: What stands in pytest's output between two exceptions of which one followed from the other.
+#: What stands in pytest's output between two exceptions of which one followed from the
+#: other.
 CHAIN = re.compile("another exception occurred|direct cause")
 
 
@@ -188,7 +196,9 @@ def test_an_error_of_a_fixture_or_a_test_has_one_cause(
     assert not CHAIN.search(done.stdout.str())
     assert done.stdout.str().count("there is no port /dev/gone") == 2
     done.stdout.fnmatch_lines(["E *DeviceNotFound: there is no port /dev/gone"])
-    whole = pytest_in(pytester, *BENCH, "--full-trace", "-k", "test_that_opens_it").stdout.str()
+    whole = pytest_in(
+        pytester, *BENCH, "--full-trace", "-k", "test_that_opens_it"
+    ).stdout.str()
     assert CHAIN.search(whole) and "SerialException" in whole
 
 
@@ -222,13 +232,23 @@ def test_a_test_runs_on_each_bench_and_a_marker_changes_its_settings(
         """
     )
     done = pytest_in(
-        pytester, *BENCH, "--rig-bench", other, "--rig-trials", "2", "-v", "--rig-sessions", "kept"
+        pytester,
+        *BENCH,
+        "--rig-bench",
+        other,
+        "--rig-trials",
+        "2",
+        "-v",
+        "--rig-sessions",
+        "kept",
     )
     done.assert_outcomes(passed=5)
     done.stdout.fnmatch_lines_random(
         ["*test_on_each[[]virtual-null[]] PASSED*", "*test_on_each[[]other[]] PASSED*"]
     )
-    assert len(list((pytester.path / "kept").iterdir())) == 4, "one session for each choice"
+    assert len(list((pytester.path / "kept").iterdir())) == 4, (
+        "one session for each choice"
+    )
 
 
 def test_a_marker_with_a_wrong_key_is_refused(pytester: pytest.Pytester) -> None:
@@ -279,7 +299,13 @@ def test_a_report_for_machines_has_the_metrics_that_a_test_looked_up(
 
 def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
     done = pytest_in(pytester, "--help")
-    options = ["--rig-bench", "--rig-set", "--rig-trials", "--rig-sessions", "--rig-skip"]
+    options = [
+        "--rig-bench",
+        "--rig-set",
+        "--rig-trials",
+        "--rig-sessions",
+        "--rig-skip",
+    ]
     for option in options:
         assert f"  {option}" in done.stdout.str()
     assert "rig(bench=FILE" in pytest_in(pytester, "--markers").stdout.str()
@@ -290,7 +316,12 @@ def test_a_folder_that_takes_no_sessions_fails_before_the_bench_opens(
 ) -> None:
     pytester.makepyfile("def test_it(rig_session): pass")
     pytester.path.joinpath("taken").touch()
-    shut = ("--rig-set", "sut.posix.program=/nosuch", "--rig-sessions", "taken/sessions")
+    shut = (
+        "--rig-set",
+        "sut.posix.program=/nosuch",
+        "--rig-sessions",
+        "taken/sessions",
+    )
     done = pytest_in(pytester, *BENCH, *shut)
     done.stdout.fnmatch_lines(["*taken/sessions cannot be written or read*"])
     done.stdout.fnmatch_lines(["*try: another folder: --rig-sessions FOLDER*"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file claims, or how long it is, takes no more memory than a file of its kind may have."""
+"""What a file claims, or how long it is, takes no more memory than a file of its kind
+may have."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ READERS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_a_file_larger_than_any_of_its_kind_is_refused(tmp_path: Path, kind: str) -> None:
+def test_a_file_larger_than_any_of_its_kind_is_refused(
+    tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / "large.csv"
     path.touch()
     os.truncate(path, small_text.LARGEST_B + 1)
@@ -55,7 +58,9 @@ def test_a_file_larger_than_any_of_its_kind_is_refused(tmp_path: Path, kind: str
     assert "it has more than 16777216 bytes" in caught.value.evidence
 
 
-CALIBRATION = (ROOT / "docs" / "UNCERTAINTY.md").read_text("utf-8").split("```toml\n")[1]
+CALIBRATION = (
+    (ROOT / "docs" / "UNCERTAINTY.md").read_text("utf-8").split("```toml\n")[1]
+)
 
 
 def _listed(path: Path) -> list[str]:
@@ -64,13 +69,22 @@ def _listed(path: Path) -> list[str]:
 
 #: What reads a text that a user names, and such a text.
 TEXTS: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "bench.toml": (lambda path: config.load(path).toml(), VIRTUAL_NULL.read_text("utf-8")),
-    "edited.toml": (lambda path: BenchFile.read(path).text, VIRTUAL_NULL.read_text("utf-8")),
+    "bench.toml": (
+        lambda path: config.load(path).toml(),
+        VIRTUAL_NULL.read_text("utf-8"),
+    ),
+    "edited.toml": (
+        lambda path: BenchFile.read(path).text,
+        VIRTUAL_NULL.read_text("utf-8"),
+    ),
     "compared.toml": (runs.tables, VIRTUAL_NULL.read_text("utf-8")),
     "claim.toml": (claim.read, "energy_infer = 1e-3\n"),
     "calibration.toml": (accuracy.load, CALIBRATION.partition("```")[0]),
     "tiny.csv": (read_labels, "a.bin, 2, 0\nb.bin, 2, 1\n"),
-    "labels.csv": (lambda path: array(path, "task.network.labels").tolist(), "label\n1\n2\n"),
+    "labels.csv": (
+        lambda path: array(path, "task.network.labels").tolist(),
+        "label\n1\n2\n",
+    ),
     "targets.csv": (targets.read, targets.SHIPPED.read_text("utf-8")),
     "stamps.json": (stamps_file.rows_in, "[0.1, 0.2]"),
     "official.csv": (
@@ -95,7 +109,9 @@ def test_a_text_with_a_mark_at_its_beginning_is_read_as_it_says(
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_text_in_utf_16_without_its_mark_is_no_text(tmp_path: Path, name: str) -> None:
+def test_a_text_in_utf_16_without_its_mark_is_no_text(
+    tmp_path: Path, name: str
+) -> None:
     read, text = TEXTS[name]
     path = tmp_path / name
     path.write_text(text, encoding="utf-16-le")
@@ -136,7 +152,9 @@ def test_an_array_that_claims_more_than_its_file_holds_is_refused(
 ) -> None:
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
     path = tmp_path / "claims.npy"
-    path.write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + bytes(64))
+    path.write_bytes(
+        b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + bytes(64)
+    )
     with pytest.raises(DataError, match="is no array of NumPy"):
         array_of(path)
     with pytest.raises(ConfigError, match="is no array"):
@@ -145,7 +163,9 @@ def test_an_array_that_claims_more_than_its_file_holds_is_refused(
 
 def test_a_line_without_an_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "endless.csv"
-    rows = b"Timestamp(ms),Current(uA)\n" + b"".join(b"%d,1.0\n" % at for at in range(5))
+    rows = b"Timestamp(ms),Current(uA)\n" + b"".join(
+        b"%d,1.0\n" % at for at in range(5)
+    )
     path.write_bytes(rows + b"1" * (3 << 20))
     with pytest.raises(DataError, match="has a line that does not end") as caught:
         open_any(path, tmp_path, Options(supply_v=3.0))
@@ -165,4 +185,8 @@ def test_where_memory_does_not_suffice_the_command_says_so(
         main()
     said = capsys.readouterr().err
     assert caught.value.code == 3 and "Traceback" not in said
-    assert "not enough memory" in said and "8.00 TiB" in said and "rig check SESSION" in said
+    assert (
+        "not enough memory" in said
+        and "8.00 TiB" in said
+        and "rig check SESSION" in said
+    )

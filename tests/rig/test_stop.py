@@ -78,7 +78,8 @@ def test_an_inner_one_is_heard_until_it_is_left() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no timer sends signals there")
 def test_a_handler_of_a_signal_may_request_whatever_it_interrupts() -> None:
-    """A lock that the interrupted frame holds would keep its handler waiting for ever."""
+    """A lock that the interrupted frame holds would keep its handler waiting for
+    ever."""
     asked = 0
 
     def handler(number: int, frame: object) -> None:

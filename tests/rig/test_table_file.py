@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of tables: no spreadsheet takes one for a formula, no terminal for a command, and what was
-written can be read again.
+"""Cells of tables: no spreadsheet takes one for a formula, no terminal for a command,
+and what was written can be read again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from rig import table_file
 from rig.plain_text import visible
 
 FORMULAS = (
-    *("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", " =1", "=cmd|' /C calc'!A0", "-2+3+cmd|' /C'"),
+    *(
+        "=1+1",
+        "+1+1",
+        "-1+1",
+        "@SUM(A1)",
+        "\t=1",
+        " =1",
+        "=cmd|' /C calc'!A0",
+        "-2+3+cmd|' /C'",
+    ),
     *("-a", "+", "--1", "\uff1d1", "-1;2", "= 2"),
 )
 NUMBERS = (
@@ -65,7 +74,10 @@ def test_no_command_of_a_terminal_is_written() -> None:
     nasty = "a\x1b[2J\x9b31m\u202eb\r=1"
     written = table_file.text([[nasty, f"={nasty}"]])
     assert visible(written) == written
-    assert [table_file.original(cell) for cell in read(written)[0]] == [nasty, f"={nasty}"]
+    assert [table_file.original(cell) for cell in read(written)[0]] == [
+        nasty,
+        f"={nasty}",
+    ]
     assert "\x1b" not in table_file.tabbed([[nasty]])
 
 
@@ -73,7 +85,11 @@ def test_a_cell_begins_no_column_of_its_own_on_the_clipboard() -> None:
     assert table_file.tabbed([["a\t=1", "b\n=2"]]) == "a =1\tb\\n=2"
 
 
-@given(st.text(alphabet=st.sampled_from("'\\=-+@\t\r\n\x1b\"u001b,;1ab \ud800"), max_size=9))
+@given(
+    st.text(
+        alphabet=st.sampled_from("'\\=-+@\t\r\n\x1b\"u001b,;1ab \ud800"), max_size=9
+    )
+)
 def test_what_was_written_is_read_again(text: str) -> None:
     [[found]] = read(table_file.text([[text]])) or [[""]]
     assert table_file.original(found) == text

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses to and from JSON: what is refused, what is left out, and what older schemas have."""
+"""Dataclasses to and from JSON: what is refused, what is left out, and what older
+schemas have."""
 
 from __future__ import annotations
 
@@ -62,8 +63,12 @@ def test_what_is_not_finite_is_null_and_an_int_stays_one() -> None:
 
 def test_a_key_beside_another_is_there_with_it_alone() -> None:
     with_word = typed.to_json(replace(OUTER, word="w"))
-    assert with_word["beside_word"] is None and "beside_word" not in typed.to_json(OUTER)
-    assert typed.to_json(replace(OUTER, word="w", beside_word=2)) == with_word | {"beside_word": 2}
+    assert with_word["beside_word"] is None and "beside_word" not in typed.to_json(
+        OUTER
+    )
+    assert typed.to_json(replace(OUTER, word="w", beside_word=2)) == with_word | {
+        "beside_word": 2
+    }
 
 
 def test_bytes_are_hexadecimal() -> None:
@@ -100,7 +105,9 @@ def test_an_older_schema_has_its_own_keys() -> None:
         ({"inner": {"a": {}}}, r"key 'count' is missing @ \$\.inner\['a'\]\.count"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_path(change: dict[str, Any], message: str) -> None:
+def test_what_does_not_fit_is_refused_with_its_path(
+    change: dict[str, Any], message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         read(TREE | change)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for people have no powers of ten in them, and an uncertainty larger than its value is as
-easy to read.
+"""Numbers for people have no powers of ten in them, and an uncertainty larger than its
+value is as easy to read.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def test_a_quantity_has_the_prefix_of_the_larger_of_value_and_uncertainty(
         (None, "-"),
     ],
 )
-def test_a_share_has_two_digits_and_no_power_of_ten(value: float | None, text: str) -> None:
+def test_a_share_has_two_digits_and_no_power_of_ten(
+    value: float | None, text: str
+) -> None:
     assert share(value) == text
 
 

@@ -42,8 +42,8 @@ def null(samples: int) -> NullTask:
 
 
 def steady(sample_s: float, took_s: list[float]) -> Callable[[Step], Completion | None]:
-    """Return a device that takes as long for each sample; `took_s` gets the length of each window
-    that counts.
+    """Return a device that takes as long for each sample; `took_s` gets the length of
+    each window that counts.
     """
     now = [12345]
 
@@ -67,7 +67,10 @@ def steady(sample_s: float, took_s: list[float]) -> Callable[[Step], Completion 
 
 
 def carried_out(
-    scenario: Offline, samples: int, answer: Callable[[Step], Completion | None], seed: int = 1
+    scenario: Offline,
+    samples: int,
+    answer: Callable[[Step], Completion | None],
+    seed: int = 1,
 ) -> list[Step]:
     plan = scenario.plan(null(samples), seed)
     done = []
@@ -105,12 +108,19 @@ def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
 ) -> None:
     took_s: list[float] = []
     scenario = offline(
-        slots, min_duration_s=min_duration_s, min_count=min_count, chunk=min(chunk, slots)
+        slots,
+        min_duration_s=min_duration_s,
+        min_count=min_count,
+        chunk=min(chunk, slots),
     )
     done = carried_out(scenario, samples, steady(sample_s, took_s), seed)
     asked = batches(done)
-    assert sorted(index for query in asked for index in query.indices) == list(range(samples))
-    assert sorted(step.index for step in done if isinstance(step, Load)) == list(range(samples))
+    assert sorted(index for query in asked for index in query.indices) == list(
+        range(samples)
+    )
+    assert sorted(step.index for step in done if isinstance(step, Load)) == list(
+        range(samples)
+    )
     assert isinstance(done[0], Idle) and isinstance(done[-1], Idle)
 
     held: list[int] = []  # by a device that forgets the oldest
@@ -131,7 +141,9 @@ def test_every_sample_is_in_one_batch_of_loaded_ones_and_the_minimums_hold(
         or less * samples < min_count
         or less * samples * sample_s <= min_duration_s * 1.06
     )
-    assert all(query.limit_s > length_s for query, length_s in zip(asked, took_s, strict=True))
+    assert all(
+        query.limit_s > length_s for query, length_s in zip(asked, took_s, strict=True)
+    )
 
 
 def test_the_order_is_that_of_the_trials_seed() -> None:
@@ -185,8 +197,8 @@ def test_settings_out_of_range_are_refused(key: str, value: float) -> None:
 
 
 def measured(*lengths_s: float, repeat: int = 1, size: int = 2) -> Measured:
-    """Return batches of so many seconds in all, at 2 W, each with `size` samples of which the first
-    is right.
+    """Return batches of so many seconds in all, at 2 W, each with `size` samples of
+    which the first is right.
     """
     each = (Score(True, "a", "a"), *[Score(False, "a", "b")] * (size - 1))
     samples = tuple(
@@ -194,7 +206,11 @@ def measured(*lengths_s: float, repeat: int = 1, size: int = 2) -> Measured:
             number,
             tuple(range(size * number, size * (number + 1))),
             repeat,
-            (Window("batch", 0.0, length_s, length_s / repeat, 2.0 * length_s / repeat),),
+            (
+                Window(
+                    "batch", 0.0, length_s, length_s / repeat, 2.0 * length_s / repeat
+                ),
+            ),
             "",
             "",
             False,
@@ -232,17 +248,22 @@ def test_a_trial_below_its_own_minimums_breaks_a_rule() -> None:
         if p.code == "rule"
     ] == [True]
     assert [
-        "min_count" in p.detail for p in scenario.problems(measured(2.0)) if p.code == "rule"
+        "min_count" in p.detail
+        for p in scenario.problems(measured(2.0))
+        if p.code == "rule"
     ] == [True]
 
 
-def test_the_lines_tell_chunks_untimed_loading_and_what_loadgen_does_differently() -> None:
+def test_the_lines_tell_chunks_untimed_loading_and_what_loadgen_does_differently():
     first, other, last = offline().lines(measured(1.0, 3.0, repeat=5, size=4))
     assert first.startswith(
-        "8 samples in 2 chunks of 4 or less, 5 rounds over each: 40 inferences in 4.000 s of "
-        "windows."
+        "8 samples in 2 chunks of 4 or less, 5 rounds over each: 40 inferences in 4.000"
+        " s of windows."
     )
     assert "untimed" in first
-    assert other == "LoadGen's Offline has all samples in one query and lasts 600 s or more."
+    assert (
+        other
+        == "LoadGen's Offline has all samples in one query and lasts 600 s or more."
+    )
     assert last == "Samples per second: 10"
     assert len(offline().lines(measured(600.0))) == 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Single-stream makes of a trial: LoadGen's estimate where there is one, and why not where
-there is none.
+"""What Single-stream makes of a trial: LoadGen's estimate where there is one, and why
+not where there is none.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ PHASES = ("infer",)
 
 
 def measured(count: int, repeat: int = 1) -> Measured:
-    """Return a trial of `count` samples of 1, 2, 3, ... ms, every tenth of which is answered
-    wrongly.
+    """Return a trial of `count` samples of 1, 2, 3, ... ms, every tenth of which is
+    answered wrongly.
     """
     samples = []
     for number in range(1, count + 1):
         window = Window("infer", number, number + 0.5, number * 1e-3, 1e-3)
-        samples.append(Sample(number, (number,), repeat, (window,), "a", "b", number % 10 != 0))
+        samples.append(
+            Sample(number, (number,), repeat, (window,), "a", "b", number % 10 != 0)
+        )
     return Measured(tuple(samples), (Window("idle", 0.0, 1.0, 1.0, 0.1),))
 
 
@@ -50,25 +52,44 @@ def test_where_there_is_none_the_reason_is_told_and_nothing_stands_in(
 
 
 def test_accuracy_is_a_share_with_the_interval_of_its_count() -> None:
-    accuracy = SingleStream(SingleStream.Settings()).summarise(measured(120), PHASES)["accuracy"]
-    assert (accuracy.value, accuracy.n, accuracy.statistic) == (0.9, 120, Statistic.SHARE)
+    accuracy = SingleStream(SingleStream.Settings()).summarise(measured(120), PHASES)[
+        "accuracy"
+    ]
+    assert (accuracy.value, accuracy.n, accuracy.statistic) == (
+        0.9,
+        120,
+        Statistic.SHARE,
+    )
     low, high = accuracy.interval
     assert low < 0.9 < high and high - 0.9 < 0.9 - low, "towards 1 there is less room"
 
 
-def test_totals_are_headlines_and_percentiles_and_parts_are_details_that_no_trial_repeats() -> None:
+def test_totals_are_headlines_and_percentiles_and_parts_are_details_that_no_trial_repeats():
     metrics = SingleStream(SingleStream.Settings()).summarise(measured(64), PHASES)
     of = {
-        prominence: [name for name, metric in metrics.items() if metric.prominence is prominence]
+        prominence: [
+            name for name, metric in metrics.items() if metric.prominence is prominence
+        ]
         for prominence in Prominence
     }
     assert of[Prominence.HEADLINE] == [
         "accuracy", "latency_total", "power_active", "energy_total", "energy_dynamic",
     ]  # fmt: skip
-    assert of[Prominence.MAIN] == ["latency_infer", "power_idle", "power_dynamic", "energy_infer"]
-    coarse = [name for name in metrics if metrics[name].repeatability is Repeatability.COARSE]
-    assert coarse == [name for name in metrics if metrics[name].statistic is Statistic.PERCENTILE]
-    assert EARLY_STOPPING in coarse and "latency_total_p99" in coarse and len(coarse) == 7
+    assert of[Prominence.MAIN] == [
+        "latency_infer",
+        "power_idle",
+        "power_dynamic",
+        "energy_infer",
+    ]
+    coarse = [
+        name for name in metrics if metrics[name].repeatability is Repeatability.COARSE
+    ]
+    assert coarse == [
+        name for name in metrics if metrics[name].statistic is Statistic.PERCENTILE
+    ]
+    assert (
+        EARLY_STOPPING in coarse and "latency_total_p99" in coarse and len(coarse) == 7
+    )
     assert [name for name in metrics if metrics[name].budget_shown] == [
         "latency_total", "power_idle", "power_active", "power_dynamic", "energy_total",
         "energy_dynamic",

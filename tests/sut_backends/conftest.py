@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def null_program() -> Path:
-    """Build the firmware with the null workload, which answers with the first 64 bytes of its
-    input.
+    """Build the firmware with the null workload, which answers with the first 64 bytes
+    of its input.
     """
     if not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
         pytest.skip("no C compiler")
@@ -29,7 +29,8 @@ def null_program() -> Path:
 
 @pytest.fixture
 def start_dut(null_program: Path) -> Iterator[Callable[..., DutProcess]]:
-    """Start firmware processes without a backend around them; their edges go nowhere."""
+    """Start firmware processes without a backend around them; their edges go
+    nowhere."""
     started: list[DutProcess] = []
     nowhere = os.open(os.devnull, os.O_WRONLY)
 

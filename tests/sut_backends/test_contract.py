@@ -40,8 +40,9 @@ WINDOWS = 6
 
 @dataclass
 class Opened:
-    """A system under test and what is known of it: its phases, whether it counts iterations,
-    whether its time is the host's; how many iterations take it longer than 0.03 s.
+    """A system under test and what is known of it: its phases, whether it counts
+    iterations, whether its time is the host's; how many iterations take it longer than
+    0.03 s.
     """
 
     sut: SystemUnderTest
@@ -53,7 +54,9 @@ class Opened:
 
 def virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
     context = replace(context, reference=lambda payload: payload)
-    return Opened(VirtualSut.open(VirtualSut.Settings(slots=4), context), 2, too_many=1_000)
+    return Opened(
+        VirtualSut.open(VirtualSut.Settings(slots=4), context), 2, too_many=1_000
+    )
 
 
 def posix(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
@@ -73,17 +76,25 @@ def qemu(context: BenchContext, program: Path, port: Callable[[], str]) -> Opene
     )
 
 
-def uart_framed(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
-    return Opened(UartSut.open(UartSut.Settings(port=port(), layer="framed"), context), 2)
+def uart_framed(
+    context: BenchContext, program: Path, port: Callable[[], str]
+) -> Opened:
+    return Opened(
+        UartSut.open(UartSut.Settings(port=port(), layer="framed"), context), 2
+    )
 
 
 def uart_text(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
     return Opened(
-        UartSut.open(UartSut.Settings(port=port(), layer="text"), context), 1, counts=False
+        UartSut.open(UartSut.Settings(port=port(), layer="text"), context),
+        1,
+        counts=False,
     )
 
 
-def served_virtual(context: BenchContext, program: Path, port: Callable[[], str]) -> Opened:
+def served_virtual(
+    context: BenchContext, program: Path, port: Callable[[], str]
+) -> Opened:
     settings = UartSut.Settings(port=port(), simulated=True)
     return Opened(UartSut.open(settings, context), 2, host_time=False, too_many=1_000)
 
@@ -92,7 +103,9 @@ def served_cpu(context: BenchContext, program: Path, port: Callable[[], str]) ->
     return Opened(UartSut.open(UartSut.Settings(port=port()), context), 2)
 
 
-SERVED: dict[Callable[..., Opened], tuple[Callable[[], SystemUnderTest], Callable[[], Endpoint]]]
+SERVED: dict[
+    Callable[..., Opened], tuple[Callable[[], SystemUnderTest], Callable[[], Endpoint]]
+]
 SERVED = {
     served_virtual: (lambda: echo(8), PtyEndpoint),
     served_cpu: (
@@ -106,7 +119,16 @@ SERVED = {
 
 
 @pytest.fixture(
-    params=[virtual, posix, cpu, qemu, uart_framed, uart_text, served_virtual, served_cpu],
+    params=[
+        virtual,
+        posix,
+        cpu,
+        qemu,
+        uart_framed,
+        uart_text,
+        served_virtual,
+        served_cpu,
+    ],
     ids=lambda backend: backend.__name__,
 )
 def opened(
@@ -129,7 +151,10 @@ def opened(
 def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     completion = opened.sut.do(Query((3,), limit_s=10.0))
-    assert [mark.phase for mark in completion.marks] == [*range(1, opened.phases + 1), END]
+    assert [mark.phase for mark in completion.marks] == [
+        *range(1, opened.phases + 1),
+        END,
+    ]
     assert [mark.tick for mark in completion.marks] == sorted(
         mark.tick for mark in completion.marks
     )
@@ -137,9 +162,12 @@ def test_a_query_marks_each_phase_and_its_end_in_order(opened: Opened) -> None:
     assert completion.rx_in_window_b == 0
 
 
-def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(opened: Opened) -> None:
+def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(
+    opened: Opened,
+) -> None:
     payloads = {
-        index: bytes([index]) * 64 for index in range(min(opened.sut.info.batch_max, 3) or 1)
+        index: bytes([index]) * 64
+        for index in range(min(opened.sut.info.batch_max, 3) or 1)
     }
     for index, payload in payloads.items():
         opened.sut.do(Load(index), [payload])
@@ -156,7 +184,9 @@ def test_a_batch_is_one_window_with_every_answer_in_order_or_is_refused(opened: 
     assert opened.sut.do(Query((1,), limit_s=10.0)).output == payloads[1]
 
 
-def test_the_iterations_of_a_query_are_told_where_the_device_counts_them(opened: Opened) -> None:
+def test_the_iterations_of_a_query_are_told_where_the_device_counts_them(
+    opened: Opened,
+) -> None:
     opened.sut.do(Load(3), [SAMPLE])
     for repeat in (1, 7):
         completion = opened.sut.do(Query((3,), repeat=repeat, limit_s=10.0))
@@ -174,7 +204,8 @@ def test_an_idle_time_lasts_at_least_as_long_as_asked(opened: Opened) -> None:
 def test_a_burst_has_two_marks_or_more_and_uneven_intervals(opened: Opened) -> None:
     ticks = [mark.tick for mark in opened.sut.do(Sync()).marks]
     intervals = {
-        round((later - earlier) / opened.sut.info.tick_hz, 3) for earlier, later in pairwise(ticks)
+        round((later - earlier) / opened.sut.info.tick_hz, 3)
+        for earlier, later in pairwise(ticks)
     }
     assert len(ticks) >= 2 and len(intervals) > 1
 
@@ -198,8 +229,8 @@ def test_a_query_beyond_its_limit_is_a_deadline_error(opened: Opened) -> None:
 
 
 def listener(opened: Opened) -> SystemUnderTest:
-    """Return a system that streams; of one that does not, test that it says so, and skip the
-    rest.
+    """Return a system that streams; of one that does not, test that it says so, and
+    skip the rest.
     """
     if not opened.sut.info.streams:
         with pytest.raises(LocalProtocolError, match="stream"):
@@ -213,7 +244,12 @@ def stream_of(windows: int, *, preloaded: bool = False) -> tuple[Stream, list[by
     samples = (windows - 1) * HOP + WINDOW
     signal = bytes(sample % 251 for sample in range(samples))
     step = Stream(
-        (Scene("counting", (0,), samples),), HOP, WINDOW, SAMPLE_HZ, preloaded, limit_s=60.0
+        (Scene("counting", (0,), samples),),
+        HOP,
+        WINDOW,
+        SAMPLE_HZ,
+        preloaded,
+        limit_s=60.0,
     )
     return step, [signal[k * HOP : k * HOP + WINDOW] for k in range(windows)]
 
@@ -235,15 +271,20 @@ def test_a_stream_marks_its_start_each_phase_each_decision_and_its_end_and_answe
     assert (done.iterations, done.faults, done.restarts) == (WINDOWS, (), 0)
 
 
-def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(opened: Opened) -> None:
+def test_no_window_of_a_stream_begins_before_its_last_sample_was_captured(
+    opened: Opened,
+) -> None:
     step, windows = stream_of(WINDOWS)
     done = listener(opened).do(step, windows)
     begun = [mark.tick for mark in done.marks if mark.phase == 1]
     lasts = [window * HOP + WINDOW - 1 for window in range(WINDOWS)]
     ready = [
-        captured(done.marks[0].tick, last, SAMPLE_HZ, opened.sut.info.tick_hz) for last in lasts
+        captured(done.marks[0].tick, last, SAMPLE_HZ, opened.sut.info.tick_hz)
+        for last in lasts
     ]
-    assert [tick >= at for tick, at in zip(begun, ready, strict=True)] == [True] * WINDOWS
+    assert [tick >= at for tick, at in zip(begun, ready, strict=True)] == [
+        True
+    ] * WINDOWS
 
 
 def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
@@ -251,10 +292,12 @@ def test_a_preloaded_stream_has_the_same_answers_and_nothing_is_heard_meanwhile(
 ) -> None:
     step, windows = stream_of(3, preloaded=True)
     done = listener(opened).do(step, windows)
-    assert done.output == b"".join(window[: len(done.output) // 3] for window in windows)
+    assert done.output == b"".join(
+        window[: len(done.output) // 3] for window in windows
+    )
     assert (done.iterations, done.faults) == (3, ())
-    # When a board's time lags behind the host's, it is asked too early whether the stream is over,
-    # and that is told.
+    # When a board's time lags behind the host's, it is asked too early whether the
+    # stream is over, and that is told.
     assert done.rx_in_window_b == 0 or not opened.host_time
 
 
@@ -302,12 +345,16 @@ def virtual_solver(context: BenchContext, program: Path) -> SystemUnderTest:
 
 
 def posix_solver(context: BenchContext, program: Path) -> SystemUnderTest:
-    return PosixSut.open(PosixSut.Settings(program=str(program.with_name("qubo"))), context)
+    return PosixSut.open(
+        PosixSut.Settings(program=str(program.with_name("qubo"))), context
+    )
 
 
 def cpu_solver(context: BenchContext, program: Path) -> SystemUnderTest:
     if not shutil.which("cc"):
-        pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
+        pytest.skip(
+            "the reference search needs a C compiler: apt-get install gcc libc6-dev"
+        )
     return CpuSut.open(CpuSut.Settings("reference"), context)
 
 
@@ -349,7 +396,8 @@ def test_a_search_marks_start_thresholds_and_end_and_its_vector_is_as_good_as_ma
     assert all(early.tick < late.tick for early, late in pairwise(done.marks))
     costs = task.score(0, done.output).costs
     assert costs is not None and costs.claimed == costs.cost <= thresholds[reached[-1]]
-    # No vector of 50 nodes costs less than -50; this graph's best is far from -40 as well.
+    # No vector of 50 nodes costs less than -50; this graph's best is far from -40 as
+    # well.
     assert max(reached) < len(thresholds) - 1
 
 
@@ -389,7 +437,9 @@ def test_a_search_of_what_is_not_loaded_or_for_too_many_thresholds_is_refused(
     assert searching.do(Solve(0, 0.01, seed=1, thresholds=too_many[1:])).output
 
 
-def test_a_solver_has_idle_times_and_bursts_and_closes_twice(solver: SystemUnderTest) -> None:
+def test_a_solver_has_idle_times_and_bursts_and_closes_twice(
+    solver: SystemUnderTest,
+) -> None:
     assert [mark.phase for mark in solver.do(Idle(0.01)).marks] == [IDLE, END]
     assert len(solver.do(Sync()).marks) >= 2
     solver.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever number stands in a bench file, `rig plan` answers with a plan or an error of the rig,
-within seconds and some gigabytes.
+"""Whatever number stands in a bench file, `rig plan` answers with a plan or an error of
+the rig, within seconds and some gigabytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from tests.length import length
 #: Of processor time; the longest plan takes about three seconds.
 _LIMIT_S = 30.0
 _MORE_B = 4 << 30
-#: The bench in which a kind is tried; another one of its section takes the place of that one's.
+#: The bench in which a kind is tried; another one of its section takes the place of
+#: that one's.
 _BENCHES = {
     "scenario.offline": "virtual-offline",
     "scenario.optimization": "virtual-qubo",
@@ -67,7 +68,9 @@ def numbers() -> Iterator[Number]:
         for kind in plugins.names(section):
             fields = fields_of(plugins.find(section, kind).Settings)
             place = f"{section}.{kind}."
-            needed = tuple(f"{place}{each.name}=x" for each in fields if each.default is REQUIRED)
+            needed = tuple(
+                f"{place}{each.name}=x" for each in fields if each.default is REQUIRED
+            )
             for name, field in flat(fields, place):
                 if field.is_number:
                     yield Number(name, field, needed)
@@ -75,7 +78,9 @@ def numbers() -> Iterator[Number]:
 
 NUMBERS = list(numbers())
 _POWERS = [0, 1, 2**15, 2**16, 2**31, 2**32, 2**53, 2**63, 2**64, 10**12, 10**30]
-_WHOLE = [sign * (power + by) for power in _POWERS for by in (-1, 0, 1) for sign in (-1, 1)]
+_WHOLE = [
+    sign * (power + by) for power in _POWERS for by in (-1, 0, 1) for sign in (-1, 1)
+]
 _FRACTIONS = [0.0, 5e-324, 1e-300, 1e-12, 0.5, 1e6, 1e12, 1e15, 1.7e308]
 
 
@@ -89,7 +94,9 @@ def given_numbers(draw: st.DrawFn) -> tuple[Number, str]:
         value = str(draw(st.sampled_from([*near, *_WHOLE]) | st.integers()))
     else:
         edges = [*map(float, bounds), *_FRACTIONS, *(-each for each in _FRACTIONS)]
-        drawn = draw(st.sampled_from(edges) | st.floats(allow_infinity=False, allow_nan=False))
+        drawn = draw(
+            st.sampled_from(edges) | st.floats(allow_infinity=False, allow_nan=False)
+        )
         value = repr(drawn)
     return number, f"[{value}]" if number.field.is_array else value
 
@@ -98,7 +105,9 @@ def given_numbers(draw: st.DrawFn) -> tuple[Number, str]:
 def bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let a test take so much more memory."""
     monkeypatch.chdir(tmp_path)
-    used_b = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    used_b = (
+        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    )
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used_b + _MORE_B, hard))
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This computer as the system under test: the firmware's answers, valid trials, and the energy that
-its counter was fed.
+"""This computer as the system under test: the firmware's answers, valid trials, and the
+energy that its counter was fed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def test_its_integer_program_gives_the_bytes_of_the_firmware(firmware: Path) -> 
     with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml") as bench:
         payloads = [bench.task.payload(index) for index in range(len(bench.task))]
         of_cpu = answers(bench.sut, payloads)
-        device = PosixSut.open(PosixSut.Settings(program=str(firmware / "asc")), bench.context)
+        device = PosixSut.open(
+            PosixSut.Settings(program=str(firmware / "asc")), bench.context
+        )
         try:
             assert of_cpu == answers(device, payloads)
         finally:
@@ -57,20 +59,24 @@ def test_five_trials_by_its_energy_counter_are_valid_and_have_the_energy_that_th
         result = bench.run(5, tmp_path)
     content = result.content
     assert content["problems"] == []
-    assert (content["simulated"], content["provenance"]["sut"]["simulated"]) == (True, False), (
-        "only the counter is"
-    )
-    # What the simulated counter is fed with: 5 W of the host, and what is said to be drawn in each
-    # phase.
+    assert (content["simulated"], content["provenance"]["sut"]["simulated"]) == (
+        True,
+        False,
+    ), "only the counter is"
+    # What the simulated counter is fed with: 5 W of the host, and what is said to be
+    # drawn in each phase.
     for name, expected_w in (
         ("power_idle", 5.010),
         ("power_preprocess", 5.030),
         ("power_infer", 5.050),
     ):
-        assert content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), name
+        assert content["metrics"][name]["value"] == pytest.approx(
+            expected_w, abs=0.003
+        ), name
     for phase in ("preprocess", "infer"):
         energy_j, latency_s = (
-            content["metrics"][f"{what}_{phase}"]["value"] for what in ("energy", "latency")
+            content["metrics"][f"{what}_{phase}"]["value"]
+            for what in ("energy", "latency")
         )
         power_w = content["metrics"][f"power_{phase}"]["value"]
         assert energy_j == pytest.approx(power_w * latency_s, rel=0.01)
@@ -92,7 +98,11 @@ def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(
     with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml", overrides) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
-    for name, expected_w in (("power_idle", 2.0), ("power_preprocess", 9.0), ("power_infer", 8.0)):
+    for name, expected_w in (
+        ("power_idle", 2.0),
+        ("power_preprocess", 9.0),
+        ("power_infer", 8.0),
+    ):
         metric = result.content["metrics"][name]
         assert abs(metric["value"] - expected_w) <= max(
             metric["same_samples"]["expanded_uncertainty"], 0.003 * expected_w
@@ -104,9 +114,16 @@ def test_the_nir_program_on_a_virtual_monitor_has_the_power_it_is_said_to_draw(
 def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_real_time(
     tmp_path: Path, program: str
 ) -> None:
-    few = [f"sut.cpu.program={program}", "sut.cpu.slots=3", "scenario.real_time.duration_s=2.5"]
+    few = [
+        f"sut.cpu.program={program}",
+        "sut.cpu.slots=3",
+        "scenario.real_time.duration_s=2.5",
+    ]
     # A machine that many share may take long for a window: that is no subject here.
-    few += ["scenario.real_time.scene_s=[1.0, 2.0]", "scenario.real_time.deadline_s=60.0"]
+    few += [
+        "scenario.real_time.scene_s=[1.0, 2.0]",
+        "scenario.real_time.deadline_s=60.0",
+    ]
     with open_bench(ROOT / "benches" / "cpu-real-time-virtual.toml", few) as bench:
         result = bench.run(1, tmp_path)
         (done,) = [
@@ -119,7 +136,8 @@ def test_a_stream_on_this_computer_is_a_session_whose_windows_are_answered_in_re
             *[1, 2, DECIDED] * done.step.windows,
             END,
         ]
-        # The first scene begins with a recording, whose first second is the first window.
+        # The first scene begins with a recording, whose first second is the first
+        # window.
         bench.sut.do(Load(0), [bench.task.payload(done.step.scenes[0].indices[0])])
         alone = bench.sut.do(Query((0,))).output
     assert done.step.windows > bench.sut.info.slots == 3, "some come while it plays"
@@ -138,7 +156,9 @@ def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_ch
     tmp_path: Path,
 ) -> None:
     if not shutil.which("cc"):
-        pytest.skip("the reference search needs a C compiler: apt-get install gcc libc6-dev")
+        pytest.skip(
+            "the reference search needs a C compiler: apt-get install gcc libc6-dev"
+        )
     few = [
         "scenario.optimization.timeouts_s=[0.01]",
         "task.qubo.nodes=[250]",
@@ -149,7 +169,11 @@ def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_ch
     with open_bench(ROOT / "benches" / "cpu-qubo-virtual.toml", few) as bench:
         result = bench.run(1, tmp_path)
     assert result.content["problems"] == []
-    searches = [sample for sample in result.trials[0].measured.samples if sample.solve is not None]
+    searches = [
+        sample
+        for sample in result.trials[0].measured.samples
+        if sample.solve is not None
+    ]
     assert [sample.solve.target for sample in searches if sample.solve] == [None, -69]
     assert all(
         sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0
@@ -161,7 +185,10 @@ def test_a_search_on_this_computer_is_a_session_whose_costs_are_evaluated_and_ch
 
 
 def test_a_probe_says_that_marks_and_monitor_share_a_clock() -> None:
-    findings = {finding.name: finding for finding in probe(ROOT / "benches" / "cpu-asc.toml", RAPL)}
+    findings = {
+        finding.name: finding
+        for finding in probe(ROOT / "benches" / "cpu-asc.toml", RAPL)
+    }
     assert all(finding.ok for finding in findings.values())
     assert "there is no wire" in findings["SYNC wire"].detail
 
@@ -174,9 +201,13 @@ def test_a_real_monitor_that_wants_edges_is_refused_before_anything_runs(
     def real(monitor: VirtualMonitor) -> MonitorInfo:
         return dataclasses.replace(original(monitor), simulated=False)
 
-    with open_bench(ROOT / "benches" / "cpu-asc-virtual.toml", ["task.asc.samples=2"]) as bench:
+    with open_bench(
+        ROOT / "benches" / "cpu-asc-virtual.toml", ["task.asc.samples=2"]
+    ) as bench:
         monkeypatch.setattr(VirtualMonitor, "info", property(real))
-        with pytest.raises(ConfigError, match="no SYNC line for virtual monitor to see") as caught:
+        with pytest.raises(
+            ConfigError, match="no SYNC line for virtual monitor to see"
+        ) as caught:
             bench.run(1, tmp_path)
     assert "rapl" in caught.value.try_next
     assert not list(tmp_path.iterdir())

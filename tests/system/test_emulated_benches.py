@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benches of the emulated Cortex-M3 that search and that listen, cut short: valid trials, and
-numbers found again.
+"""The benches of the emulated Cortex-M3 that search and that listen, cut short: valid
+trials, and numbers found again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def run(name: str, workload: str, folder: Path, *overrides: str) -> SessionResul
         return bench.run(1, folder)
 
 
-@pytest.mark.repeats  # tests/firmware/test_emulated.py compares its searches bit for bit
+# tests/firmware/test_emulated.py compares its searches bit for bit
+@pytest.mark.repeats
 def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of_its_vectors(
     tmp_path: Path,
 ) -> None:
@@ -37,7 +38,11 @@ def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of
     result = run("mps2-qubo", "qubo", tmp_path, *one)
     assert result.content["problems"] == []
     assert result.content["simulated"]
-    searches = [sample for sample in result.trials[0].measured.samples if sample.solve is not None]
+    searches = [
+        sample
+        for sample in result.trials[0].measured.samples
+        if sample.solve is not None
+    ]
     assert len(searches) == 2
     assert all(
         sample.costs is not None and sample.costs.claimed == sample.costs.cost < 0
@@ -47,8 +52,13 @@ def test_a_search_on_the_emulated_core_is_a_valid_trial_whose_costs_are_those_of
     assert check(result.folder).ok
 
 
-def test_a_preloaded_stream_on_the_emulated_core_is_a_valid_trial(tmp_path: Path) -> None:
-    short = ["scenario.real_time.duration_s=2.1", "scenario.real_time.scene_s=[1.0, 2.0]"]
+def test_a_preloaded_stream_on_the_emulated_core_is_a_valid_trial(
+    tmp_path: Path,
+) -> None:
+    short = [
+        "scenario.real_time.duration_s=2.1",
+        "scenario.real_time.scene_s=[1.0, 2.0]",
+    ]
     result = run("mps2-real-time", "asc", tmp_path, *short)
     assert result.content["problems"] == []
     assert result.content["simulated"]
@@ -64,6 +74,7 @@ def test_a_preloaded_stream_on_the_emulated_core_is_a_valid_trial(tmp_path: Path
     ]
     assert result.metrics["within_deadline"].value == 1.0
     assert (
-        "preloaded: the link was silent" in (result.folder / "trial-1" / "results.txt").read_text()
+        "preloaded: the link was silent"
+        in (result.folder / "trial-1" / "results.txt").read_text()
     )
     assert check(result.folder).ok

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Firmware built for energy mode prints no time stamps and only pulses SYNC: the monitor's edges
-are the only clock.
+"""Firmware built for energy mode prints no time stamps and only pulses SYNC: the
+monitor's edges are the only clock.
 """
 
 from __future__ import annotations
@@ -43,15 +43,20 @@ PHASES = {"start": 0x02, "stop": 0x00}
 
 @contextmanager
 def wired(context: BenchContext) -> Iterator[PublicDevice]:
-    """Give a public device in energy mode whose pulses and power are states of the simulated
-    world.
+    """Give a public device in energy mode whose pulses and power are states of the
+    simulated world.
     """
     read_fd, write_fd = os.pipe()
-    edges = EdgeWire(read_fd, context.world, Power(), time.monotonic_ns() - context.world.now_ns())
+    edges = EdgeWire(
+        read_fd, context.world, Power(), time.monotonic_ns() - context.world.now_ns()
+    )
 
     def pulse(level: bool, what: str) -> None:
         now_ns = time.monotonic_ns()
-        os.write(write_fd, f"{now_ns} {now_ns} {level:d} {PHASES.get(what, 0x50)} 0\n".encode())
+        os.write(
+            write_fd,
+            f"{now_ns} {now_ns} {level:d} {PHASES.get(what, 0x50)} 0\n".encode(),
+        )
 
     try:
         with PublicDevice(Build(energy=True, infer_s=0.01, on_pulse=pulse)) as device:
@@ -64,21 +69,27 @@ def wired(context: BenchContext) -> Iterator[PublicDevice]:
 def measured(
     folder: Path, faults: Lpm01aFaults | None = None
 ) -> tuple[Outcome, list[float], list[float]]:
-    """Return what is measured of two windows, and the true duration (s) and energy (J) of an
-    inference in each.
+    """Return what is measured of two windows, and the true duration (s) and energy (J)
+    of an inference in each.
     """
     context = BenchContext(seed=5)
     simulator = Lpm01aSimulatorSettings(clock_ppm=0.0, faults=faults or Lpm01aFaults())
     with ExitStack() as stack:
         monitor = stack.enter_context(
             closing(
-                StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator), context)
+                StLpm01a.open(
+                    StLpm01a.Settings(port="simulator", simulator=simulator), context
+                )
             )
         )
         monitor.power(True)
         device = stack.enter_context(wired(context))
         sut = stack.enter_context(
-            closing(UartSut.open(UartSut.Settings(port=device.port, simulated=True), context))
+            closing(
+                UartSut.open(
+                    UartSut.Settings(port=device.port, simulated=True), context
+                )
+            )
         )
         with monitor.record(folder):
             done = [
@@ -89,9 +100,9 @@ def measured(
         rail = Rail("", Trace.open(folder / TRACE), monitor.info.accuracy)
         info = sut.info
     assert info.clock == EDGE_CLOCK
-    return measure(done, ("infer",), info.tick_hz, info.sync_hold_s, [rail], info.clock), *truth(
-        context
-    )
+    return measure(
+        done, ("infer",), info.tick_hz, info.sync_hold_s, [rail], info.clock
+    ), *truth(context)
 
 
 def carried_out(sut: UartSut) -> Iterator[StepRecord]:
@@ -105,13 +116,19 @@ def carried_out(sut: UartSut) -> Iterator[StepRecord]:
 
 def truth(context: BenchContext) -> tuple[list[float], list[float]]:
     states = context.world.states()
-    falls = [after for before, after in pairwise(states) if before.level and not after.level]
-    ends = [(fall, stop) for fall, stop in pairwise(falls) if fall.power_w == Power().infer]
+    falls = [
+        after for before, after in pairwise(states) if before.level and not after.level
+    ]
+    ends = [
+        (fall, stop) for fall, stop in pairwise(falls) if fall.power_w == Power().infer
+    ]
     shares = [
         (start.time_ns, stop.time_ns, repeat)
         for (start, stop), repeat in zip(ends, REPEATS, strict=True)
     ]
-    lasted_s = [(stop_ns - start_ns) / 1e9 / repeat for start_ns, stop_ns, repeat in shares]
+    lasted_s = [
+        (stop_ns - start_ns) / 1e9 / repeat for start_ns, stop_ns, repeat in shares
+    ]
     return lasted_s, [
         context.world.true_energy_j(start_ns, stop_ns) / repeat
         for start_ns, stop_ns, repeat in shares
@@ -137,7 +154,9 @@ def test_the_windows_of_a_device_that_tells_no_time_are_measured_between_its_edg
         assert idle.energy_j == pytest.approx(Power().idle * idle.latency_s, rel=0.01)
 
 
-def test_one_edge_that_the_monitor_missed_leaves_no_window_and_is_named(tmp_path: Path) -> None:
+def test_one_edge_that_the_monitor_missed_leaves_no_window_and_is_named(
+    tmp_path: Path,
+) -> None:
     outcome, _, _ = measured(tmp_path, Lpm01aFaults(event_skipped=9))
     assert [problem.code for problem in outcome.problems] == ["edges"]
     assert "24 marks, 23 falling edges" in outcome.problems[0].detail

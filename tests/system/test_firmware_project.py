@@ -14,7 +14,9 @@ from tests.length import length
 
 
 @pytest.mark.posix
-@pytest.mark.skipif(shutil.which("make") is None, reason="needs make (apt-get install make)")
+@pytest.mark.skipif(
+    shutil.which("make") is None, reason="needs make (apt-get install make)"
+)
 def test_the_benches_of_a_project_of_processes_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From firmware bytes to a verdict: the chain as a whole, and what happens when parts of it
-break.
+"""From firmware bytes to a verdict: the chain as a whole, and what happens when parts
+of it break.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ POSIX_NULL = ROOT / "benches" / "posix-null.toml"
 SMALL = ["task.null.samples=8", "scenario.single_stream.idle_s=0.1"]
 
 
-def run(bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1) -> SessionResult:
+def run(
+    bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1
+) -> SessionResult:
     with open_bench(bench, overrides) as opened:
         return opened.run(trials, root)
 
@@ -41,7 +43,9 @@ def run(bench: Path, root: Path, overrides: Sequence[str] = (), trials: int = 1)
 def outputs(result: SessionResult) -> dict[tuple[int, ...], bytes]:
     done = completion_lines.read(result.folder / "trial-1")
     return {
-        item.step.indices: item.completion.output for item in done if hasattr(item.step, "indices")
+        item.step.indices: item.completion.output
+        for item in done
+        if hasattr(item.step, "indices")
     }  # type: ignore[union-attr]
 
 
@@ -63,14 +67,18 @@ def test_the_firmware_answers_bit_for_bit_as_the_integer_model(
     assert check(result.folder).ok
 
 
-def test_power_and_energy_are_those_of_the_phases(firmware: Path, tmp_path: Path) -> None:
+def test_power_and_energy_are_those_of_the_phases(
+    firmware: Path, tmp_path: Path
+) -> None:
     powers = [
         "sut.posix.power_w.idle=0.010",
         "sut.posix.power_w.preprocess=0.03",
         "sut.posix.power_w.infer=0.05",
     ]
     metrics = run(
-        POSIX_NULL, tmp_path, [*SMALL, "scenario.single_stream.repeat=1_000_000", *powers]
+        POSIX_NULL,
+        tmp_path,
+        [*SMALL, "scenario.single_stream.repeat=1_000_000", *powers],
     ).metrics
     assert metrics["power_idle"].value == pytest.approx(0.010, rel=2e-3)
     assert metrics["power_preprocess"].value == pytest.approx(0.03, rel=2e-3)
@@ -86,13 +94,16 @@ def clean(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> SessionRe
     return run(POSIX_NULL, tmp_path_factory.mktemp("clean"), SMALL)
 
 
-@pytest.mark.paced  # where nothing is lost, nothing is retransmitted: no answer may be late
+# where nothing is lost, nothing is retransmitted: no answer may be late
+@pytest.mark.paced
 @pytest.mark.parametrize("fault", ["drop", "duplicate", "flip"])
 def test_a_byte_in_a_thousand_costs_retransmissions_and_nothing_else(
     clean: SessionResult, tmp_path: Path, fault: str
 ) -> None:
     faulty = run(
-        POSIX_NULL, tmp_path, [*SMALL, f"sut.posix.faults.{fault}=0.001", "sut.posix.faults.seed=7"]
+        POSIX_NULL,
+        tmp_path,
+        [*SMALL, f"sut.posix.faults.{fault}=0.001", "sut.posix.faults.seed=7"],
     )
     assert outputs(faulty) == outputs(clean)
     assert faulty.content["problems"] == []
@@ -111,17 +122,26 @@ def test_in_the_text_layer_a_spoilt_byte_ends_the_run_with_its_name(
     ]
     with pytest.raises(RigError) as caught:
         run(POSIX_NULL, tmp_path, [*SMALL, *faults])
-    assert isinstance(caught.value, ProtocolError | DeadlineError | SutError), caught.value
+    assert isinstance(caught.value, ProtocolError | DeadlineError | SutError), (
+        caught.value
+    )
     assert caught.value.evidence
 
 
-# Time stamps of the text layer are judged by the host's clock: the device has to get a processor.
+# Time stamps of the text layer are judged by the host's clock: the device has to get a
+# processor.
 @pytest.mark.paced
-def test_the_text_layer_drives_the_same_firmware(firmware: Path, tmp_path: Path) -> None:
+def test_the_text_layer_drives_the_same_firmware(
+    firmware: Path, tmp_path: Path
+) -> None:
     result = run(
         POSIX_ASC,
         tmp_path,
-        ["task.asc.samples=2", 'sut.posix.layer="text"', "scenario.single_stream.repeat=20"],
+        [
+            "task.asc.samples=2",
+            'sut.posix.layer="text"',
+            "scenario.single_stream.repeat=20",
+        ],
     )
     assert result.content["problems"] == []
     assert result.metrics["latency_infer"].value > 0
@@ -139,7 +159,9 @@ def test_a_device_that_dies_in_the_middle_is_named_and_the_rest_readable(
         bench.run(1, tmp_path)
     assert not world.supply_on
     cut_off = next(
-        finding for finding in check(next(tmp_path.iterdir())).findings if not finding.ok
+        finding
+        for finding in check(next(tmp_path.iterdir())).findings
+        if not finding.ok
     )
     assert "3 samples measured" in cut_off.detail, cut_off
 
@@ -167,7 +189,9 @@ def kill_during(bench: Bench) -> None:
 
     def deadly(step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         if isinstance(step, Load) and next(left, None) is None:
-            subprocess.run(["pkill", "-KILL", "-P", str(os.getpid()), "-x", "null"], check=True)
+            subprocess.run(
+                ["pkill", "-KILL", "-P", str(os.getpid()), "-x", "null"], check=True
+            )
         return do(step, payloads)
 
     bench.sut.do = deadly  # type: ignore[method-assign]
@@ -175,7 +199,8 @@ def kill_during(bench: Bench) -> None:
 
 def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> None:
     process = started(
-        *("run", POSIX_NULL, "--sessions", tmp_path, "--set", "task.null.samples=500"), cwd=ROOT
+        *("run", POSIX_NULL, "--sessions", tmp_path, "--set", "task.null.samples=500"),
+        cwd=ROOT,
     )
     lines = eventually(
         lambda: [
@@ -186,7 +211,10 @@ def test_a_killed_rig_takes_the_device_along(firmware: Path, tmp_path: Path) -> 
         process=process,
     )
     children = subprocess.run(
-        ["pgrep", "-P", str(process.pid), "-x", "null"], capture_output=True, text=True, check=True
+        ["pgrep", "-P", str(process.pid), "-x", "null"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
     assert len(children) == 1
     process.signal(signal.SIGKILL)
@@ -204,7 +232,11 @@ def test_the_monitor_keeps_up_with_a_million_samples_a_second(
     result = run(
         POSIX_NULL,
         tmp_path,
-        [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.idle_s=1.0"],
+        [
+            *SMALL,
+            "monitor.virtual.sample_hz=1_000_000",
+            "scenario.single_stream.idle_s=1.0",
+        ],
     )
     assert result.content["problems"] == []
     assert (result.folder / "trial-1" / "gaps.jsonl").read_text() == ""
@@ -212,7 +244,9 @@ def test_the_monitor_keeps_up_with_a_million_samples_a_second(
 
 
 @pytest.mark.long
-def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path: Path) -> None:
+def test_the_example_suite_passes_on_the_posix_firmware(
+    firmware: Path, tmp_path: Path
+) -> None:
     bench = [
         "--rig-bench",
         str(POSIX_ASC),
@@ -221,11 +255,15 @@ def test_the_example_suite_passes_on_the_posix_firmware(firmware: Path, tmp_path
         "--rig-set",
         "scenario.single_stream.idle_s=0.1",
     ]
-    done = pytest_at(tmp_path, "-q", "-p", "no:cacheprovider", ROOT / "examples", *bench)
+    done = pytest_at(
+        tmp_path, "-q", "-p", "no:cacheprovider", ROOT / "examples", *bench
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_changed_byte_of_the_uart_log_is_named(firmware: Path, tmp_path: Path) -> None:
+def test_a_changed_byte_of_the_uart_log_is_named(
+    firmware: Path, tmp_path: Path
+) -> None:
     folder = run(POSIX_NULL, tmp_path, SMALL).folder
     log = folder / "trial-1" / "uart.log"
     log.write_text(log.read_text().replace("tx", "rx", 1))
@@ -240,7 +278,11 @@ def test_a_phase_too_short_for_its_pulse_is_not_taken_for_a_latency(
     short = run(
         POSIX_NULL,
         tmp_path,
-        [*SMALL, "monitor.virtual.sample_hz=1_000_000", "scenario.single_stream.repeat=1"],
+        [
+            *SMALL,
+            "monitor.virtual.sample_hz=1_000_000",
+            "scenario.single_stream.repeat=1",
+        ],
     )
     assert {problem["code"] for problem in short.content["problems"]} == {"short"}
 
@@ -255,7 +297,11 @@ def test_the_probe_compares_the_workload_and_the_edges(firmware: Path) -> None:
     assert not wrong["workload"].ok and "flash" in wrong["workload"].try_next
 
 
-def test_results_name_the_firmware_they_come_from(firmware: Path, tmp_path: Path) -> None:
-    content = json.loads((run(POSIX_NULL, tmp_path, SMALL).folder / "results.json").read_text())
+def test_results_name_the_firmware_they_come_from(
+    firmware: Path, tmp_path: Path
+) -> None:
+    content = json.loads(
+        (run(POSIX_NULL, tmp_path, SMALL).folder / "results.json").read_text()
+    )
     assert "sha256" in content["provenance"]["sut"]["firmware"]
     assert content["simulated"] is True

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts as clusters, containers and services have them: every one measures, checks, reports and
-lists, or is told why it cannot.
+"""Accounts as clusters, containers and services have them: every one measures, checks,
+reports and lists, or is told why it cannot.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Account:
     shows: bool = True
 
     def rig(self, folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-        kept = {name: text for name, text in os.environ.items() if name not in self.unset}
+        kept = {
+            name: text for name, text in os.environ.items() if name not in self.unset
+        }
         return subprocess.run(
             ["sh", "-c", self.shell, "sh", *self.command, *map(str, words)],
             cwd=folder,
@@ -73,14 +75,18 @@ ACCOUNTS = [
         "ASCII locale",
         environment={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ),
-    Account("closed umask and shadowed modules", shell='umask 077; exec "$@"', shadowed=True),
+    Account(
+        "closed umask and shadowed modules", shell='umask 077; exec "$@"', shadowed=True
+    ),
     Account("closed stdin and stdout", shell='exec "$@" <&- >&-'),
     Account("full stdout", shell='exec "$@" >/dev/full', shows=False),
 ]
 
 
 @pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.name)
-def test_every_account_measures_checks_reports_and_lists(tmp_path: Path, account: Account) -> None:
+def test_every_account_measures_checks_reports_and_lists(
+    tmp_path: Path, account: Account
+) -> None:
     if account.shadowed:
         for name in ("json", "serial", "numpy", "rig", "select", "rich", "pyjls"):
             (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
@@ -95,7 +101,11 @@ def test_every_account_measures_checks_reports_and_lists(tmp_path: Path, account
     assert (session / "report.html").exists()
     # What a full disk takes of a list or a check is no list and no check.
     expected = 0 if account.shows else 3
-    for words in (("check", session), ("report", session), ("sessions", "--sessions", sessions)):
+    for words in (
+        ("check", session),
+        ("report", session),
+        ("sessions", "--sessions", sessions),
+    ):
         done = account.rig(tmp_path, *words)
         assert done.returncode == expected, (words, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
@@ -163,7 +173,11 @@ def test_a_file_that_may_not_be_read_is_named_in_a_sentence(
     mode = path.stat().st_mode
     path.chmod(0)
     try:
-        for words in (("check", one), ("report", one), ("measure", one / "trial-1/trace.jls")):
+        for words in (
+            ("check", one),
+            ("report", one),
+            ("measure", one / "trial-1/trace.jls"),
+        ):
             assert str(one) in refused(ORDINARY.rig(tmp_path, *words)).replace("\n", "")
         if not hidden.endswith(".jls"):
             refused(ORDINARY.rig(tmp_path, "compare", one, two))
@@ -176,7 +190,9 @@ def test_a_file_that_may_not_be_read_is_named_in_a_sentence(
         path.chmod(mode)
 
 
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+@pytest.mark.parametrize(
+    ("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)]
+)
 def test_every_file_of_a_session_has_the_permissions_of_the_account(
     tmp_path: Path, mask: int, mode: int
 ) -> None:
@@ -189,7 +205,9 @@ def test_every_file_of_a_session_has_the_permissions_of_the_account(
     assert {path.stat().st_mode & 0o777 for path in files} == {mode}
 
 
-def test_a_path_that_no_trace_can_have_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_path_that_no_trace_can_have_is_refused_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
     account = next(each for each in ACCOUNTS if each.name == "ASCII locale")
     done = account.rig(tmp_path, "run", VIRTUAL_NULL, "--sessions", tmp_path / "é")
     assert done.returncode == 2, done.stderr

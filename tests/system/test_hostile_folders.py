@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of a session folder that is none: every command ends soon and says so, reads no file from
-elsewhere, and shows the sessions beside it.
+"""A file of a session folder that is none: every command ends soon and says so, reads
+no file from elsewhere, and shows the sessions beside it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,12 @@ SPARSE_B = 1 << 39
 NAMES = (
     *("bench.toml", "provenance.json", "events.jsonl", "results.json", "report.html"),
     *("catalogue.csv", "events.jsonl.sig", "trial-1/trace.jls", "trial-1/uart.log"),
-    *("trial-1/completions.jsonl", "trial-1/samples.jsonl", "trial-1/gaps.jsonl", "trains.npz"),
+    *(
+        "trial-1/completions.jsonl",
+        "trial-1/samples.jsonl",
+        "trial-1/gaps.jsonl",
+        "trains.npz",
+    ),
     *("trial-1/trace.anno.jls", "trial-1/network.nir"),
 )
 
@@ -66,7 +71,10 @@ KINDS: dict[str, Callable[[Path], None]] = {
 #: Each name with each kind; fewer where time is short, yet every name and every kind.
 #: A folder of another name is none of a session's, which the check says.
 BY_NAME = [
-    (name, kind) for name in NAMES for kind in KINDS if (name, kind) != (NAMES[-1], "a folder")
+    (name, kind)
+    for name in NAMES
+    for kind in KINDS
+    if (name, kind) != (NAMES[-1], "a folder")
 ]
 COMMANDS = (
     ("check",),
@@ -81,7 +89,8 @@ COMMANDS = (
 
 
 class Late(BaseException):
-    """It took too long; code that handles whatever goes wrong with a file does not handle this."""
+    """It took too long; code that handles whatever goes wrong with a file does not
+    handle this."""
 
 
 @contextmanager
@@ -104,8 +113,15 @@ def soon(limit_s: float = LIMIT_S) -> Iterator[None]:
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("good")
     # The imports of a command are no part of its time.
-    for words in (*COMMANDS, ("sessions", "--sessions"), ("list", "--sessions"), ("measure",)):
-        CliRunner().invoke(command, [*(word for word in words if word != "GOOD"), str(root)])
+    for words in (
+        *COMMANDS,
+        ("sessions", "--sessions"),
+        ("list", "--sessions"),
+        ("measure",),
+    ):
+        CliRunner().invoke(
+            command, [*(word for word in words if word != "GOOD"), str(root)]
+        )
     return forgeries.session("single_stream", root, report=True)
 
 
@@ -135,7 +151,9 @@ class Done:
 
 def invoked(*words: str | Path, limit_s: float = LIMIT_S) -> Done:
     with soon(limit_s):
-        done = CliRunner().invoke(command, [str(word) for word in words], standalone_mode=False)
+        done = CliRunner().invoke(
+            command, [str(word) for word in words], standalone_mode=False
+        )
     assert done.exception is None or isinstance(done.exception, RigError), done
     said = f"{done.output}{done.exception}"
     assert SECRET not in said
@@ -151,7 +169,10 @@ def test_a_file_that_is_none_is_named_by_every_command(
         places = [good if word == "GOOD" else word for word in words]
         done = invoked(*places, folder)
         assert not done.ok and name in done.said, (words, done.said)
-    with soon(), pytest.raises(RigError, match=name.rpartition("/")[2].replace(".", r"\.")):
+    with (
+        soon(),
+        pytest.raises(RigError, match=name.rpartition("/")[2].replace(".", r"\.")),
+    ):
         api.open_session(folder)
 
 
@@ -187,7 +208,9 @@ def test_tags_that_are_none_are_said_and_the_sessions_listed(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_trace_that_is_none_is_not_measured(good: Path, tmp_path: Path, kind: str) -> None:
+def test_a_trace_that_is_none_is_not_measured(
+    good: Path, tmp_path: Path, kind: str
+) -> None:
     folder = hostile(good, tmp_path, "trial-1/trace.jls", kind)
     for place in (folder / "trial-1", folder / "trial-1" / "trace.jls"):
         assert not invoked("measure", place).ok
@@ -212,7 +235,9 @@ def test_a_link_of_the_users_own_is_followed(good: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "a huge file"])
-def test_a_claim_of_a_foreign_folder_is_none(good: Path, tmp_path: Path, kind: str) -> None:
+def test_a_claim_of_a_foreign_folder_is_none(
+    good: Path, tmp_path: Path, kind: str
+) -> None:
     folder = hostile(good, tmp_path, "results.json", kind)
     with soon(), pytest.raises(RigError, match=r"results\.json"):
         read_claim(folder / "results.json")
@@ -234,7 +259,8 @@ def test_an_earlier_session_that_is_none_delays_no_run(
 def test_what_is_written_into_a_foreign_folder_stays_there(
     good: Path, tmp_path: Path, secret: Path
 ) -> None:
-    """A link by the name of the file that is written first would lead the writer out."""
+    """A link by the name of the file that is written first would lead the writer
+    out."""
     folder = shutil.copytree(good, tmp_path / "sessions" / "session")
     (folder.parent / f"{TAGS}.partial").symlink_to(secret)
     assert invoked("sessions", "--sessions", folder.parent, "--tag", "session", "x").ok

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text from outside in what the commands print: names that command a terminal, turn the writing, or
-begin a line of their own come from a device, an instrument, a bench, a session, a network, a trace.
+"""Text from outside in what the commands print: names that command a terminal, turn the
+writing, or begin a line of their own come from a device, an instrument, a bench, a
+session, a network, a trace.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from rig.interfaces.monitor import FoundInstrument
 from tests.commands import rig
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 
-#: Clears the screen, sets the window's title, returns to the line's begin, colours by C1, turns the
-#: direction of writing, begins a line of its own, and is markup.
+#: Clears the screen, sets the window's title, returns to the line's begin, colours by
+#: C1, turns the direction of writing, begins a line of its own, and is markup.
 NASTY = "a\x1b[2J\x1b]0;t\x07\rb\x9b31m\u202egnp\nFORGED\x85[red]c[/]<b>d</b>"
 FORGED = "FORGED"
-#: What may stand in what a command prints: the rest are commands to the terminal, or unseen.
+#: What may stand in what a command prints: the rest are commands to the terminal, or
+#: unseen.
 UNSEEN = re.compile(
     "[^\\n\\t\x20-\x7e\xa0-\u200a\u2010-\u2027\u202f-\u205f\u2070-\ufefe\uff00-\U0010ffff]"
 )
@@ -55,8 +57,16 @@ def quoted(text: str) -> str:
 
 
 def bench(path: Path, name: str = "plain", **parts: str) -> Path:
-    of = {"sut": "virtual", "settings": "", "monitor": "none", "instrument": "", **parts}
-    path.write_text(BENCH.format(name=quoted(name), said=quoted(NASTY), **of), encoding="utf-8")
+    of = {
+        "sut": "virtual",
+        "settings": "",
+        "monitor": "none",
+        "instrument": "",
+        **parts,
+    }
+    path.write_text(
+        BENCH.format(name=quoted(name), said=quoted(NASTY), **of), encoding="utf-8"
+    )
     return path
 
 
@@ -85,7 +95,9 @@ def test_of_a_bench_file(tmp_path: Path) -> None:
     ):
         path = bench(tmp_path / "broken.toml", **broken)
         assert FORGED in shown("probe", path, cwd=tmp_path)
-    (tmp_path / "none.toml").write_text(f"[bench]\nname = 1\n# {NASTY}\n", encoding="utf-8")
+    (tmp_path / "none.toml").write_text(
+        f"[bench]\nname = 1\n# {NASTY}\n", encoding="utf-8"
+    )
     shown("run", tmp_path / "none.toml", cwd=tmp_path)
 
 
@@ -108,14 +120,20 @@ class Refusing(Nasty):
 @pytest.mark.parametrize(("kind", "command"), [(Nasty, "probe"), (Refusing, "run")])
 def test_of_a_device(kind: type[PublicDevice], command: str, tmp_path: Path) -> None:
     with kind(Build(sample_b=16, infer_s=0.0)) as device:
-        path = bench(tmp_path / "b.toml", sut="uart", settings=f"port = {quoted(device.port)}")
+        path = bench(
+            tmp_path / "b.toml", sut="uart", settings=f"port = {quoted(device.port)}"
+        )
         assert "gnp" in shown(command, path, cwd=tmp_path)
 
 
 @contextmanager
 def instrument() -> Iterator[int]:
     """Serve an instrument whose every answer is a hostile identity."""
-    line = NASTY.replace("\n", "").encode() + b",N6705C," + NASTY.replace("\n", "").encode()
+    line = (
+        NASTY.replace("\n", "").encode()
+        + b",N6705C,"
+        + NASTY.replace("\n", "").encode()
+    )
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -158,7 +176,18 @@ def test_of_a_network(tmp_path: Path) -> None:
     inputs = tmp_path / "inputs.npy"
     node = names[1]
     assert FORGED in shown(
-        *("model", "run", path, inputs, "--dt", "1e-3", "--record", node, "--output", "o.npz"),
+        *(
+            "model",
+            "run",
+            path,
+            inputs,
+            "--dt",
+            "1e-3",
+            "--record",
+            node,
+            "--output",
+            "o.npz",
+        ),
         cwd=tmp_path,
     )
     assert FORGED in shown(
@@ -193,7 +222,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def spoilt(value: object) -> object:
-    """Return JSON with the hostile text in every string that is no name of a kind of thing."""
+    """Return JSON with the hostile text in every string that is no name of a kind of
+    thing."""
     match value:
         case dict():
             return {key: spoilt(each) for key, each in value.items()}
@@ -214,7 +244,8 @@ FILES = (
 
 
 def of_a_stranger(session: Path, folder: Path, *files: str) -> Path:
-    """Return a copy of a session, of a hostile name, with the hostile text in some of its files."""
+    """Return a copy of a session, of a hostile name, with the hostile text in some of
+    its files."""
     copy = folder / "sessions" / f"s {NASTY.replace('/', '|')}"
     shutil.copytree(session, copy)
     for path in map(copy.joinpath, files):
@@ -229,11 +260,14 @@ def of_a_stranger(session: Path, folder: Path, *files: str) -> Path:
 
 
 @pytest.mark.parametrize("files", [FILES[:1], FILES[1:3], FILES[3:4], FILES[4:]])
-def test_of_files_of_a_session(files: tuple[str, ...], session: Path, tmp_path: Path) -> None:
+def test_of_files_of_a_session(
+    files: tuple[str, ...], session: Path, tmp_path: Path
+) -> None:
     folder = of_a_stranger(session, tmp_path, *files)
     page = folder / "report.html"
     if files != FILES[:1]:
-        page.unlink()  # that it is drawn once more, to be compared, shows nothing of other files
+        # that it is drawn once more, to be compared, shows nothing of other files
+        page.unlink()
     assert FORGED in shown("check", folder, cwd=tmp_path)
     shown("report", folder, cwd=tmp_path)
     html = page.read_text(encoding="utf-8") if page.exists() else ""
@@ -242,7 +276,12 @@ def test_of_files_of_a_session(files: tuple[str, ...], session: Path, tmp_path: 
 
 def test_of_a_session(session: Path, tmp_path: Path) -> None:
     folder = of_a_stranger(session, tmp_path, "results.json", "provenance.json")
-    for words in (("list",), ("sessions",), ("resume", folder), ("compare", session, folder)):
+    for words in (
+        ("list",),
+        ("sessions",),
+        ("resume", folder),
+        ("compare", session, folder),
+    ):
         assert FORGED in shown(*words, cwd=tmp_path), words
     shown("sessions", "--tag", folder, NASTY, cwd=tmp_path)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benches of the instruments as they are printed: all their trials from the command line, a
-verdict, and one energy. `make test` takes fewer samples of each.
+"""The benches of the instruments as they are printed: all their trials from the command
+line, a verdict, and one energy. `make test` takes fewer samples of each.
 
 In real time the three wait rather than work, so they run at once.
 """
@@ -78,14 +78,19 @@ def test_a_bench_of_an_instrument_runs_its_five_trials_to_a_true_verdict(
     assert run.done.returncode == 0, run.done.stdout + run.done.stderr
     assert re.search(r" PASS ", run.done.stdout) and "SIMULATED" in run.done.stdout
     assert run.content["simulated"] is True and run.content["problems"] == []
-    assert [trial["trial"] for trial in run.content["metrics"]["energy_infer"]["per_trial"]] == [
+    assert [
+        trial["trial"] for trial in run.content["metrics"]["energy_infer"]["per_trial"]
+    ] == [
         1,
         2,
         3,
         4,
         5,
     ]
-    assert (run.content["replication"]["ok"], run.content["replication"]["trials"]) == (True, 5)
+    assert (run.content["replication"]["ok"], run.content["replication"]["trials"]) == (
+        True,
+        5,
+    )
     assert check(run.folder).ok
 
 
@@ -101,5 +106,11 @@ def test_two_instruments_find_the_same_energy_within_what_they_state(
         one["same_samples"]["expanded_uncertainty"] ** 2
         + other["same_samples"]["expanded_uncertainty"] ** 2
     ) ** 0.5
-    assert abs(one["value"] - other["value"]) <= allowed, (one["value"], other["value"], allowed)
-    assert allowed < 0.03 * one["value"], "an uncertainty that allows everything proves nothing"
+    assert abs(one["value"] - other["value"]) <= allowed, (
+        one["value"],
+        other["value"],
+        allowed,
+    )
+    assert allowed < 0.03 * one["value"], (
+        "an uncertainty that allows everything proves nothing"
+    )

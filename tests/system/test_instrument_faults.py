@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults of instruments, seen through a whole session: each case injects one and sees its
-problem or its error, and nothing else.
+"""The faults of instruments, seen through a whole session: each case injects one and
+sees its problem or its error, and nothing else.
 
-The device is the virtual one, so its time is virtual: always the same parts of a trial last from
-and to the same second. `IN` lies inside a phase of the second sample, `OUT` while that sample is
-loaded, inside no window.
+The device is the virtual one, so its time is virtual: always the same parts of a trial
+last from and to the same second. `IN` lies inside a phase of the second sample, `OUT`
+while that sample is loaded, inside no window.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from tests.checking import check
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """How a bench names an instrument, what a device must do for it, and where faults are put, in
-    seconds from the first sample.
+    """How a bench names an instrument, what a device must do for it, and where faults
+    are put, in seconds from the first sample.
     """
 
     context: str
@@ -71,8 +71,12 @@ INSTRUMENTS = {
         1.14,
         0.9,
     ),
-    "lpm01a": Instrument(LPM, "sync_hold_us = 500\nsync_period_us = 20_000\n", 0.83, 0.74),
-    "n6705": Instrument(N6705, "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58),
+    "lpm01a": Instrument(
+        LPM, "sync_hold_us = 500\nsync_period_us = 20_000\n", 0.83, 0.74
+    ),
+    "n6705": Instrument(
+        N6705, "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58
+    ),
     "io manager": Instrument(
         N6705 + 'sync = "io_manager"\nio_manager.ppm = 100.0\n',
         "sync_hold_us = 800\nsync_period_us = 10_000\n",
@@ -80,7 +84,10 @@ INSTRUMENTS = {
         0.58,
     ),
     "n6705 trigger": Instrument(
-        N6705 + 'sync = "trigger"\n', "sync_hold_us = 800\nsync_period_us = 10_000\n", 0.67, 0.58
+        N6705 + 'sync = "trigger"\n',
+        "sync_hold_us = 800\nsync_period_us = 10_000\n",
+        0.67,
+        0.58,
     ),
 }
 BENCH = """
@@ -103,8 +110,8 @@ WINDOWS = 8
 
 @dataclass(slots=True)
 class Seen:
-    """What came of a session: its result, or the error that ended it; what is true on the bench
-    after.
+    """What came of a session: its result, or the error that ended it; what is true on
+    the bench after.
     """
 
     result: SessionResult | None
@@ -127,7 +134,8 @@ class Seen:
 
     @property
     def told(self) -> str:
-        """Return what the trial's gaps and the session's provenance say of the instrument."""
+        """Return what the trial's gaps and the session's provenance say of the
+        instrument."""
         assert self.result is not None
         gaps = (self.folder / "trial-1" / GAPS).read_text()
         return gaps + json.dumps(self.result.content["provenance"]["monitors"][""])
@@ -144,7 +152,8 @@ Run = Callable[..., Seen]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run one trial with faults; whatever comes of it, no thread is left and no file unfinished."""
+    """Run one trial with faults; whatever comes of it, no thread is left and no file
+    unfinished."""
 
     def start(name: str, faults: Sequence[str] = (), pace_s: float = 0.0) -> Seen:
         instrument = INSTRUMENTS[name]
@@ -152,16 +161,20 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         root = tmp_path / "sessions"
         (tmp_path / "bench.toml").write_text(
             BENCH.format(
-                sut=instrument.sut
-                if "load_s" in instrument.sut
-                else f"load_s = 0.1\n{instrument.sut}",
+                sut=(
+                    instrument.sut
+                    if "load_s" in instrument.sut
+                    else f"load_s = 0.1\n{instrument.sut}"
+                ),
                 monitor=instrument.context,
             )
         )
         overrides = [
-            fault
-            if fault.split(".")[0] in ("monitor", "sut", "scenario")
-            else f"{instrument.faults}.{fault}"
+            (
+                fault
+                if fault.split(".")[0] in ("monitor", "sut", "scenario")
+                else f"{instrument.faults}.{fault}"
+            )
             for fault in faults
         ]
 
@@ -197,8 +210,8 @@ def outside(name: str, hz: int = JS_HZ) -> int:
 
 
 def lpm_byte(at_s: float) -> int:
-    """Return about where in its stream the board tells of a time: nine bytes a sample, a line every
-    thousand, a line an edge.
+    """Return about where in its stream the board tells of a time: nine bytes a sample,
+    a line every thousand, a line an edge.
     """
     samples = round(at_s * LPM_HZ)
     edges = 13
@@ -206,7 +219,8 @@ def lpm_byte(at_s: float) -> int:
 
 
 LPM_IN, LPM_OUT = (
-    lpm_byte(at_s) for at_s in (INSTRUMENTS["lpm01a"].inside_s, INSTRUMENTS["lpm01a"].outside_s)
+    lpm_byte(at_s)
+    for at_s in (INSTRUMENTS["lpm01a"].inside_s, INSTRUMENTS["lpm01a"].outside_s)
 )
 
 
@@ -227,7 +241,9 @@ def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_
     ]
     assert len(windows) == WINDOWS
     hit = [
-        window for window in windows if window.start_s < INSTRUMENTS[name].inside_s < window.stop_s
+        window
+        for window in windows
+        if window.start_s < INSTRUMENTS[name].inside_s < window.stop_s
     ]
     assert [window.phase for window in hit] == ["infer"]
     margin_s = 0.1 if name == "js110" else 0.01
@@ -241,12 +257,15 @@ def test_without_a_fault_there_is_no_problem_and_the_places_of_faults_are_where_
 
 
 def cases(rows: Mapping[str, tuple[Any, ...]], repeated: Sequence[str]) -> list[Any]:
-    """Return the cases of a test; those take longer than what they add, and only repeat one by
-    which the same code is proved.
+    """Return the cases of a test; those take longer than what they add, and only repeat
+    one by which the same code is proved.
     """
     assert set(repeated) <= set(rows)
     marks = {name: [pytest.mark.repeats] for name in repeated}
-    return [pytest.param(*row, id=name, marks=marks.get(name, [])) for name, row in rows.items()]
+    return [
+        pytest.param(*row, id=name, marks=marks.get(name, []))
+        for name, row in rows.items()
+    ]
 
 
 # --- Faults that concern no window
@@ -258,7 +277,11 @@ N6705_UNREADABLE = [
         ["overload_records=3", f'overload_of="{of}"', f'overload_as="{value}"'],
         told + where,
     )
-    for of, where in (("current", ""), ("voltage", ""), ("sync", ", on the SYNC channel"))
+    for of, where in (
+        ("current", ""),
+        ("voltage", ""),
+        ("sync", ", on the SYNC channel"),
+    )
     for what, value, told in (
         ("beyond the range", "9.9E37", "beyond the measuring range"),
         ("without a number", "9.91E37", "the instrument gave no number"),
@@ -293,9 +316,21 @@ HARMLESS: dict[str, tuple[str, list[str], str]] = {
         )
         for what, ticks in (("a packet", 126), ("packets", 10_000))
     },
-    "lpm01a, a byte lost outside": ("lpm01a", [f"lose_byte_at={LPM_OUT}"], "damaged stream"),
-    "lpm01a, a bit changed outside": ("lpm01a", [f"flip_byte_at={LPM_OUT}"], "damaged stream"),
-    "lpm01a, a byte too many outside": ("lpm01a", [f"insert_byte_at={LPM_OUT}"], "damaged stream"),
+    "lpm01a, a byte lost outside": (
+        "lpm01a",
+        [f"lose_byte_at={LPM_OUT}"],
+        "damaged stream",
+    ),
+    "lpm01a, a bit changed outside": (
+        "lpm01a",
+        [f"flip_byte_at={LPM_OUT}"],
+        "damaged stream",
+    ),
+    "lpm01a, a byte too many outside": (
+        "lpm01a",
+        [f"insert_byte_at={LPM_OUT}"],
+        "damaged stream",
+    ),
     "lpm01a, an event of the first burst is lost": (
         "lpm01a",
         ["event_skipped=3"],
@@ -316,7 +351,11 @@ HARMLESS: dict[str, tuple[str, list[str], str]] = {
         ['old_error="overcurrent"'],
         '"status_at_open": "error: overcurrent"',
     ),
-    "lpm01a, supply found on": ("lpm01a", ["supply_found_on=true"], '"supply_on_at_open": true'),
+    "lpm01a, supply found on": (
+        "lpm01a",
+        ["supply_found_on=true"],
+        '"supply_on_at_open": true',
+    ),
     **{
         f"lpm01a, an earlier run has left: {stale}": (
             "lpm01a",
@@ -354,8 +393,8 @@ HARMLESS: dict[str, tuple[str, list[str], str]] = {
 }
 
 
-#: What one lost packet does is seen in a window; each way in which a record is unreadable, and each
-#: parameter that has one, is among the others.
+#: What one lost packet does is seen in a window; each way in which a record is
+#: unreadable, and each parameter that has one, is among the others.
 HARMLESS_AGAIN = (
     "js110, a packet lost outside",
     "n6705, current without a number outside",
@@ -376,7 +415,10 @@ def test_a_fault_in_no_window_is_no_problem_but_told(
 
 @pytest.mark.parametrize("name", ["js220", "js110"])
 def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
-    run: Run, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, name: str
+    run: Run,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
     recordings: list[JoulescopeRecording] = []
 
@@ -402,7 +444,9 @@ def test_a_block_that_comes_twice_and_a_correction_of_utc_change_not_one_digit(
     assert happened == [(0, 1), (1, 2)]
 
 
-@pytest.mark.parametrize("name", ["js220", pytest.param("js110", marks=pytest.mark.repeats)])
+@pytest.mark.parametrize(
+    "name", ["js220", pytest.param("js110", marks=pytest.mark.repeats)]
+)
 def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and_nothing_else(
     run: Run, tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
@@ -414,7 +458,10 @@ def test_a_sync_that_begins_a_millisecond_later_takes_as_much_from_the_trace_and
         assert seen.result is not None
         lengths_s.append(Trace.open(seen.folder / "trial-1" / TRACE).duration_s)
         measured.append(
-            {metric: row["value"] for metric, row in seen.result.content["metrics"].items()}
+            {
+                metric: row["value"]
+                for metric, row in seen.result.content["metrics"].items()
+            }
         )
         seen.folder.rename(tmp_path_factory.mktemp("session") / "moved")
     assert lengths_s[0] - lengths_s[1] == pytest.approx(0.001, abs=1e-5)
@@ -457,9 +504,15 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
     **{
         f"{model}, beyond the range while it infers": (
             model,
-            ['monitor.joulescope.current_range="18 mA"', "sut.virtual.infer.power_w=0.08"],
+            [
+                'monitor.joulescope.current_range="18 mA"',
+                "sut.virtual.infer.power_w=0.08",
+            ],
             "gap",
-            f"^5 of {WINDOWS} windows, first infer of step 3 .*beyond its range \\(18 mA, 15 V\\)",
+            (
+                f"^5 of {WINDOWS} windows, first infer of step 3 .*beyond its range"
+                " \\(18 mA, 15 V\\)"
+            ),
         )
         for model in ("js220", "js110")
     },
@@ -468,7 +521,10 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
             model,
             ["sut.virtual.infer.power_w=50.0"],
             "gap",
-            f"^5 of {WINDOWS} windows, first infer of step 3 .*beyond its range \\(10 A, 15 V\\)",
+            (
+                f"^5 of {WINDOWS} windows, first infer of step 3 .*beyond its range"
+                " \\(10 A, 15 V\\)"
+            ),
         )
         for model in ("js220", "js110")
     },
@@ -520,12 +576,16 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
         )
         for what, ticks in (("a packet", 126), ("packets", 2000))
     },
-    # Found by the edges that come too early, whatever the size; the driver has nothing to tell it
-    # by.
+    # Found by the edges that come too early, whatever the size; the driver has nothing
+    # to tell it by.
     **{
         f"js110, {ticks} ticks lost and not a word": (
             "js110",
-            [f"drop_at_tick={inside('js110')}", f"drop_ticks={ticks}", "drop_unlogged=true"],
+            [
+                f"drop_at_tick={inside('js110')}",
+                f"drop_ticks={ticks}",
+                "drop_unlogged=true",
+            ],
             code,
             words,
         )
@@ -554,7 +614,10 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
             "lpm01a",
             [f"lose_byte_at={at}", "lose_bytes=100"],
             "gap",
-            f"^{windows} of {WINDOWS} windows, .*damaged stream: .*whole lines are missing",
+            (
+                f"^{windows} of {WINDOWS} windows, .*damaged stream: .*whole lines are"
+                " missing"
+            ),
         )
         for where, at, windows in (("inside", LPM_IN, 4), ("outside", LPM_OUT, 3))
     },
@@ -648,8 +711,9 @@ SPOILT: dict[str, tuple[str, list[str], str, str]] = {
 }
 
 
-#: Of a loss of which nothing tells, a small one (126 ticks) and a large one (2000) are enough; of
-#: a range, each signal and each model; of unreadable records as above, the other half.
+#: Of a loss of which nothing tells, a small one (126 ticks) and a large one (2000) are
+#: enough; of a range, each signal and each model; of unreadable records as above, the
+#: other half.
 SPOILT_AGAIN = (
     "js110, 504 ticks lost and not a word",
     "js110, 10000 ticks lost and not a word",
@@ -664,12 +728,16 @@ SPOILT_AGAIN = (
 )
 
 
-@pytest.mark.parametrize(("name", "faults", "code", "words"), cases(SPOILT, SPOILT_AGAIN))
+@pytest.mark.parametrize(
+    ("name", "faults", "code", "words"), cases(SPOILT, SPOILT_AGAIN)
+)
 def test_a_fault_in_a_window_is_its_problem_and_no_other(
     run: Run, name: str, faults: list[str], code: str, words: str
 ) -> None:
     seen = run(name, faults)
-    assert seen.codes == [code], seen.result.content["problems"] if seen.result else seen.error
+    assert seen.codes == [code], (
+        seen.result.content["problems"] if seen.result else seen.error
+    )
     assert re.search(words, seen.detail), seen.detail
     assert seen.result is not None and not seen.result.ok and not seen.world.supply_on
     # What was not spoilt is measured, and all of it is found again.
@@ -681,16 +749,35 @@ def test_a_fault_in_a_window_is_its_problem_and_no_other(
 
 Ending = tuple[str, list[str], type[RigError], str]
 BEGUN: dict[str, Ending] = {
-    "js220, unplugged": ("js220", [f"remove_at_tick={inside('js220')}"], DeviceLost, "is gone"),
-    "js110, unplugged": ("js110", [f"remove_at_tick={inside('js110')}"], DeviceLost, "is gone"),
+    "js220, unplugged": (
+        "js220",
+        [f"remove_at_tick={inside('js220')}"],
+        DeviceLost,
+        "is gone",
+    ),
+    "js110, unplugged": (
+        "js110",
+        [f"remove_at_tick={inside('js110')}"],
+        DeviceLost,
+        "is gone",
+    ),
     **{
-        f"js220, no {what}": ("js220", [f'mute="{signal}"'], BenchError, f"sends no {what}")
+        f"js220, no {what}": (
+            "js220",
+            [f'mute="{signal}"'],
+            BenchError,
+            f"sends no {what}",
+        )
         for signal, what in (("i", "current"), ("v", "voltage"), ("gpi", "sync"))
     },
     **{
         f"{model}, all streams end": (
             model,
-            [f"drop_at_tick={inside(model)}", "drop_ticks=1000000000", "drop_unlogged=true"],
+            [
+                f"drop_at_tick={inside(model)}",
+                "drop_ticks=1000000000",
+                "drop_unlogged=true",
+            ],
             BenchError,
             "sends no current and no voltage and no sync any more",
         )
@@ -712,7 +799,8 @@ BEGUN: dict[str, Ending] = {
         for model, topic, which, when, said in (
             ("js220", "s/v/ctrl", 1, "starts", "does not answer to"),
             ("js220", "s/v/ctrl", 2, "stops", "does not answer to"),
-            # The host tells a JS110 of the first stream that starts and the last that stops.
+            # The host tells a JS110 of the first stream that starts and the last that
+            # stops.
             ("js110", "s/i/ctrl", 1, "starts", "refuses"),
             ("js110", "s/gpi/0/ctrl", 2, "stops", "refuses"),
         )
@@ -760,7 +848,12 @@ BEGUN: dict[str, Ending] = {
         BenchError,
         "supply is off, not on as commanded",
     ),
-    "lpm01a, buffer full": ("lpm01a", ["load_rises_at_s=0.3"], BenchError, "buffer is full"),
+    "lpm01a, buffer full": (
+        "lpm01a",
+        ["load_rises_at_s=0.3"],
+        BenchError,
+        "buffer is full",
+    ),
     "lpm01a, ends by itself": (
         "lpm01a",
         ["ends_at_s=0.83"],
@@ -773,7 +866,12 @@ BEGUN: dict[str, Ending] = {
         DeadlineError,
         "no time stamp of the PowerShield",
     ),
-    "lpm01a, start refused": ("lpm01a", ['error_to="start"'], BenchError, "refuses 'start'"),
+    "lpm01a, start refused": (
+        "lpm01a",
+        ['error_to="start"'],
+        BenchError,
+        "refuses 'start'",
+    ),
     "lpm01a, start not answered": (
         "lpm01a",
         ['no_answer_to="start"'],
@@ -786,7 +884,12 @@ BEGUN: dict[str, Ending] = {
         ConfigError,
         "sees no SYNC line",
     ),
-    "n6705, connection lost": ("n6705", ["drop_at_s=0.67"], DeviceLost, "does not answer any more"),
+    "n6705, connection lost": (
+        "n6705",
+        ["drop_at_s=0.67"],
+        DeviceLost,
+        "does not answer any more",
+    ),
     "n6705, records of current overwritten": (
         "n6705",
         ["lose_at_s=0.67", "lose_records=40", "lose_of=[1]"],
@@ -801,7 +904,11 @@ BEGUN: dict[str, Ending] = {
     ),
     "n6705, records overwritten and told": (
         "n6705",
-        ["lose_at_s=0.67", "lose_records=40", "lose_error='-363,\"Input buffer overrun\"'"],
+        [
+            "lose_at_s=0.67",
+            "lose_records=40",
+            "lose_error='-363,\"Input buffer overrun\"'",
+        ],
         BenchError,
         "refused: the data log under way",
     ),
@@ -844,7 +951,8 @@ BEGUN: dict[str, Ending] = {
     **{
         f"{name}, {what} logged in secret": (
             name,
-            # The simulator takes its time over so many records: patience changes nothing here.
+            # The simulator takes its time over so many records: patience changes
+            # nothing here.
             [
                 f"stuck={stuck}",
                 "stuck_hidden=true",
@@ -892,8 +1000,8 @@ BEGUN: dict[str, Ending] = {
         "the IO manager is gone",
     ),
 }
-#: The N6705 is asked for records four times a second: a device that takes no time would be through
-#: by then, so these are paced.
+#: The N6705 is asked for records four times a second: a device that takes no time would
+#: be through by then, so these are paced.
 PACED = ("n6705, connection lost", "n6705 trigger, two parameters are logged in secret")
 #: Faults after which there is something to be measured: marks that have an edge.
 RECORDED = (
@@ -923,7 +1031,9 @@ def marks_of(case: str) -> tuple[pytest.MarkDecorator, ...]:
     return (pytest.mark.long,) if case == "lpm01a, falls silent" else ()
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, marks=marks_of(case)) for case in BEGUN])
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=marks_of(case)) for case in BEGUN]
+)
 def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_readable(
     run: Run, case: str
 ) -> None:
@@ -954,7 +1064,9 @@ REFUSED: dict[str, Ending] = {
     **{
         f"{name}, no calibration file": (
             name,
-            [f'{INSTRUMENTS[name].context.splitlines()[0].strip("[]")}.calibration="nowhere.toml"'],
+            [
+                f'{INSTRUMENTS[name].context.splitlines()[0].strip("[]")}.calibration="nowhere.toml"'
+            ],
             ConfigError,
             "calibration file",
         )
@@ -1061,7 +1173,12 @@ REFUSED: dict[str, Ending] = {
         BenchError,
         "not well after it was set up",
     ),
-    "lpm01a, voltage refused": ("lpm01a", ['error_to="volt"'], BenchError, "refuses 'volt 3300m'"),
+    "lpm01a, voltage refused": (
+        "lpm01a",
+        ['error_to="volt"'],
+        BenchError,
+        "refuses 'volt 3300m'",
+    ),
     "lpm01a, supply refused": (
         "lpm01a",
         ['error_to="pwr on"'],
@@ -1080,7 +1197,12 @@ REFUSED: dict[str, Ending] = {
         DeviceNotFound,
         "is no N6705",
     ),
-    "n6705, no data logger": ("n6705", ['option="055"'], DeviceNotFound, "has no data logger"),
+    "n6705, no data logger": (
+        "n6705",
+        ['option="055"'],
+        DeviceNotFound,
+        "has no data logger",
+    ),
     "n6705, no data logger, and its output found on": (
         "n6705",
         ['option="055"', "output_on=[1]"],
@@ -1138,7 +1260,9 @@ REFUSED: dict[str, Ending] = {
 }
 
 
-@pytest.mark.parametrize(("name", "faults", "kind", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(
+    ("name", "faults", "kind", "words"), REFUSED.values(), ids=REFUSED
+)
 def test_an_instrument_that_is_not_as_it_must_be_is_refused_before_a_session_begins(
     run: Run, name: str, faults: list[str], kind: type[RigError], words: str
 ) -> None:
@@ -1150,7 +1274,9 @@ def test_an_instrument_that_is_not_as_it_must_be_is_refused_before_a_session_beg
     assert not seen.root.exists()
 
 
-def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(run: Run) -> None:
+def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(
+    run: Run,
+) -> None:
     seen = run("n6705", ["drop_at_s=0.67", "stays_away=true"])
     assert isinstance(seen.error, DeviceLost)
     assert "supply may still be on" in seen.error.try_next
@@ -1163,8 +1289,16 @@ def test_an_instrument_that_stays_away_is_told_with_its_supply_that_may_be_on(ru
 @pytest.mark.parametrize(
     ("which", "cause", "try_next"),
     [
-        ([2], "switched the DUT's supply off only when it was opened again", "it is off"),
-        ([*range(2, 20)], "does not switch the DUT's supply off", "supply may still be on"),
+        (
+            [2],
+            "switched the DUT's supply off only when it was opened again",
+            "it is off",
+        ),
+        (
+            [*range(2, 20)],
+            "does not switch the DUT's supply off",
+            "supply may still be on",
+        ),
     ],
     ids=["off at the second try", "never off"],
 )
@@ -1191,7 +1325,9 @@ def test_a_joulescope_that_does_not_switch_off_is_told_with_its_supply_that_may_
 def test_an_lpm01a_that_does_not_switch_off_is_told_with_its_supply_that_may_be_on(
     run: Run, fault: str, which: list[int], on: bool
 ) -> None:
-    seen = run("lpm01a", ["supply_found_on=true", f'{fault}="pwr off"', f"only={which}"])
+    seen = run(
+        "lpm01a", ["supply_found_on=true", f'{fault}="pwr off"', f"only={which}"]
+    )
     assert (
         isinstance(seen.error, BenchError)
         and "does not switch the DUT's supply off" in seen.error.cause
@@ -1216,12 +1352,15 @@ def test_an_lpm01a_refused_that_could_not_be_switched_off_is_told_with_its_suppl
     seen = run("lpm01a", ["supply_found_on=true", *faults])
     assert seen.error is not None and words in seen.error.cause
     assert seen.error.__notes__ == [
-        "the supply may still be on: the PowerShield does not switch the DUT's supply off"
+        "the supply may still be on: the PowerShield does not switch the DUT's"
+        " supply off"
     ]
     assert seen.world.supply_on
 
 
-def test_a_supply_that_refuses_to_go_off_does_not_hide_what_went_wrong_before(run: Run) -> None:
+def test_a_supply_that_refuses_to_go_off_does_not_hide_what_went_wrong_before(
+    run: Run,
+) -> None:
     seen = run("n6705", ['refuse="OUTP"'])
     assert seen.error is not None and "output 1 on" in seen.error.cause
     assert [

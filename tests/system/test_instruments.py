@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware on each instrument's simulator, in real time: valid trials, and the same energy
-within their uncertainties.
+"""The firmware on each instrument's simulator, in real time: valid trials, and the same
+energy within their uncertainties.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def test_the_same_firmware_has_the_same_energy_on_all_within_their_uncertainties
             ** 0.5
         )
         assert abs(one["value"] - other["value"]) <= allowed, (metric, found)
-        assert allowed < 0.06 * one["value"], "an uncertainty that allows everything proves nothing"
+        assert allowed < 0.06 * one["value"], (
+            "an uncertainty that allows everything proves nothing"
+        )
 
 
 def test_one_edge_at_the_trigger_input_ties_long_windows_within_what_the_clocks_are_trusted_with(
@@ -89,7 +91,10 @@ def test_one_edge_at_the_trigger_input_ties_long_windows_within_what_the_clocks_
         "scenario.single_stream.idle_s=0.3",
         "scenario.single_stream.warmup=0",
     ]
-    overrides += ["monitor.keysight_n6705.sync=trigger", "scenario.single_stream.repeat=60"]
+    overrides += [
+        "monitor.keysight_n6705.sync=trigger",
+        "scenario.single_stream.repeat=60",
+    ]
     with open_bench(ROOT / "benches" / "posix-asc-n6705.toml", overrides) as bench:
         result = bench.run(1, tmp_path)
     content = result.content
@@ -112,7 +117,8 @@ def test_one_edge_at_the_trigger_input_ties_long_windows_within_what_the_clocks_
         )
         assert abs(one["value"] - other["value"]) <= allowed < 0.06 * other["value"]
     shapes = {
-        part["component"]: part["shape"] for part in content["metrics"]["latency_infer"]["budget"]
+        part["component"]: part["shape"]
+        for part in content["metrics"]["latency_infer"]["budget"]
     }
     assert shapes["time base"] == "rectangular"
     assert check(result.folder).ok
@@ -137,16 +143,16 @@ def test_a_host_that_is_its_own_device_is_tied_to_its_energy_counter_by_its_cloc
     assert result.content["problems"] == []
     assert result.content["provenance"]["sut"]["clock"] == "CLOCK_MONOTONIC"
     assert result.content["provenance"]["sut"]["simulated"] is False
-    # What the simulated counter is fed with: 5 W of the host, and what the firmware draws in this
-    # phase.
+    # What the simulated counter is fed with: 5 W of the host, and what the firmware
+    # draws in this phase.
     for name, expected_w in (
         ("power_idle", 5.010),
         ("power_preprocess", 5.030),
         ("power_infer", 5.050),
     ):
-        assert result.content["metrics"][name]["value"] == pytest.approx(expected_w, abs=0.003), (
-            name
-        )
+        assert result.content["metrics"][name]["value"] == pytest.approx(
+            expected_w, abs=0.003
+        ), name
     assert check(result.folder).ok
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interleaved trials of the real firmware: a slot stays as it was loaded, however often it is
-run.
+"""Interleaved trials of the real firmware: a slot stays as it was loaded, however often
+it is run.
 """
 
 from __future__ import annotations
@@ -43,14 +43,23 @@ def test_firmware_queries_a_sample_for_all_trials_and_goes_on_in_its_midst(
         begun.append(event)
 
     bench_file = ROOT / "benches" / "posix-null.toml"
-    with open_bench(bench_file, SETTINGS, [heard]) as bench, pytest.raises(KeyboardInterrupt):
+    with (
+        open_bench(bench_file, SETTINGS, [heard]) as bench,
+        pytest.raises(KeyboardInterrupt),
+    ):
         bench.run(TRIALS, tmp_path, [stopping])
     (folder,) = tmp_path.iterdir()
     result = session.resume(folder, [heard])
     assert [trial.problems for trial in result.trials] == [()] * TRIALS
-    assert [len(trial.measured.samples) for trial in result.trials] == [SAMPLES] * TRIALS
+    assert [len(trial.measured.samples) for trial in result.trials] == [
+        SAMPLES
+    ] * TRIALS
     assert result.metrics["accuracy"].value == 1.0
-    loads = [each for each in begun if isinstance(each, StepBegun) and isinstance(each.step, Load)]
+    loads = [
+        each
+        for each in begun
+        if isinstance(each, StepBegun) and isinstance(each.step, Load)
+    ]
     assert len(loads) == SAMPLES, "the interrupted one is brought back without a step"
     checked = check(folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
@@ -58,5 +67,7 @@ def test_firmware_queries_a_sample_for_all_trials_and_goes_on_in_its_midst(
 
 def queries(events: list[Event]) -> list[Event]:
     return [
-        each for each in events if isinstance(each, StepDone) and isinstance(each.done.step, Query)
+        each
+        for each in events
+        if isinstance(each, StepDone) and isinstance(each.done.step, Query)
     ]

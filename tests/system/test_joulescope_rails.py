@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two Joulescopes as rails: the log that tells of a JS110's losses is one for all and names none,
-so it may be of either.
+"""Two Joulescopes as rails: the log that tells of a JS110's losses is one for all and
+names none, so it may be of either.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ warmup = 0
 [task.null]
 samples = 3
 """
-#: While the third sample is loaded: behind two that are measured. In virtual time the second rail
-#: follows the first.
+#: While the third sample is loaded: behind two that are measured. In virtual time the
+#: second rail follows the first.
 LOSS = [
     "rail.io.joulescope.simulator.faults.drop_at_tick=3900000",
     "rail.io.joulescope.simulator.faults.drop_ticks=10000",
@@ -70,7 +70,9 @@ def run(tmp_path: Path, other: str, *faults: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("other", ["js110", "js220"])
-def test_two_joulescopes_without_a_loss_have_no_problem(tmp_path: Path, other: str) -> None:
+def test_two_joulescopes_without_a_loss_have_no_problem(
+    tmp_path: Path, other: str
+) -> None:
     assert run(tmp_path, other)["problems"] == []
 
 
@@ -80,14 +82,18 @@ def test_a_loss_of_a_js110_beside_a_js220_is_a_gap_of_its_own_and_no_problem_out
     assert run(tmp_path, "js220", *LOSS)["problems"] == []
     [folder] = (tmp_path / "sessions").iterdir()
     assert [
-        len(Trace.open(folder / "trial-1" / rail / "trace.jls").gaps) for rail in ("core", "io")
+        len(Trace.open(folder / "trial-1" / rail / "trace.jls").gaps)
+        for rail in ("core", "io")
     ] == [0, 2]
 
 
 def own_threads() -> set[threading.Thread]:
-    """Return the threads that Python started; one of a library that wrote a log is none of them."""
+    """Return the threads that Python started; one of a library that wrote a log is none
+    of them."""
     return {
-        thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)
+        thread
+        for thread in threading.enumerate()
+        if not isinstance(thread, threading._DummyThread)
     }
 
 
@@ -123,5 +129,7 @@ def test_a_loss_of_one_of_two_js110_is_one_error_and_the_session_goes_on_where_i
     assert "2 samples measured" in cut_off.detail
     # The fault is in the bench file, but what is left to be done is over before it.
     resumed = resume(folder)
-    assert resumed.content["problems"] == [] and resumed.content["samples"]["per_trial"] == [3]
+    assert resumed.content["problems"] == [] and resumed.content["samples"][
+        "per_trial"
+    ] == [3]
     assert check(folder).ok and not tables[1].world.supply_on

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command that is killed right before or after any of its writes: `rig check` passes or names the
-repair, and after the repair it passes.
+"""A command that is killed right before or after any of its writes: `rig check` passes
+or names the repair, and after the repair it passes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ QUICK = (
     *("--set", "task.null.samples=2", "--set", "scenario.single_stream.idle_s=0.05"),
     *("--set", "monitor.virtual.sample_hz=50_000", "--trials", "1"),
 )
-#: Run a command, and kill it at its n-th change of a session: before an even one, after an odd one.
-#: What is on the disk does not matter to a process that is killed, so nothing waits for that.
+#: Run a command, and kill it at its n-th change of a session: before an even one, after
+#: an odd one. What is on the disk does not matter to a process that is killed, so
+#: nothing waits for that.
 KILLED = """
 import os, signal, sys
 from rig.cli.main import main
@@ -61,8 +62,8 @@ finally:
 
 
 def killed_at(at: int, cwd: Path, *words: str | Path) -> int:
-    """Run a command, and kill it at its change number `at`; return how many there were, 0 where it
-    was killed.
+    """Run a command, and kill it at its change number `at`; return how many there were,
+    0 where it was killed.
     """
     done = program(KILLED.format(at=at, words=[*map(str, words)]), cwd)
     found = re.search(r"^changes (\d+)$", done.stdout, re.MULTILINE)
@@ -74,9 +75,12 @@ def killed_at(at: int, cwd: Path, *words: str | Path) -> int:
 
 
 def places(count: int, kept: int) -> Iterator[int]:
-    """Yield so many places among all, evenly; the last ones, where a session ends, all."""
+    """Yield so many places among all, evenly; the last ones, where a session ends,
+    all."""
     late = min(length(8, 4), count)
-    yield from sorted({*range(0, count, max(count // kept, 1)), *range(count - late, count)})
+    yield from sorted(
+        {*range(0, count, max(count // kept, 1)), *range(count - late, count)}
+    )
 
 
 def repaired(folder: Path) -> str:

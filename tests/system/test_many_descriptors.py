@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches in a process whose first 1100 descriptors are taken: select() fails from 1024 on."""
+"""Benches in a process whose first 1100 descriptors are taken: select() fails from 1024
+on."""
 
 from __future__ import annotations
 
@@ -40,7 +41,16 @@ sys.exit(main())
 def test_a_bench_runs_with_descriptors_beyond_those_of_select(
     firmware: Path, tmp_path: Path, bench: tuple[str, str]
 ) -> None:
-    words = ["run", bench[0], "--set", bench[1], "--trials", "1", "--sessions", str(tmp_path)]
+    words = [
+        "run",
+        bench[0],
+        "--set",
+        bench[1],
+        "--trials",
+        "1",
+        "--sessions",
+        str(tmp_path),
+    ]
     done = subprocess.run(
         [sys.executable, "-c", _CODE, *words],
         cwd=ROOT,
@@ -49,5 +59,6 @@ def test_a_bench_runs_with_descriptors_beyond_those_of_select(
         check=False,
         timeout=_LIMIT_S,
     )
-    assert done.returncode == 4, done.stdout + done.stderr  # one trial is too few for a verdict
+    # one trial is too few for a verdict
+    assert done.returncode == 4, done.stdout + done.stderr
     assert list(tmp_path.glob("*/results.json"))

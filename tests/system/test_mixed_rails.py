@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three instruments of different makers as rails of one device: their energies add up to the true
-one, each in its own time.
+"""Three instruments of different makers as rails of one device: their energies add up
+to the true one, each in its own time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import Trace
 from tests.checking import check
 
-#: Pulses that come at multiples of an instrument's period all meet the same part of it, and their
-#: errors do not average out: this `sync_period_us` spreads them over the periods of all three.
+#: Pulses that come at multiples of an instrument's period all meet the same part of it,
+#: and their errors do not average out: this `sync_period_us` spreads them over the
+#: periods of all three.
 BENCH = """
 [bench]
 name = "rails"
@@ -57,7 +58,9 @@ TRIALS = 2
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionResult, BenchContext]:
+def measured(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[SessionResult, BenchContext]:
     """Return the result of a session, and its table with the truth."""
     folder = tmp_path_factory.mktemp("rails")
     made = []
@@ -74,7 +77,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionResult, B
     return result, made[0]
 
 
-def trials(measured: tuple[SessionResult, BenchContext]) -> Iterator[tuple[Path, list[int]]]:
+def trials(
+    measured: tuple[SessionResult, BenchContext],
+) -> Iterator[tuple[Path, list[int]]]:
     """Yield the folder of each trial, and the true times of its marks."""
     result, context = measured
     falls_ns = [
@@ -91,7 +96,9 @@ def trials(measured: tuple[SessionResult, BenchContext]) -> Iterator[tuple[Path,
 
 def windows(folder: Path) -> list[dict[str, Any]]:
     """Return all windows of a trial, idle ones too."""
-    rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()
+    ]
     return [window for row in rows for window in row.get("windows", [row.get("idle")])]
 
 
@@ -111,15 +118,21 @@ def test_the_energies_of_three_different_instruments_add_up_to_the_true_one(
         seen_s = Trace.open(folder / "core" / "trace.jls").falls_s
         assert len(seen_s) == len(falls_ns)
         found = windows(folder)
-        assert len(found) == 2 * 5 + 2, "two phases of each sample, an idle window before and after"
+        assert len(found) == 2 * 5 + 2, (
+            "two phases of each sample, an idle window before and after"
+        )
         for window in found:
             start_ns, stop_ns = (
                 falls_ns[int(np.argmin(np.abs(seen_s - window[end])))]
                 for end in ("start_s", "stop_s")
             )
             true_j = world.true_energy_j(start_ns, stop_ns)
-            assert abs(window["energy_j"] - true_j) < 2 * window["energy_u_j"], (window, true_j)
-            # Simulators are better than their limits: a rail that is weighed wrongly would show.
+            assert abs(window["energy_j"] - true_j) < 2 * window["energy_u_j"], (
+                window,
+                true_j,
+            )
+            # Simulators are better than their limits: a rail that is weighed wrongly
+            # would show.
             assert window["energy_j"] == pytest.approx(true_j, rel=2e-3)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that an N6705 loses, or stretches, where SYNC is not logged as a voltage: whole sessions
-never take them for a measurement.
+"""Records that an N6705 loses, or stretches, where SYNC is not logged as a voltage:
+whole sessions never take them for a measurement.
 
-The device is the virtual one: the log begins with its first mark, and 0.4 s later it is busy with
-the first sample.
+The device is the virtual one: the log begins with its first mark, and 0.4 s later it is
+busy with the first sample.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def bench_file(folder: Path, sync: str, idle_s: float = 0.2) -> Path:
         (2.0, 100.0),
         (0.05, 100.0),
         # Between these, a clock has moved by less than the one and more than the other.
-        *(pytest.param(*row, marks=pytest.mark.repeats) for row in ((0.2, -100.0), (0.2, 100.0))),
+        *(
+            pytest.param(*row, marks=pytest.mark.repeats)
+            for row in ((0.2, -100.0), (0.2, 100.0))
+        ),
         pytest.param(0.05, -100.0, marks=pytest.mark.repeats),
     ],
 )
@@ -67,14 +70,19 @@ def test_a_session_that_loses_nothing_has_no_problem(
     ) as bench:
         result = bench.run(2, tmp_path / "sessions", [])
     assert result.content["problems"] == []
-    assert not Trace.open(next((tmp_path / "sessions").glob("*/trial-1/trace.jls"))).gaps
+    assert not Trace.open(
+        next((tmp_path / "sessions").glob("*/trial-1/trace.jls"))
+    ).gaps
 
 
 def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
-    """Run a trial that an error ends; what is left of the session says so, and has no result."""
+    """Run a trial that an error ends; what is left of the session says so, and has no
+    result."""
     with (
         pytest.raises(BenchError) as told,
-        open_bench(bench_file(folder, sync), [f"{FAULTS}.{one}" for one in faults]) as bench,
+        open_bench(
+            bench_file(folder, sync), [f"{FAULTS}.{one}" for one in faults]
+        ) as bench,
     ):
         bench.run(1, folder / "sessions", [])
     [session] = (folder / "sessions").iterdir()
@@ -90,15 +98,20 @@ def ended(folder: Path, sync: str, faults: list[str]) -> BenchError:
 
 @WAYS
 @pytest.mark.parametrize("lost", [3, 40, 150])
-def test_lost_records_end_the_session_and_are_named(tmp_path: Path, sync: str, lost: int) -> None:
-    error = ended(tmp_path, sync, ["lose_at_s=0.4", f"lose_records={lost}", "lose_of=[1]"])
+def test_lost_records_end_the_session_and_are_named(
+    tmp_path: Path, sync: str, lost: int
+) -> None:
+    error = ended(
+        tmp_path, sync, ["lose_at_s=0.4", f"lose_records={lost}", "lose_of=[1]"]
+    )
     assert "overwritten records" in error.cause
     place, count = (
         error.evidence.removeprefix("records missing behind record ")
         .split(" or more")[0]
         .split(": ")
     )
-    # Up to two are hidden by when in a record the instrument was asked (docs/MONITORS.md).
+    # Up to two are hidden by when in a record the instrument was asked
+    # (docs/MONITORS.md).
     assert lost - 2 <= int(count) <= lost and int(count) >= 1
     assert int(place) >= 0.3 / PERIOD_S
     if lost > 1:

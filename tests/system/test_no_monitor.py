@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches without an energy monitor: valid trials by the device's own clock, no energy and the
-reason why, for every kind of device and scenario.
+"""Benches without an energy monitor: valid trials by the device's own clock, no energy
+and the reason why, for every kind of device and scenario.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ BENCHES = ROOT / "benches"
 ENERGETIC = re.compile(r"(energy|power)_")
 
 
-def run(bench: str | Path, folder: Path, *overrides: str, trials: int = 1) -> SessionResult:
+def run(
+    bench: str | Path, folder: Path, *overrides: str, trials: int = 1
+) -> SessionResult:
     with open_bench(BENCHES / bench, overrides) as opened:
         return opened.run(trials, folder)
 
@@ -42,7 +44,9 @@ def assert_sound(result: SessionResult, simulated: bool) -> None:
     """Say of a session what holds of every one without a monitor."""
     content = result.content
     assert content["problems"] == []
-    assert all(trial["valid"] and trial["timebase"] is None for trial in content["trials"])
+    assert all(
+        trial["valid"] and trial["timebase"] is None for trial in content["trials"]
+    )
     assert content["simulated"] is simulated
     assert content["monitor"] == "no energy monitor"
     assert content["provenance"]["monitors"] == {}
@@ -50,16 +54,22 @@ def assert_sound(result: SessionResult, simulated: bool) -> None:
     assert "assumed" in content["provenance"]["device_clock"]["source"]
     assert not [name for name in content["metrics"] if ENERGETIC.match(name)]
     reasons = {
-        reason for name, reason in content["absent"].items() if name.startswith("power_idle")
+        reason
+        for name, reason in content["absent"].items()
+        if name.startswith("power_idle")
     }
     assert reasons in ({"there is no energy monitor: [monitor.none]"}, set())
-    assert not list(result.folder.rglob("trace*")) and not list(result.folder.rglob("gaps*"))
+    assert not list(result.folder.rglob("trace*")) and not list(
+        result.folder.rglob("gaps*")
+    )
     for line in (
         line
         for path in result.folder.rglob("samples.jsonl")
         for line in path.read_text().splitlines()
     ):
-        assert all(window["energy_j"] is None for window in json.loads(line).get("windows", ()))
+        assert all(
+            window["energy_j"] is None for window in json.loads(line).get("windows", ())
+        )
     checked = check(result.folder)
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     page = write_report(result.folder).read_text(encoding="utf-8")
@@ -80,18 +90,30 @@ def test_asc_on_the_firmware_has_accuracy_and_latency_and_says_how_sure_the_cloc
     )
     assert_sound(result, simulated=True)
     latency = result.content["metrics"]["latency_total"]
-    clock = next(part for part in latency["budget"] if part["component"] == "device clock")
+    clock = next(
+        part for part in latency["budget"] if part["component"] == "device clock"
+    )
     assert clock["standard_uncertainty"] == pytest.approx(
         latency["value"] * 100e-6 / math.sqrt(3), rel=1e-9
     )
-    assert (clock["type"], clock["shape"], clock["counted"]) == ("B", "rectangular", True)
-    assert {"energy_total", "power_active", "energy_dynamic"} <= set(result.content["absent"])
+    assert (clock["type"], clock["shape"], clock["counted"]) == (
+        "B",
+        "rectangular",
+        True,
+    )
+    assert {"energy_total", "power_active", "energy_dynamic"} <= set(
+        result.content["absent"]
+    )
 
 
-def test_latency_is_that_of_the_device_and_its_interval_holds_the_truth(tmp_path: Path) -> None:
+def test_latency_is_that_of_the_device_and_its_interval_holds_the_truth(
+    tmp_path: Path,
+) -> None:
     # The virtual device's clock is 60 ppm fast, within the limit that is stated of it.
     exact = [f"sut.virtual.{phase}.variation=0.0" for phase in ("preprocess", "infer")]
-    result = run("virtual-null.toml", tmp_path, "monitor.none.clock_ppm=100.0", *exact, trials=5)
+    result = run(
+        "virtual-null.toml", tmp_path, "monitor.none.clock_ppm=100.0", *exact, trials=5
+    )
     assert result.ok
     metric = result.content["metrics"]["latency_infer"]
     low, high = (metric["same_samples"][end] for end in ("low", "high"))
@@ -100,7 +122,9 @@ def test_latency_is_that_of_the_device_and_its_interval_holds_the_truth(tmp_path
     assert high - low < 0.042 * 200e-6
 
 
-def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path: Path) -> None:
+def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(
+    tmp_path: Path,
+) -> None:
     result = run(
         "virtual-null.toml",
         tmp_path,
@@ -111,7 +135,9 @@ def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path:
     assert clock == {"limit_ppm": 10_000.0, "source": "HSI16, DS12991 table 47"}
     parts = result.content["metrics"]["latency_infer"]["budget"]
     assert parts[0]["component"] == "device clock"
-    unsaid = run("virtual-null.toml", tmp_path / "unsaid", "monitor.none.clock_ppm=500.0")
+    unsaid = run(
+        "virtual-null.toml", tmp_path / "unsaid", "monitor.none.clock_ppm=500.0"
+    )
     assert (
         unsaid.content["provenance"]["device_clock"]["source"]
         == "the bench file, which gives no source"
@@ -126,7 +152,11 @@ def test_the_limit_of_the_clock_is_stated_in_the_bench_with_its_source(tmp_path:
     [
         ("virtual-asc.toml", ["task.asc.samples=10"], "latency_total"),
         ("virtual-offline.toml", [], "throughput"),
-        ("virtual-real-time.toml", ["scenario.real_time.duration_s=20"], "latency_response"),
+        (
+            "virtual-real-time.toml",
+            ["scenario.real_time.duration_s=20"],
+            "latency_response",
+        ),
         (
             "virtual-qubo.toml",
             [
@@ -145,31 +175,44 @@ def test_every_scenario_does_without_a_monitor(
     bench: str, overrides: list[str], named: str, tmp_path: Path
 ) -> None:
     cache = [f"task.mlperf_tiny.cache={tmp_path / 'cache'}"] if "tiny" in bench else []
-    result = run(bench, tmp_path / "sessions", "monitor.none.clock_ppm=100.0", *overrides, *cache)
+    result = run(
+        bench, tmp_path / "sessions", "monitor.none.clock_ppm=100.0", *overrides, *cache
+    )
     assert_sound(result, simulated=True)
     assert named in result.metrics
     for trial in result.content["trials"]:
-        assert not any("nan" in line or ", -" in line for line in trial.get("lines", ()))
+        assert not any(
+            "nan" in line or ", -" in line for line in trial.get("lines", ())
+        )
 
 
-def test_this_computer_is_no_simulation_and_needs_no_energy_counters(tmp_path: Path) -> None:
+def test_this_computer_is_no_simulation_and_needs_no_energy_counters(
+    tmp_path: Path,
+) -> None:
     few = ["task.asc.samples=4", "monitor.none.clock_ppm=100.0"]
     assert_sound(run("cpu-asc-virtual.toml", tmp_path, *few), simulated=False)
 
 
 @pytest.fixture
 def device() -> Iterator[PublicDevice]:
-    """Return a device that speaks the text protocol on a port, and of which nothing says that it is
-    simulated.
+    """Return a device that speaks the text protocol on a port, and of which nothing
+    says that it is simulated.
     """
-    # At 9600 baud: it waits for each byte that it says, and its messages lie in its windows.
+    # At 9600 baud: it waits for each byte that it says, and its messages lie in its
+    # windows.
     with PublicDevice(Build(infer_s=0.05, byte_s=10 / 9600)) as device:
         yield device
 
 
 def tiny(port: str, folder: Path, *overrides: str) -> SessionResult:
     data = [f"task.mlperf_tiny.cache={folder / 'cache'}", "task.mlperf_tiny.files=12"]
-    return run("uart-tiny.toml", folder / "sessions", f"sut.uart.port={port}", *data, *overrides)
+    return run(
+        "uart-tiny.toml",
+        folder / "sessions",
+        f"sut.uart.port={port}",
+        *data,
+        *overrides,
+    )
 
 
 def unmarked(line: str) -> str:
@@ -195,24 +238,36 @@ def test_a_performance_run_of_a_text_device_at_9600_baud_is_valid_and_in_the_wor
     ]
     lengths_s = [
         window["stop_s"] - window["start_s"]
-        for line in (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
+        for line in (
+            (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
+        )
         for window in json.loads(line).get("windows", ())
     ]
     # On a busy computer a window may come out short, and is then asked for again.
     assert sum(length_s >= 10.0 for length_s in lengths_s) == 5
-    assert len(lengths_s) == 5 or f"; {len(lengths_s) - 5} repeated, as too short" in first
+    assert (
+        len(lengths_s) == 5 or f"; {len(lengths_s) - 5} repeated, as too short" in first
+    )
 
 
 def test_an_accuracy_run_of_a_text_device_is_valid_and_in_the_words_of_the_benchmark(
     tmp_path: Path,
 ) -> None:
     with PublicDevice() as device:
-        result = tiny(device.port, tmp_path, "scenario.tiny.mode=accuracy", "sut.uart.baud=115_200")
+        result = tiny(
+            device.port,
+            tmp_path,
+            "scenario.tiny.mode=accuracy",
+            "sut.uart.baud=115_200",
+        )
     assert_sound(result, simulated=False)
     files, *quality = result.content["trials"][0]["lines"]
     assert files == "neurorig, generated data: 12 files, 12 inferences"
     plain = [unmarked(line) for line in quality]
-    assert sum(bool(pattern.match(line)) for pattern in (TOP_1, AUC) for line in plain) == 2
+    assert (
+        sum(bool(pattern.match(line)) for pattern in (TOP_1, AUC) for line in plain)
+        == 2
+    )
     assert not any(pattern.match(line) for pattern in (TOP_1, AUC) for line in quality)
     assert not any(ENERGY.search(line) for line in quality)
 
@@ -232,7 +287,9 @@ def test_energy_cannot_be_asked_for_and_a_device_that_tells_no_time_cannot_be_ti
         tiny(device.port, tmp_path)
 
 
-def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path) -> None:
+def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(
+    tmp_path: Path,
+) -> None:
     text = (
         (BENCHES / "virtual-null.toml")
         .read_text()
@@ -248,11 +305,17 @@ def test_a_plan_needs_no_monitor_and_a_run_needs_a_word_about_it(tmp_path: Path)
 
 def test_the_bench_file_in_the_session_says_that_there_is_none(tmp_path: Path) -> None:
     result = run(
-        "virtual-null.toml", tmp_path, "monitor.none.clock_ppm=50.0", "task.null.samples=2"
+        "virtual-null.toml",
+        tmp_path,
+        "monitor.none.clock_ppm=50.0",
+        "task.null.samples=2",
     )
     stored = tomllib.loads((result.folder / "bench.toml").read_text())["monitor"]
     assert stored == {
-        "none": {"clock_ppm": 50.0, "clock_source": "the bench file, which gives no source"}
+        "none": {
+            "clock_ppm": 50.0,
+            "clock_source": "the bench file, which gives no source",
+        }
     }
     assert config.load(result.folder / "bench.toml").monitors == {}
 
@@ -286,7 +349,14 @@ def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(
     firmware: Path, tmp_path: Path
 ) -> None:
     running = started(
-        *("run", BENCHES / "posix-no-monitor.toml", "--trials", "1", "--sessions", tmp_path),
+        *(
+            "run",
+            BENCHES / "posix-no-monitor.toml",
+            "--trials",
+            "1",
+            "--sessions",
+            tmp_path,
+        ),
         *("--set", f"sut.posix.program={firmware / 'asc'}"),
         cwd=ROOT,
     )
@@ -302,7 +372,9 @@ def test_a_session_that_was_killed_goes_on_behind_the_last_step_that_was_told(
     running.ended()
     (folder,) = tmp_path.iterdir()
     assert [
-        f.detail for f in check(folder).findings if "cut off" in f.detail and "marks" in f.detail
+        f.detail
+        for f in check(folder).findings
+        if "cut off" in f.detail and "marks" in f.detail
     ]
     resumed = resume(folder)
     assert_sound(resumed, simulated=True)

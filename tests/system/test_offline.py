@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offline in whole sessions: against the truth of the virtual bench, and in conversation with the
-firmware.
+"""Offline in whole sessions: against the truth of the virtual bench, and in
+conversation with the firmware.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def run(folder: Path, text: str, *overrides: str, trials: int = 1) -> SessionRes
 
 
 def batches(result: SessionResult, number: int = 1) -> list[dict[str, object]]:
-    lines = (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
+    lines = (
+        (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
+    )
     return [line for line in map(json.loads, lines) if "step" in line]
 
 
@@ -74,12 +76,15 @@ def test_throughput_power_and_energy_are_those_of_the_device_that_was_put_on_the
     tmp_path: Path,
 ) -> None:
     result = run(
-        tmp_path, VIRTUAL, "sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0"
+        tmp_path,
+        VIRTUAL,
+        "sut.virtual.preprocess.variation=0.0",
+        "sut.virtual.infer.variation=0.0",
     )
     assert not result.content["problems"]
     energy_j = 0.02 * 0.05 + 0.04 * 0.08
-    # The pulse at the beginning of a batch, 0.1 ms at idle power, is in its window of 0.7 s and
-    # more.
+    # The pulse at the beginning of a batch, 0.1 ms at idle power, is in its window of
+    # 0.7 s and more.
     expected = {
         "accuracy": 1.0,
         "throughput": 1 / 0.06,
@@ -90,9 +95,9 @@ def test_throughput_power_and_energy_are_those_of_the_device_that_was_put_on_the
         "energy_idle": 0.012 * 0.06,
         "energy_dynamic": energy_j - 0.012 * 0.06,
     }
-    assert {name: metric.value for name, metric in result.metrics.items()} == pytest.approx(
-        expected, rel=1e-3
-    )
+    assert {
+        name: metric.value for name, metric in result.metrics.items()
+    } == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
@@ -103,7 +108,11 @@ def test_the_energy_of_each_batch_is_the_true_one_while_the_power_changes_in_it(
     with open_bench(path) as bench:
         result = bench.run(1, tmp_path / "sessions")
         world = bench.context.world
-    falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
+    falls_ns = [
+        new.time_ns
+        for old, new in pairwise(world.states())
+        if old.level and not new.level
+    ]
     at = 0
     found = {line["step"]: line for line in batches(result)}
     for done in completion_lines.read(result.folder / "trial-1"):
@@ -151,12 +160,23 @@ def test_the_report_shows_throughput_over_the_trials(tmp_path: Path) -> None:
     assert result.ok
     assert result.content["replication"]["per_metric"]["throughput"]["ok"]
     page = write_report(result.folder).read_text()
-    assert ">throughput<" in page and page.count("SIMULATED") > 1 and "latency_infer" not in page
+    assert (
+        ">throughput<" in page
+        and page.count("SIMULATED") > 1
+        and "latency_infer" not in page
+    )
 
 
 @pytest.mark.posix
-def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_path: Path) -> None:
-    result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'null'}", "task.null.samples=20")
+def test_the_firmware_processes_a_set_larger_than_its_slots(
+    firmware: Path, tmp_path: Path
+) -> None:
+    result = run(
+        tmp_path,
+        POSIX,
+        f"sut.posix.program={firmware / 'null'}",
+        "task.null.samples=20",
+    )
     assert not result.content["problems"]
     slots = result.content["provenance"]["sut"]["slots"]
     sizes = [len(line["indices"]) for line in batches(result)]  # type: ignore[arg-type]
@@ -174,7 +194,9 @@ def test_the_firmware_processes_a_set_larger_than_its_slots(firmware: Path, tmp_
 
 
 @pytest.mark.posix
-def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(firmware: Path, tmp_path: Path) -> None:
+def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(
+    firmware: Path, tmp_path: Path
+) -> None:
     program = (f"sut.posix.program={firmware / 'null'}", "scenario.offline.chunk=4")
     undisturbed = run(tmp_path, POSIX, *program)
     queries = sum(
@@ -182,7 +204,9 @@ def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(firmware: Path, tmp_
         for done in completion_lines.read(undisturbed.folder / "trial-1")
     )
     # In the second chunk of three.
-    result = run(tmp_path, POSIX, *program, f"sut.posix.restart_after_queries={queries - 2}")
+    result = run(
+        tmp_path, POSIX, *program, f"sut.posix.restart_after_queries={queries - 2}"
+    )
     assert "restart" in {problem["code"] for problem in result.content["problems"]}
     done = [
         item
@@ -195,16 +219,29 @@ def test_a_power_cut_in_a_batch_loads_the_whole_chunk_again(firmware: Path, tmp_
 
 
 @pytest.mark.posix
-def test_the_text_layer_is_refused_before_anything_runs(firmware: Path, tmp_path: Path) -> None:
+def test_the_text_layer_is_refused_before_anything_runs(
+    firmware: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match="cannot process several samples") as refused:
-        run(tmp_path, POSIX, f"sut.posix.program={firmware / 'null'}", 'sut.posix.layer="text"')
+        run(
+            tmp_path,
+            POSIX,
+            f"sut.posix.program={firmware / 'null'}",
+            'sut.posix.layer="text"',
+        )
     assert "single_stream" in refused.value.try_next
     assert not (tmp_path / "sessions").exists()
 
 
 @pytest.mark.posix
-def test_the_models_answers_in_batches_are_those_one_by_one(firmware: Path, tmp_path: Path) -> None:
-    some = ["task.asc.samples=6", f"sut.posix.program={firmware / 'asc'}", "bench.trials=1"]
+def test_the_models_answers_in_batches_are_those_one_by_one(
+    firmware: Path, tmp_path: Path
+) -> None:
+    some = [
+        "task.asc.samples=6",
+        f"sut.posix.program={firmware / 'asc'}",
+        "bench.trials=1",
+    ]
     answers = {}
     for name in ("posix-asc", "posix-offline"):
         with open_bench(ROOT / "benches" / f"{name}.toml", some) as bench:
@@ -215,4 +252,7 @@ def test_the_models_answers_in_batches_are_those_one_by_one(firmware: Path, tmp_
             for place, index in enumerate(getattr(done.step, "indices", ())):
                 found[index] = done.completion.output[16 * place : 16 * (place + 1)]
         answers[name] = found
-    assert len(answers["posix-asc"]) == 6 and answers["posix-asc"] == answers["posix-offline"]
+    assert (
+        len(answers["posix-asc"]) == 6
+        and answers["posix-asc"] == answers["posix-offline"]
+    )

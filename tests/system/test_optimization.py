@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimization in whole sessions: against the truth of the virtual bench, with devices that lie,
-and with the firmware.
+"""Optimization in whole sessions: against the truth of the virtual bench, with devices
+that lie, and with the firmware.
 """
 
 from __future__ import annotations
@@ -81,7 +81,11 @@ def compiler() -> None:
 
 
 def run(
-    folder: Path, text: str, *overrides: str, trials: int = 1, subscribers: tuple[Any, ...] = ()
+    folder: Path,
+    text: str,
+    *overrides: str,
+    trials: int = 1,
+    subscribers: tuple[Any, ...] = (),
 ) -> SessionResult:
     folder.mkdir(exist_ok=True)
     path = folder / "bench.toml"
@@ -97,18 +101,23 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
 
 
 def searches(result: SessionResult, number: int = 1) -> list[dict[str, Any]]:
-    lines = (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
+    lines = (
+        (result.folder / f"trial-{number}" / "samples.jsonl").read_text().splitlines()
+    )
     return [line for line in map(json.loads, lines) if "solve" in line]
 
 
 def own_cost(nodes: int, seed: int, output: bytes) -> int:
-    """Evaluate a vector edge by edge, as QUBO.md has it: -1 a chosen node, +8 an edge between
-    two.
+    """Evaluate a vector edge by edge, as QUBO.md has it: -1 a chosen node, +8 an edge
+    between two.
     """
     lesser, greater = generate(Workload(nodes, 0.25, seed)).ends
-    bits = np.unpackbits(np.frombuffer(output[9:], np.uint8), bitorder="little").tolist()
+    bits = np.unpackbits(
+        np.frombuffer(output[9:], np.uint8), bitorder="little"
+    ).tolist()
     between = sum(
-        bits[u] and bits[v] for u, v in zip(lesser.tolist(), greater.tolist(), strict=True)
+        bits[u] and bits[v]
+        for u, v in zip(lesser.tolist(), greater.tolist(), strict=True)
     )
     return -sum(bits) + 8 * between
 
@@ -122,7 +131,11 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
         result = bench.run(1, tmp_path / "sessions")
         world = bench.context.world
     assert not result.content["problems"]
-    falls_ns = [new.time_ns for old, new in pairwise(world.states()) if old.level and not new.level]
+    falls_ns = [
+        new.time_ns
+        for old, new in pairwise(world.states())
+        if old.level and not new.level
+    ]
     at = 0
     found = {line["step"]: line for line in searches(result)}
     crossed = 0
@@ -134,7 +147,9 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
             continue
         line = found.pop(done.number)
         (whole,) = line["windows"]
-        assert whole["latency_s"] == pytest.approx((own_ns[-1] - own_ns[0]) / 1e9, rel=2e-4)
+        assert whole["latency_s"] == pytest.approx(
+            (own_ns[-1] - own_ns[0]) / 1e9, rel=2e-4
+        )
         assert whole["energy_j"] == pytest.approx(
             world.true_energy_j(own_ns[0], own_ns[-1]), rel=5e-3
         )
@@ -152,8 +167,8 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
                 for ns, mark in zip(own_ns, done.completion.marks, strict=True)
                 if mark.phase >= REACHED + number
             )
-            # By the device's own clock, 60 ppm fast, in ticks of a microsecond: it knew before its
-            # mark, which waited for SYNC.
+            # By the device's own clock, 60 ppm fast, in ticks of a microsecond: it knew
+            # before its mark, which waited for SYNC.
             known_ns = own_ns[0] + round(
                 1000 * ((done.completion.known or ())[number] - begin) / 1.00006
             )
@@ -169,7 +184,10 @@ def test_latencies_and_energies_to_each_threshold_are_the_true_ones_while_the_po
                 crossed += 1
             else:
                 low_j, high_j = crossing["bounds_j"]
-                assert low_j == 0.0 <= true_j <= high_j and low_j <= window["energy_j"] <= high_j
+                assert (
+                    low_j == 0.0 <= true_j <= high_j
+                    and low_j <= window["energy_j"] <= high_j
+                )
                 early += 1
     assert not found and crossed > 4 and early > 0
 
@@ -199,11 +217,17 @@ def test_a_search_too_early_for_the_monitor_takes_nothing_from_its_cell(
         for gap in ("10pct", "5pct")
         for cell in ("50n_25pct",)
     ]
-    assert set(names) <= set(slow.metrics) and not set(names) & set(slow.content["absent"])
+    assert set(names) <= set(slow.metrics) and not set(names) & set(
+        slow.content["absent"]
+    )
     interval = slow.content["metrics"]["energy_to_10pct_50n_25pct"]["same_samples"]
-    # Two searches of one workload are too few for an interval: the design decides, not the values.
+    # Two searches of one workload are too few for an interval: the design decides, not
+    # the values.
     assert interval["reason"].startswith("not known: ") and interval["low"] is None
-    assert "too early for the monitor" in (slow.folder / "trial-1" / "results.txt").read_text()
+    assert (
+        "too early for the monitor"
+        in (slow.folder / "trial-1" / "results.txt").read_text()
+    )
     assert check(slow.folder).ok
     write_report(slow.folder)
 
@@ -221,7 +245,9 @@ def test_the_device_knows_a_threshold_at_the_same_time_however_long_its_pulses_a
         for result in (plain, slow)
     )
     assert short.keys() == long.keys()
-    assert all(long[key] == pytest.approx(short[key], abs=3e-6, rel=1e-4) for key in short)
+    assert all(
+        long[key] == pytest.approx(short[key], abs=3e-6, rel=1e-4) for key in short
+    )
 
 
 def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have_held_them_up(
@@ -230,7 +256,8 @@ def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have
     result = run(tmp_path, VIRTUAL, *SLOW, "sut.virtual.solve.tells_ticks=false")
     assert not result.content["problems"]
     assert all(
-        done.completion.known is None for done in completion_lines.read(result.folder / "trial-1")
+        done.completion.known is None
+        for done in completion_lines.read(result.folder / "trial-1")
     )
     resolved = []
     for line in searches(result):
@@ -242,7 +269,9 @@ def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have
                 assert crossing["resolved"] == (
                     length_s > 0.000408 and not (waited and 0.05 * length_s < 0.000408)
                 )
-                assert crossing.get("least_s") == (pytest.approx(before_s) if waited else None)
+                assert crossing.get("least_s") == (
+                    pytest.approx(before_s) if waited else None
+                )
                 resolved.append(crossing["resolved"])
             before_s = length_s
     assert True in resolved and False in resolved
@@ -250,21 +279,29 @@ def test_marks_of_firmware_that_tells_no_ticks_are_bounds_where_a_pulse_may_have
     assert check(result.folder).ok
 
 
-def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(tmp_path: Path) -> None:
+def test_a_device_whose_own_ticks_contradict_its_marks_is_a_problem(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, "task.qubo.seeds=[0]", "task.qubo.nodes=[100]")
     path = result.folder / "trial-1" / "completions.jsonl"
     done = [
-        item for item in completion_lines.read(result.folder / "trial-1") if item.completion.known
+        item
+        for item in completion_lines.read(result.folder / "trial-1")
+        if item.completion.known
     ]
     said = done[0].completion
     # It claims to have known all when it began.
     lying = dataclasses.replace(
         done[0],
-        completion=dataclasses.replace(said, known=(said.marks[0].tick,) * len(said.known or ())),
+        completion=dataclasses.replace(
+            said, known=(said.marks[0].tick,) * len(said.known or ())
+        ),
     )
     lines = [
         json.dumps(
-            completion_lines.to_json(lying if item.number == lying.number and item.step else item)
+            completion_lines.to_json(
+                lying if item.number == lying.number and item.step else item
+            )
         )
         for item in completion_lines.read(path.parent)
     ]
@@ -287,14 +324,18 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
         nodes = (50, 100)[index // 2]
         seed = index % 2
         assert line["case"] == f"{nodes}n_25pct"
-        assert costs["cost"] == costs["claimed"] == own_cost(nodes, seed, outputs[line["step"]])
+        assert (
+            costs["cost"]
+            == costs["claimed"]
+            == own_cost(nodes, seed, outputs[line["step"]])
+        )
     gaps = [
         (c["cost"] - c["official"]) / -c["official"]
         for c in (line["costs"] for line in searches(plain) if not line["crossings"])
     ]
-    assert plain.metrics["gap_3ms"].value + plain.metrics["gap_100ms"].value == pytest.approx(
-        sum(gaps) / 4
-    )
+    assert plain.metrics["gap_3ms"].value + plain.metrics[
+        "gap_100ms"
+    ].value == pytest.approx(sum(gaps) / 4)
     assert plain.content["coverage"] | {"cells": 0} == {
         "done": 12,
         "failed": 0,
@@ -308,10 +349,18 @@ def test_the_gap_is_that_of_the_vector_as_the_host_evaluates_it_and_every_number
 def test_official_best_known_and_measured_costs_are_in_results_report_and_terminal(
     tmp_path: Path,
 ) -> None:
-    result = run(tmp_path, VIRTUAL, "task.qubo.nodes=[250]", "task.qubo.densities=[0.05]", trials=2)
+    result = run(
+        tmp_path,
+        VIRTUAL,
+        "task.qubo.nodes=[250]",
+        "task.qubo.densities=[0.05]",
+        trials=2,
+    )
     rows = {
         (row["workload"], row["search"]): row
-        for row in session_folder.read_json(result.folder / session_folder.RESULTS)["targets"]
+        for row in session_folder.read_json(result.folder / session_folder.RESULTS)[
+            "targets"
+        ]
     }
     assert list(rows) == [
         (name, how)
@@ -347,7 +396,9 @@ def test_official_best_known_and_measured_costs_are_in_results_report_and_termin
     assert "Official, best known, measured" in page and "<td>250n_5pct_s0</td>" in page
     assert (
         "not verified"
-        in page[page.index("Official, best known, measured") :].partition("</section>")[0]
+        in page[page.index("Official, best known, measured") :].partition("</section>")[
+            0
+        ]
     )
     shown = io.StringIO()
     print_results(Terminal(file=shown, width=60), result.results)
@@ -360,11 +411,17 @@ def test_a_session_against_an_announced_file_has_its_results_and_no_best_known_o
 ) -> None:
     path = tmp_path / "announced.csv"
     path.write_text("num_vertices,density,random_seed,c_optimal\r\n60,0.25,91,-10\r\n")
-    options = ("task.qubo.nodes=[60]", "task.qubo.seeds=[91]", f"task.qubo.official={path}")
+    options = (
+        "task.qubo.nodes=[60]",
+        "task.qubo.seeds=[91]",
+        f"task.qubo.official={path}",
+    )
     result = run(tmp_path, VIRTUAL, *options)
     assert {"gap_100ms", "success_to_10pct"} <= set(result.metrics)
     assert not [name for name in result.metrics if "best_known" in name]
-    assert result.content["absent"]["gap_best_known_100ms"].endswith("without a best known target")
+    assert result.content["absent"]["gap_best_known_100ms"].endswith(
+        "without a best known target"
+    )
     assert check(result.folder).ok
 
 
@@ -381,25 +438,37 @@ def test_five_trials_have_other_searches_and_both_intervals_and_are_compared_by_
         name.startswith("power") for name in judged
     )
     seeds = [
-        [(line["indices"][0], line["solve"]["seed"]) for line in searches(result, number)]
+        [
+            (line["indices"][0], line["solve"]["seed"])
+            for line in searches(result, number)
+        ]
         for number in range(1, 6)
     ]
     assert len({pair for trial in seeds for pair in trial}) == 5 * 2
     rows = result.content["metrics"]
     latency = rows["latency_to_10pct_100n_25pct"]
     assert latency["same_samples"]["units"] == "5 solver seeds of each of 1 workload"
-    assert latency["same_samples"]["low"] < latency["value"] < latency["same_samples"]["high"]
+    assert (
+        latency["same_samples"]["low"]
+        < latency["value"]
+        < latency["same_samples"]["high"]
+    )
     assert latency["other_samples"]["reason"].startswith("not known: 1 workload a cell")
     assert rows["success_to_10pct"]["same_samples"]["units"] == "10 searches"
     tts99 = rows["tts99_to_10pct"]
-    # All of ten got there: TTS99 is the limit of 1 s, a setting, and only its upper end is known.
+    # All of ten got there: TTS99 is the limit of 1 s, a setting, and only its upper end
+    # is known.
     assert tts99["value"] is None and tts99["same_samples"]["low"] is None
     assert 1.0 < tts99["same_samples"]["high"] < 10.0
     assert check(result.folder).ok
 
 
-def test_five_trials_of_the_same_searches_say_so_and_are_compared(tmp_path: Path) -> None:
-    result = run(tmp_path, VIRTUAL, *FIVE, "scenario.optimization.reseed=false", trials=5)
+def test_five_trials_of_the_same_searches_say_so_and_are_compared(
+    tmp_path: Path,
+) -> None:
+    result = run(
+        tmp_path, VIRTUAL, *FIVE, "scenario.optimization.reseed=false", trials=5
+    )
     assert result.ok
     judged = result.content["replication"]["per_metric"]
     assert {"gap_3ms", "power_3ms", "wade_of_1"} <= set(judged) and not any(
@@ -419,12 +488,17 @@ def test_a_cost_that_is_not_the_vectors_is_a_problem_and_the_vectors_own_counts(
     lying = run(tmp_path, VIRTUAL, "sut.virtual.solve.wrong_cost=3")
     assert {problem["code"] for problem in lying.content["problems"]} == {"cost"}
     assert len(lying.content["problems"]) == 12
-    assert all(line["costs"]["claimed"] == line["costs"]["cost"] - 3 for line in searches(lying))
+    assert all(
+        line["costs"]["claimed"] == line["costs"]["cost"] - 3
+        for line in searches(lying)
+    )
     assert lying.metrics["gap_100ms"].value == plain.metrics["gap_100ms"].value
     assert check(lying.folder).ok
 
 
-def test_a_vector_of_another_length_is_a_problem_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_vector_of_another_length_is_a_problem_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
     result = run(tmp_path, VIRTUAL, "sut.virtual.solve.short_vector=true")
     assert {problem["code"] for problem in result.content["problems"]} == {"cost"}
     lines = searches(result)
@@ -439,13 +513,21 @@ def test_a_time_out_that_the_device_overruns_leaves_no_result_of_its_cells_and_t
 ) -> None:
     # 0.63 ms are 21 % of 3 ms, and 0.6 % of 100 ms.
     result = run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=0.00063", trials=2)
-    assert not result.content["problems"] and all(trial.valid for trial in result.trials)
-    absent = result.content["absent"]
-    assert "not valid: 2 of 2 searches went on beyond their time-out" in absent["gap_50n_25pct_3ms"]
-    assert "(+21.0%)" in absent["power_3ms"] and "gap_3ms" not in result.metrics
-    assert {"gap_100ms", "power_100ms", "gap_50n_25pct_100ms", "success_to_1pct"} <= set(
-        result.metrics
+    assert not result.content["problems"] and all(
+        trial.valid for trial in result.trials
     )
+    absent = result.content["absent"]
+    assert (
+        "not valid: 2 of 2 searches went on beyond their time-out"
+        in absent["gap_50n_25pct_3ms"]
+    )
+    assert "(+21.0%)" in absent["power_3ms"] and "gap_3ms" not in result.metrics
+    assert {
+        "gap_100ms",
+        "power_100ms",
+        "gap_50n_25pct_100ms",
+        "success_to_1pct",
+    } <= set(result.metrics)
     assert "3ms not valid" in (result.folder / "trial-1" / "results.txt").read_text()
     assert check(result.folder).ok
     kept = run(tmp_path, VIRTUAL, "sut.virtual.solve.overrun_s=0.0001")
@@ -503,8 +585,12 @@ def test_the_coverage_of_a_cut_off_session_names_what_is_missing_and_can_be_fill
     (folder,) = (tmp_path / "sessions").iterdir()
     told = CliRunner().invoke(coverage, [str(folder)], standalone_mode=False)
     assert told.return_value == 1 and "4 cells done, 0 failed, 8 missing" in told.output
-    told = CliRunner().invoke(coverage, [str(folder), str(plain.folder)], standalone_mode=False)
-    assert told.return_value == 0 and "12 cells done, 0 failed, 0 missing" in told.output
+    told = CliRunner().invoke(
+        coverage, [str(folder), str(plain.folder)], standalone_mode=False
+    )
+    assert (
+        told.return_value == 0 and "12 cells done, 0 failed, 0 missing" in told.output
+    )
     # Or it goes on itself.
     resumed = resume(folder)
     assert resumed.content["coverage"]["done"] == 12 and not resumed.content["problems"]
@@ -512,14 +598,18 @@ def test_the_coverage_of_a_cut_off_session_names_what_is_missing_and_can_be_fill
     assert check(folder).ok
 
 
-def test_a_task_that_is_no_search_is_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_a_task_that_is_no_search_is_refused_before_anything_runs(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ConfigError, match="null has no workloads to search"):
         run(tmp_path, VIRTUAL[: VIRTUAL.index("[task.qubo]")] + "[task.null]\n")
     assert not (tmp_path / "sessions").exists()
 
 
 @pytest.mark.posix
-def test_the_firmware_searches_and_marks_what_it_knows(firmware: Path, tmp_path: Path) -> None:
+def test_the_firmware_searches_and_marks_what_it_knows(
+    firmware: Path, tmp_path: Path
+) -> None:
     result = run(tmp_path, POSIX, f"sut.posix.program={firmware / 'qubo'}")
     assert not result.content["problems"]
     lines = searches(result)
@@ -533,7 +623,11 @@ def test_the_firmware_searches_and_marks_what_it_knows(firmware: Path, tmp_path:
             )
         else:
             reached = [crossing for crossing in line["crossings"] if crossing["window"]]
-            assert reached and reached[-1]["window"]["latency_s"] <= line["windows"][0]["latency_s"]
+            assert (
+                reached
+                and reached[-1]["window"]["latency_s"]
+                <= line["windows"][0]["latency_s"]
+            )
             assert line["costs"]["cost"] <= reached[-1]["threshold"]
     assert check(result.folder).ok
 
@@ -567,5 +661,8 @@ def test_firmware_that_searches_on_leaves_its_cells_without_a_result(
     )
     result = run(tmp_path, POSIX, *overrun)
     assert result.content["problems"] == []
-    assert "not valid" in result.content["absent"]["gap_1ms"] and "gap_10ms" in result.metrics
+    assert (
+        "not valid" in result.content["absent"]["gap_1ms"]
+        and "gap_10ms" in result.metrics
+    )
     assert check(result.folder).ok

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session measured from files of other programs has the energies of the session whose samples
-they hold.
+"""A session measured from files of other programs has the energies of the session whose
+samples they hold.
 
-The files are written here, after what those programs write, and share no code with what reads them.
+The files are written here, after what those programs write, and share no code with what
+reads them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SUT = [
     "sut.virtual.preprocess.duration_s=0.004",
     "sut.virtual.infer.duration_s=0.008",
 ]
-#: What the virtual monitor promises, in a file: the same readings then have the same uncertainties.
+#: What the virtual monitor promises, in a file: the same readings then have the same
+#: uncertainties.
 CALIBRATION = """
 source = "made up for a test"
 clock_ppm = 50.0
@@ -66,8 +68,12 @@ class Samples:
 Write = Callable[[Path, Samples], None]
 
 
-def recorded(folder: Path, words: Sequence[str], sample_hz: int = SAMPLE_HZ) -> SessionResult:
-    with open_bench(VIRTUAL_NULL, [*words, f"monitor.virtual.sample_hz={sample_hz}"]) as bench:
+def recorded(
+    folder: Path, words: Sequence[str], sample_hz: int = SAMPLE_HZ
+) -> SessionResult:
+    with open_bench(
+        VIRTUAL_NULL, [*words, f"monitor.virtual.sample_hz={sample_hz}"]
+    ) as bench:
         return bench.run(TRIALS, folder)
 
 
@@ -75,7 +81,9 @@ def read(result: SessionResult) -> list[Samples]:
     """Return what the recordings of a session hold, by the library alone."""
     found = []
     for trial in range(1, TRIALS + 1):
-        with pyjls.Reader(str(result.folder / f"trial-{trial}" / "trace.jls")) as reader:
+        with pyjls.Reader(
+            str(result.folder / f"trial-{trial}" / "trace.jls")
+        ) as reader:
             signals = {signal.name: signal for signal in reader.signals.values()}
             length = int(signals["current"].length)
             current_a, voltage_v, packed = (
@@ -83,7 +91,11 @@ def read(result: SessionResult) -> list[Samples]:
                 for name in ("current", "voltage", "sync")
             )
             levels = np.unpackbits(packed, bitorder="little")[:length]
-            found.append(Samples(int(signals["current"].sample_rate), current_a, voltage_v, levels))
+            found.append(
+                Samples(
+                    int(signals["current"].sample_rate), current_a, voltage_v, levels
+                )
+            )
     return found
 
 
@@ -99,8 +111,8 @@ def samples(original: SessionResult) -> list[Samples]:
 
 @pytest.fixture
 def played(tmp_path: Path) -> Callable[..., SessionResult]:
-    """Write a recording for each trial, and measure a session from them; `signals` are keys of the
-    bench file, `words` say what the device does.
+    """Write a recording for each trial, and measure a session from them; `signals` are
+    keys of the bench file, `words` say what the device does.
     """
 
     def play(
@@ -136,7 +148,9 @@ def windows(result: SessionResult, trial: int) -> list[dict[str, Any]]:
         .splitlines()
     )
     return [
-        window for row in map(json.loads, lines) for window in row.get("windows", [row.get("idle")])
+        window
+        for row in map(json.loads, lines)
+        for window in row.get("windows", [row.get("idle")])
     ]
 
 
@@ -163,43 +177,59 @@ def write_table(path: Path, what: Samples) -> None:
 
 
 def write_table_of_commas(path: Path, what: Samples) -> None:
-    """Write decimal commas and the line as a voltage, a mean over each sample: levels are those at
-    its ends.
+    """Write decimal commas and the line as a voltage, a mean over each sample: levels
+    are those at its ends.
     """
     line_v = SUPPLY_V * (what.levels + np.append(what.levels[1:], what.levels[-1])) / 2
-    columns = zip(what.current_a.tolist(), what.voltage_v.tolist(), line_v.tolist(), strict=True)
+    columns = zip(
+        what.current_a.tolist(), what.voltage_v.tolist(), line_v.tolist(), strict=True
+    )
     rows = [
         f"{k / what.sample_hz:.5f};{ampere:.9f};{volt!r};{line}"
         for k, (ampere, volt, line) in enumerate(columns)
     ]
-    _rows(path, "time_s;current_a;voltage_v;line (V)", [row.replace(".", ",") for row in rows])
+    _rows(
+        path,
+        "time_s;current_a;voltage_v;line (V)",
+        [row.replace(".", ",") for row in rows],
+    )
 
 
 def write_power_profiler_table(path: Path, what: Samples) -> None:
-    """Write what the Power Profiler exports: uA of three digits, and eight lines in one cell, D0
-    first.
+    """Write what the Power Profiler exports: uA of three digits, and eight lines in one
+    cell, D0 first.
     """
-    columns = zip((what.current_a * np.float64(1e6)).tolist(), what.levels.tolist(), strict=True)
+    columns = zip(
+        (what.current_a * np.float64(1e6)).tolist(), what.levels.tolist(), strict=True
+    )
     _rows(
         path,
         "Timestamp(ms),Current(uA),D0-D7",
-        [f"{k / 100:.2f},{ua:.3f},01{level}10000" for k, (ua, level) in enumerate(columns)],
+        [
+            f"{k / 100:.2f},{ua:.3f},01{level}10000"
+            for k, (ua, level) in enumerate(columns)
+        ],
     )
 
 
 def write_ppk2(path: Path, what: Samples) -> None:
-    """Write an archive of the Power Profiler: the line is D2, between one that is always high and
-    one that is always low.
+    """Write an archive of the Power Profiler: the line is D2, between one that is
+    always high and one that is always low.
     """
     raw = b"".join(
         struct.pack("<f", ua)
         + struct.pack(">H", 1 | 2 << 2 | (2 if level else 1) << 4 | 1 << 6 | 0x5500)
         for ua, level in zip(
-            (what.current_a * np.float64(1e6)).tolist(), what.levels.tolist(), strict=True
+            (what.current_a * np.float64(1e6)).tolist(),
+            what.levels.tolist(),
+            strict=True,
         )
     )
     about = {
-        "metadata": {"samplesPerSecond": what.sample_hz, "startSystemTime": 1_700_000_000_000},
+        "metadata": {
+            "samplesPerSecond": what.sample_hz,
+            "startSystemTime": 1_700_000_000_000,
+        },
         "formatVersion": 2,
     }
     stream = io.BytesIO()
@@ -211,8 +241,8 @@ def write_ppk2(path: Path, what: Samples) -> None:
 
 
 def write_jls(path: Path, what: Samples, line: bool = True) -> None:
-    """Write a JLS file with the library alone: other numbers of signals than the rig's, and of the
-    first sample.
+    """Write a JLS file with the library alone: other numbers of signals than the rig's,
+    and of the first sample.
     """
     writer = pyjls.Writer(str(path))
     writer.source_def(
@@ -238,16 +268,23 @@ def write_jls(path: Path, what: Samples, line: bool = True) -> None:
         writer.fsr(number, 12_345, values)
     if line:
         # In whole bytes: the line stays as it is.
-        levels = np.append(what.levels, np.repeat(what.levels[-1:], -len(what.levels) % 8))
+        levels = np.append(
+            what.levels, np.repeat(what.levels[-1:], -len(what.levels) % 8)
+        )
         writer.signal_def(
-            signal_id=23, source_id=7, data_type="u1", sample_rate=what.sample_hz, name="gpi[0]"
+            signal_id=23,
+            source_id=7,
+            data_type="u1",
+            sample_rate=what.sample_hz,
+            name="gpi[0]",
         )
         writer.fsr(23, 12_345, np.packbits(levels, bitorder="little"))
     writer.close()
 
 
 def write_otii(path: Path, what: Samples) -> None:
-    """Write the file of an Otii's current with its digital input put beside the numbers."""
+    """Write the file of an Otii's current with its digital input put beside the
+    numbers."""
     columns = zip(what.current_a.tolist(), what.levels.tolist(), strict=True)
     rows = [
         f"{k / what.sample_hz:.6f},{ampere:.9f},{level}"
@@ -310,20 +347,37 @@ def test_a_session_from_foreign_files_has_the_energies_of_the_session_that_was_r
 def test_a_playback_at_4000_samples_a_second_has_the_energies_of_the_session(
     tmp_path: Path, played: Callable[..., SessionResult]
 ) -> None:
-    words = [*SUT[:2], "sut.virtual.sync_hold_us=1000", "sut.virtual.sync_period_us=8003"]
+    words = [
+        *SUT[:2],
+        "sut.virtual.sync_hold_us=1000",
+        "sut.virtual.sync_period_us=8003",
+    ]
     slow = recorded(tmp_path / "slow", words, 4000)
-    assert_alike(slow, played(read(slow), write_otii, ".csv", *OTII, "sync='GPI 1'", words=words))
+    assert_alike(
+        slow, played(read(slow), write_otii, ".csv", *OTII, "sync='GPI 1'", words=words)
+    )
 
 
 def assert_alike(original: SessionResult, again: SessionResult) -> None:
-    """Hold a session against the one whose samples it was measured from, window by window."""
-    assert original.ok and again.ok and again.content["problems"] == [] and check(again.folder).ok
-    assert again.content["simulated"] and again.content["samples"]["per_trial"] == [4] * TRIALS
+    """Hold a session against the one whose samples it was measured from, window by
+    window."""
+    assert (
+        original.ok
+        and again.ok
+        and again.content["problems"] == []
+        and check(again.folder).ok
+    )
+    assert (
+        again.content["simulated"]
+        and again.content["samples"]["per_trial"] == [4] * TRIALS
+    )
     for trial in range(1, TRIALS + 1):
-        for then, now in zip(windows(original, trial), windows(again, trial), strict=True):
+        for then, now in zip(
+            windows(original, trial), windows(again, trial), strict=True
+        ):
             assert now["phase"] == then["phase"]
-            # The numbers are the same to single precision, or to the digits that the form prints:
-            # far less than their uncertainty.
+            # The numbers are the same to single precision, or to the digits that the
+            # form prints: far less than their uncertainty.
             for name in ("energy_j", "latency_s"):
                 assert now[name] == pytest.approx(then[name], rel=1e-5), name
                 assert abs(now[name] - then[name]) < now[name.replace("_", "_u_")]
@@ -343,9 +397,19 @@ def assert_alike(original: SessionResult, again: SessionResult) -> None:
             (f"supply_v={SUPPLY_V}",),
             "there are the lines D0-D7",
         ),
-        (write_ppk2, ".ppk2", (f"supply_v={SUPPLY_V}",), "there are the lines D0 to D7"),
+        (
+            write_ppk2,
+            ".ppk2",
+            (f"supply_v={SUPPLY_V}",),
+            "there are the lines D0 to D7",
+        ),
         (write_jls_without_a_line, ".jls", (), "no SYNC"),
-        (write_otii_channel, ".csv", OTII, "no SYNC among the columns Timestamp, Value"),
+        (
+            write_otii_channel,
+            ".csv",
+            OTII,
+            "no SYNC among the columns Timestamp, Value",
+        ),
     ],
     ids=["table", "Power Profiler's table", "Power Profiler's own", "JLS", "Otii"],
 )
@@ -374,7 +438,8 @@ def test_pulses_that_may_lie_between_the_samples_of_a_recording_are_refused(
     tmp_path: Path, samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     few = [
-        Samples(4000, one.current_a[::25], one.voltage_v[::25], one.levels[::25]) for one in samples
+        Samples(4000, one.current_a[::25], one.voltage_v[::25], one.levels[::25])
+        for one in samples
     ]
     with pytest.raises(
         ConfigError, match="50 us can be missed by playback, which needs 500 us"
@@ -389,16 +454,22 @@ def test_a_line_that_never_moves_is_no_sync_and_its_trials_are_not_valid(
     samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
     result = played(samples, write_ppk2, ".ppk2", f"supply_v={SUPPLY_V}", "sync=D3")
-    assert not result.ok and {row["code"] for row in result.content["problems"]} == {"edges"}
+    assert not result.ok and {row["code"] for row in result.content["problems"]} == {
+        "edges"
+    }
     assert [trial.valid for trial in result.trials] == [False] * TRIALS
 
 
 def test_an_inverted_line_is_named(
     samples: Sequence[Samples], played: Callable[..., SessionResult]
 ) -> None:
-    upside_down = [dataclasses.replace(sampled, levels=1 - sampled.levels) for sampled in samples]
+    upside_down = [
+        dataclasses.replace(sampled, levels=1 - sampled.levels) for sampled in samples
+    ]
     result = played(upside_down, write_jls, ".jls")
-    assert not result.ok and {row["code"] for row in result.content["problems"]} == {"sync"}
+    assert not result.ok and {row["code"] for row in result.content["problems"]} == {
+        "sync"
+    }
     assert len(result.content["problems"]) == TRIALS, "and nothing else"
     for row in result.content["problems"]:
         assert "inverted" in row["detail"]
@@ -412,5 +483,7 @@ def test_recordings_of_other_trials_fit_no_marks(
     assert [trial.valid for trial in result.trials] == [
         number == middle for number in range(TRIALS)
     ]
-    assert {row["trial"] - 1 for row in result.content["problems"]} == {*range(TRIALS)} - {middle}
+    assert {row["trial"] - 1 for row in result.content["problems"]} == {
+        *range(TRIALS)
+    } - {middle}
     assert {row["code"] for row in result.content["problems"]} <= {"edges", "sync"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time in whole sessions: against the truth of the virtual bench, with what is too slow, and
-on the firmware.
+"""Real-time in whole sessions: against the truth of the virtual bench, with what is too
+slow, and on the firmware.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ SHORT = ("scenario.real_time.duration_s=4.0", "scenario.real_time.scene_s=[1.3, 
 
 @dataclass
 class Session:
-    """A session of one trial, the world it took place in, and its lines of samples.jsonl."""
+    """A session of one trial, the world it took place in, and its lines of
+    samples.jsonl."""
 
     result: SessionResult
     world: World
@@ -71,7 +72,10 @@ class Session:
 
     @property
     def problems(self) -> dict[str, str]:
-        return {problem["code"]: problem["detail"] for problem in self.result.content["problems"]}
+        return {
+            problem["code"]: problem["detail"]
+            for problem in self.result.content["problems"]
+        }
 
 
 def run(folder: Path, *overrides: str, trials: int = 1) -> Session:
@@ -86,10 +90,14 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     return run(tmp_path_factory.mktemp("real-time"))
 
 
-def test_latencies_and_energies_are_those_of_the_world_on_the_table(session: Session) -> None:
+def test_latencies_and_energies_are_those_of_the_world_on_the_table(
+    session: Session,
+) -> None:
     assert not session.problems
     falls_ns = [
-        new.time_ns for old, new in pairwise(session.world.states()) if old.level and not new.level
+        new.time_ns
+        for old, new in pairwise(session.world.states())
+        if old.level and not new.level
     ]
     at = 0
     for done in completion_lines.read(session.result.folder / "trial-1"):
@@ -121,16 +129,23 @@ def test_latencies_and_energies_are_those_of_the_world_on_the_table(session: Ses
             and hop["scene"] == scene
             and hop["label"] == step.scenes[scene].label
         )
-        # Two ticks of a microsecond, and the seconds of a monitor whose crystal is wrong by 40 ppm.
-        assert hop["response"]["latency_s"] == pytest.approx(decided_s - ready_s, abs=5e-6)
+        # Two ticks of a microsecond, and the seconds of a monitor whose crystal is
+        # wrong by 40 ppm.
+        assert hop["response"]["latency_s"] == pytest.approx(
+            decided_s - ready_s, abs=5e-6
+        )
         assert hop["since_onset"]["latency_s"] == pytest.approx(
             decided_s - onset_s, rel=5e-5, abs=5e-6
         )
         busy_j = sum(window["energy_j"] for window in hop["windows"])
-        true_j = session.world.true_energy_j(round(began_s * 1e9), round(decided_s * 1e9))
+        true_j = session.world.true_energy_j(
+            round(began_s * 1e9), round(decided_s * 1e9)
+        )
         assert busy_j == pytest.approx(true_j, rel=2e-3)
     whole = session.stream["whole"]
-    true_j = session.world.true_energy_j(round(truth_s[0] * 1e9), round(truth_s[-1] * 1e9))
+    true_j = session.world.true_energy_j(
+        round(truth_s[0] * 1e9), round(truth_s[-1] * 1e9)
+    )
     assert whole["energy_j"] == pytest.approx(true_j, rel=2e-4)
     assert session.result.metrics["power_stream"].value == pytest.approx(
         true_j / (truth_s[-1] - truth_s[0]), rel=2e-4
@@ -143,25 +158,36 @@ def test_the_device_marks_and_answers_each_window(session: Session) -> None:
         for item in completion_lines.read(session.result.folder / "trial-1")
         if isinstance(item.step, Stream)
     ]
-    assert [mark.phase for mark in done.completion.marks] == [STREAM, *[1, 2, DECIDED] * 21, END]
+    assert [mark.phase for mark in done.completion.marks] == [
+        STREAM,
+        *[1, 2, DECIDED] * 21,
+        END,
+    ]
     assert len(done.each) == 21 and done.completion.iterations == 21
     assert (
-        session.result.metrics["accuracy"].value == sum(score.correct for score in done.each) / 21
+        session.result.metrics["accuracy"].value
+        == sum(score.correct for score in done.each) / 21
     )
 
 
-def test_onset_latency_is_that_of_the_first_stable_right_decision(session: Session) -> None:
+def test_onset_latency_is_that_of_the_first_stable_right_decision(
+    session: Session,
+) -> None:
     hops = session.hops
     new = range(1, len(session.stream["scenes"]))
     latencies_s = []
     for scene in new:
         own = [hop for hop in hops if hop["scene"] == scene]
         right = [
-            (one, other) for one, other in pairwise(own) if one["correct"] and other["correct"]
+            (one, other)
+            for one, other in pairwise(own)
+            if one["correct"] and other["correct"]
         ]
         latencies_s += [right[0][0]["since_onset"]["latency_s"]] if right else []
     metrics = session.result.metrics
-    assert latencies_s and metrics["recognised"].value == pytest.approx(len(latencies_s) / len(new))
+    assert latencies_s and metrics["recognised"].value == pytest.approx(
+        len(latencies_s) / len(new)
+    )
     assert metrics["latency_onset"].value == pytest.approx(
         sum(latencies_s) / len(latencies_s), rel=1e-12
     )
@@ -175,7 +201,8 @@ def test_every_number_is_found_again_and_the_report_has_them(session: Session) -
     assert "latency_onset" in page and "within_deadline" in page
     lines = (session.result.folder / "trial-1" / "results.txt").read_text()
     assert (
-        "streamed from the host: what the slots could not hold came while it played" in lines
+        "streamed from the host: what the slots could not hold came while it played"
+        in lines
         and "simulated" in lines
     )
 
@@ -188,9 +215,16 @@ def test_noise_and_edges_count_for_the_stream_as_for_one_window_and_not_for_many
     for component in ("noise", "edges"):
         effect = whole.effects.of[component]
         influence = trial.influences["power_stream"][component]
-        assert influence.value == pytest.approx(abs(effect.energy_j) / whole.latency_s, rel=1e-6)
+        assert influence.value == pytest.approx(
+            abs(effect.energy_j) / whole.latency_s, rel=1e-6
+        )
     for name in ("latency_onset", "latency_response", "duty_cycle", "energy_stream"):
-        assert session.result.content["metrics"][name]["same_samples"]["expanded_uncertainty"] > 0
+        assert (
+            session.result.content["metrics"][name]["same_samples"][
+                "expanded_uncertainty"
+            ]
+            > 0
+        )
 
 
 def test_five_trials_of_one_stream_agree(tmp_path: Path) -> None:
@@ -221,8 +255,8 @@ def test_preloaded_windows_are_named_in_the_results(tmp_path: Path) -> None:
 def test_a_link_that_cannot_keep_pace_starves_the_stream_and_what_was_measured_is_kept(
     tmp_path: Path,
 ) -> None:
-    # A window each 0.4 s, and a link that takes 0.55 s for one: the second slot after the first
-    # three is late, soon one is missing.
+    # A window each 0.4 s, and a link that takes 0.55 s for one: the second slot after
+    # the first three is late, soon one is missing.
     session = run(tmp_path, "sut.virtual.load_s=0.55")
     assert "stream" in session.problems and not session.result.ok
     details = [
@@ -232,16 +266,25 @@ def test_a_link_that_cannot_keep_pace_starves_the_stream_and_what_was_measured_i
     ]
     answered = len(session.hops)
     assert 3 <= answered < 21
-    assert any(f"window {answered} was not there when it was ready" in detail for detail in details)
+    assert any(
+        f"window {answered} was not there when it was ready" in detail
+        for detail in details
+    )
     assert any("came after their newest hop had begun" in detail for detail in details)
-    assert any(f"{answered} of 21 windows were answered" in detail for detail in details)
+    assert any(
+        f"{answered} of 21 windows were answered" in detail for detail in details
+    )
     # What is missing is late: the share counts all windows that were due.
-    assert session.result.metrics["within_deadline"].value == pytest.approx(answered / 21)
+    assert session.result.metrics["within_deadline"].value == pytest.approx(
+        answered / 21
+    )
     assert session.result.trials[0].metrics["within_deadline"].n == 21
     assert session.stream["whole"]["energy_j"] > 0 and check(session.result.folder).ok
 
 
-def test_a_device_slower_than_a_hop_is_overrun_and_its_trial_is_kept(tmp_path: Path) -> None:
+def test_a_device_slower_than_a_hop_is_overrun_and_its_trial_is_kept(
+    tmp_path: Path,
+) -> None:
     session = run(tmp_path, "sut.virtual.infer={duration_s = 0.7, power_w = 0.045}")
     details = [
         problem["detail"]
@@ -250,13 +293,16 @@ def test_a_device_slower_than_a_hop_is_overrun_and_its_trial_is_kept(tmp_path: P
     ]
     answered = len(session.hops)
     assert any(
-        f"window {answered} was begun when window {answered + 3} was ready already" in detail
+        f"window {answered} was begun when window {answered + 3} was ready already"
+        in detail
         for detail in details
     )
     assert "rule" in session.problems and not session.result.ok
     # It falls behind by 0.7 + 0.018 - 0.4 s a window; its next one waits.
     late_s = [hop["response"]["latency_s"] for hop in session.hops]
-    assert late_s == pytest.approx([0.718 + 0.318 * number for number in range(answered)], rel=0.03)
+    assert late_s == pytest.approx(
+        [0.718 + 0.318 * number for number in range(answered)], rel=0.03
+    )
     assert check(session.result.folder).ok
 
 
@@ -264,7 +310,10 @@ def test_too_many_late_decisions_make_the_trial_invalid_although_the_stream_held
     tmp_path: Path,
 ) -> None:
     session = run(
-        tmp_path, *SHORT, "scenario.real_time.deadline_s=0.0601", "sut.virtual.infer.variation=0.05"
+        tmp_path,
+        *SHORT,
+        "scenario.real_time.deadline_s=0.0601",
+        "sut.virtual.infer.variation=0.05",
     )
     assert set(session.problems) == {"rule"}
     in_time = session.result.metrics["within_deadline"].value
@@ -273,7 +322,9 @@ def test_too_many_late_decisions_make_the_trial_invalid_although_the_stream_held
         f"{round(in_time * 8)} of 8 windows were decided within 60.1 ms: 90% must be"
         in session.problems["rule"]
     )
-    assert "no result" in (session.result.folder / "trial-1" / "results.txt").read_text()
+    assert (
+        "no result" in (session.result.folder / "trial-1" / "results.txt").read_text()
+    )
 
 
 @pytest.mark.posix
@@ -282,8 +333,8 @@ def test_too_many_late_decisions_make_the_trial_invalid_although_the_stream_held
 def test_the_firmware_answers_each_window_of_a_stream_as_the_integer_model_does(
     firmware: Path, tmp_path: Path, preloaded: bool
 ) -> None:
-    # More windows than slots while the link is busy; fewer, and silence, where all are there
-    # before.
+    # More windows than slots while the link is busy; fewer, and silence, where all are
+    # there before.
     length_s = 2.0 if preloaded else 3.2
     overrides = [
         f"sut.posix.program={firmware / 'asc'}",
@@ -305,13 +356,20 @@ def test_the_firmware_answers_each_window_of_a_stream_as_the_integer_model_does(
         if isinstance(item.step, Stream)
     ]
     step = done.step
-    assert isinstance(step, Stream) and len(done.each) == step.windows == (11 if preloaded else 23)
+    assert isinstance(step, Stream) and len(done.each) == step.windows == (
+        11 if preloaded else 23
+    )
     assert (step.windows > bench.sut.info.slots) != preloaded
     signal = b"".join(
-        b"".join(map(task.payload, scene.indices))[: 2 * scene.samples] for scene in step.scenes
+        b"".join(map(task.payload, scene.indices))[: 2 * scene.samples]
+        for scene in step.scenes
     )
     windows = [signal[2 * 800 * number :][:16_000] for number in range(step.windows)]
     assert done.completion.output == b"".join(map(task.reference, windows))
     assert done.completion.rx_in_window_b == 0 or not preloaded
-    assert result.metrics["latency_response"].value > result.metrics["latency_infer"].value > 0
+    assert (
+        result.metrics["latency_response"].value
+        > result.metrics["latency_infer"].value
+        > 0
+    )
     assert check(result.folder).ok

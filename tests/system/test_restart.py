@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DUT loses power in the middle of a session: it goes on, the trial it happened in says so, the
-others are good.
+"""The DUT loses power in the middle of a session: it goes on, the trial it happened in
+says so, the others are good.
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ from tests.checking import check
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.posix
-SMALL = ["task.null.samples=8", "task.null.payload_b=20_000", "scenario.single_stream.idle_s=0.1"]
+SMALL = [
+    "task.null.samples=8",
+    "task.null.payload_b=20_000",
+    "scenario.single_stream.idle_s=0.1",
+]
 
 
-@pytest.mark.parametrize("fault", ["restart_after_bytes=100_000", "restart_after_queries=5"])
+@pytest.mark.parametrize(
+    "fault", ["restart_after_bytes=100_000", "restart_after_queries=5"]
+)
 def test_a_power_cut_costs_the_trial_it_happened_in_and_is_named(
     firmware: Path, tmp_path: Path, fault: str
 ) -> None:
-    with open_bench(ROOT / "benches" / "posix-null.toml", [*SMALL, f"sut.posix.{fault}"]) as bench:
+    with open_bench(
+        ROOT / "benches" / "posix-null.toml", [*SMALL, f"sut.posix.{fault}"]
+    ) as bench:
         result = bench.run(2, tmp_path)
     first, second = result.trials
     named = [problem for problem in first.problems if problem.code == "restart"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan` with instruments of each maker: serial numbers, what is wrong, and lines for a bench
-file that open what was found.
+"""`rig scan` with instruments of each maker: serial numbers, what is wrong, and lines
+for a bench file that open what was found.
 
-Simulators stand behind the makers' libraries, whose lists are written here as the libraries print
-them.
+Simulators stand behind the makers' libraries, whose lists are written here as the
+libraries print them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
 from drivers.joulescope.sim.settings import JoulescopeFaults
-from drivers.joulescope.sim.simulator import JoulescopeSimulatorSettings as JoulescopeSettings
+from drivers.joulescope.sim.simulator import (
+    JoulescopeSimulatorSettings as JoulescopeSettings,
+)
 from drivers.joulescope.sim.simulator import SimulatedDriver, SimulatedInstrument
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
@@ -41,7 +43,8 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument
 from rig.simulation.world import World
 
-#: An N6705B, an N6705C, and an oscilloscope of the same maker, as a vendor's library prints them.
+#: An N6705B, an N6705C, and an oscilloscope of the same maker, as a vendor's library
+#: prints them.
 N6705B = "USB0::0x0957::0x0F07::MY53004321::0::INSTR"
 N6705C = "USB0::0x2A8D::0x0F02::MY56001234::0::INSTR"
 OSCILLOSCOPE = "USB0::0x0957::0x1796::MY51360001::0::INSTR"
@@ -49,9 +52,9 @@ BUSY = VisaIOError(StatusCode.error_resource_busy)
 
 
 class Vendor:
-    """pyvisa's manager: names, and behind each a simulator or what opening it raises. The vendor's
-    library may be missing: then nothing is listed, as pyvisa-py would also list what is in the
-    network.
+    """pyvisa's manager: names, and behind each a simulator or what opening it raises.
+    The vendor's library may be missing: then nothing is listed, as pyvisa-py would also
+    list what is in the network.
     """
 
     def __init__(self) -> None:
@@ -83,7 +86,11 @@ def n6705() -> Iterator[Callable[..., Simulator]]:
 
         def make(**faults: Any) -> Simulator:
             simulator = Simulator(
-                N6705SimulatorSettings(faults=SimulatorFaults(**faults)), World(), 1, 2, 0
+                N6705SimulatorSettings(faults=SimulatorFaults(**faults)),
+                World(),
+                1,
+                2,
+                0,
             )
             stack.callback(simulator.close)
             return simulator
@@ -115,13 +122,16 @@ def test_an_n6705_at_usb_is_found_by_its_identity_and_its_lines_open_it(
     assert vendor.opened == [N6705C], "nobody else's instrument is asked for its name"
     settings = KeysightN6705.Settings(**tomllib.loads(found.setting))
     monitor = KeysightN6705.open(settings, BenchContext())
-    assert settings.visa_library == "@ivi", "whatever the environment names as the default"
+    assert settings.visa_library == "@ivi", (
+        "whatever the environment names as the default"
+    )
     assert monitor.info.serial == "SIMULATED" and not monitor.info.simulated
     monitor.close()
 
 
 @pytest.mark.parametrize(
-    "name", [N6705B, N6705C, N6705C.replace("x2A8D", "x2a8d"), N6705B.replace("USB0", "USB1")]
+    "name",
+    [N6705B, N6705C, N6705C.replace("x2A8D", "x2a8d"), N6705B.replace("USB0", "USB1")],
 )
 def test_each_identity_of_an_n6705_is_known(
     vendor: Vendor, n6705: Callable[..., Simulator], name: str
@@ -136,7 +146,9 @@ def only(found: list[FoundInstrument]) -> FoundInstrument:
     return one
 
 
-def test_an_n6705_that_another_program_holds_is_said_to_be_in_use(vendor: Vendor) -> None:
+def test_an_n6705_that_another_program_holds_is_said_to_be_in_use(
+    vendor: Vendor,
+) -> None:
     vendor.behind = {N6705B: BUSY}
     found = only(KeysightN6705.scan())
     assert (
@@ -151,7 +163,8 @@ def test_a_silent_n6705_is_said_to_be_silent(
     vendor.behind = {N6705B: n6705(late="*IDN?", mute=True)}
     found = only(KeysightN6705.scan())
     assert (
-        found.problem.startswith(f"nothing answers at {N6705B}") and "switched on" in found.try_next
+        found.problem.startswith(f"nothing answers at {N6705B}")
+        and "switched on" in found.try_next
     )
 
 
@@ -163,7 +176,9 @@ def test_what_has_the_identity_of_an_n6705_and_another_name_is_not_taken_for_one
     assert "is no N6705" in found.problem and "N6705C" in found.try_next
 
 
-def test_one_that_fails_hides_no_other(vendor: Vendor, n6705: Callable[..., Simulator]) -> None:
+def test_one_that_fails_hides_no_other(
+    vendor: Vendor, n6705: Callable[..., Simulator]
+) -> None:
     vendor.behind = {N6705B: BUSY, N6705C: n6705()}
     assert [(found.serial, bool(found.problem)) for found in KeysightN6705.scan()] == [
         ("", True),
@@ -185,7 +200,9 @@ def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 super().__init__()
                 self._desk = ExitStack()
                 instrument = SimulatedInstrument(
-                    JoulescopeSettings(serials=(serial,), faults=JoulescopeFaults(**faults)),
+                    JoulescopeSettings(
+                        serials=(serial,), faults=JoulescopeFaults(**faults)
+                    ),
                     World(),
                 )
                 self._desk.enter_context(self.attached(instrument))
@@ -194,15 +211,17 @@ def joulescope(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 self._desk.close()
                 super().finalize(timeout)
 
-        monkeypatch.setitem(sys.modules, "pyjoulescope_driver", SimpleNamespace(Driver=Driver))
+        monkeypatch.setitem(
+            sys.modules, "pyjoulescope_driver", SimpleNamespace(Driver=Driver)
+        )
 
     return attach
 
 
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put serial ports into the list of pyserial: device, identity of an LPM01A or of something
-    else, and serial number.
+    """Put serial ports into the list of pyserial: device, identity of an LPM01A or of
+    something else, and serial number.
     """
 
     def attach(*listed: tuple[str, int, str]) -> None:
@@ -224,8 +243,8 @@ ST_LINK = 0x374B
 
 
 def scanned() -> tuple[int, dict[str, dict[str, str]]]:
-    """Run the command; returns its exit code, and the rows of the three makers and of serial
-    ports.
+    """Run the command; returns its exit code, and the rows of the three makers and of
+    serial ports.
     """
     answer = CliRunner().invoke(rig, ["scan", "--json"], standalone_mode=False)
     assert answer.exception is None, answer.output
@@ -248,7 +267,9 @@ def test_a_scan_lists_an_instrument_of_each_maker_with_its_number_and_its_lines(
     (tmp_path / "device").touch()
     board = Lpm01aSimulator(Lpm01aSettings(), BenchContext())
     try:
-        ports((board.port, LPM01A, "2059"), (str(tmp_path / "device"), ST_LINK, "0667FF"))
+        ports(
+            (board.port, LPM01A, "2059"), (str(tmp_path / "device"), ST_LINK, "0667FF")
+        )
         _, rows = scanned()
     finally:
         board.close()
@@ -269,12 +290,18 @@ def test_a_scan_lists_an_instrument_of_each_maker_with_its_number_and_its_lines(
 
 
 def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
-    vendor: Vendor, joulescope: Callable[..., None], ports: Callable[..., None], tmp_path: Path
+    vendor: Vendor,
+    joulescope: Callable[..., None],
+    ports: Callable[..., None],
+    tmp_path: Path,
 ) -> None:
     vendor.behind = {N6705C: BUSY}
     joulescope("000415", busy=True)
     (tmp_path / "device").touch()
-    ports((str(tmp_path / "gone"), LPM01A, "2059"), (str(tmp_path / "device"), ST_LINK, "0667FF"))
+    ports(
+        (str(tmp_path / "gone"), LPM01A, "2059"),
+        (str(tmp_path / "device"), ST_LINK, "0667FF"),
+    )
     code, rows = scanned()
     assert code == 3
     assert [row["state"] for row in rows.values()] == ["problem"] * 3 + ["found"]
@@ -289,7 +316,9 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
         and rows["st_lpm01a"]["serial"] == "2059"
     )
     assert all(row["try_next"] for row in rows.values() if row["problem"])
-    plain = CliRunner().invoke(rig, ["scan"], standalone_mode=False, env={"COLUMNS": "80"})
+    plain = CliRunner().invoke(
+        rig, ["scan"], standalone_mode=False, env={"COLUMNS": "80"}
+    )
     for problem in (N6705C, "does not open", "may not be opened"):
         assert problem in plain.stdout
 
@@ -298,11 +327,13 @@ def test_a_scan_says_of_each_instrument_what_is_wrong_with_it(
 
 
 class Plugged:
-    """A USB device as PyUSB shows it: a configuration with one interface, of class USBTMC by
-    default.
+    """A USB device as PyUSB shows it: a configuration with one interface, of class
+    USBTMC by default.
     """
 
-    def __init__(self, vendor: int, product: int, serial: str, interface_class: int = 0xFE) -> None:
+    def __init__(
+        self, vendor: int, product: int, serial: str, interface_class: int = 0xFE
+    ) -> None:
         self.idVendor = vendor
         self.idProduct = product
         self.serial_number = serial
@@ -316,13 +347,17 @@ class Plugged:
 
 @pytest.fixture
 def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plugged]]:
-    """Put PyUSB, as far as pyvisa-py looks for instruments with it, in front of a list of
-    devices.
+    """Put PyUSB, as far as pyvisa-py looks for instruments with it, in front of a list
+    of devices.
     """
     devices: list[Plugged] = []
 
-    def find(find_all: bool = False, custom_match: Callable[[Plugged], bool] | None = None) -> Any:
-        found = [device for device in devices if custom_match is None or custom_match(device)]
+    def find(
+        find_all: bool = False, custom_match: Callable[[Plugged], bool] | None = None
+    ) -> Any:
+        found = [
+            device for device in devices if custom_match is None or custom_match(device)
+        ]
         return found if find_all else next(iter(found), None)
 
     def find_descriptor(
@@ -370,8 +405,8 @@ def put(name: str, module: ModuleType) -> None:
 
 
 def without_usb() -> dict[str, ModuleType]:
-    """Make PyUSB, and what of pyvisa-py uses it, modules that were not imported yet; return those
-    that were.
+    """Make PyUSB, and what of pyvisa-py uses it, modules that were not imported yet;
+    return those that were.
     """
     names = [
         name
@@ -388,7 +423,10 @@ def test_pyvisa_py_finds_an_n6705_whose_identity_it_prints_in_decimals(
     vendor: Vendor, n6705: Callable[..., Simulator], plugged: list[Plugged]
 ) -> None:
     vendor.missing = True
-    names = ["USB0::2391::3847::MY53004321::0::INSTR", "USB0::10893::3842::MY56001234::0::INSTR"]
+    names = [
+        "USB0::2391::3847::MY53004321::0::INSTR",
+        "USB0::10893::3842::MY56001234::0::INSTR",
+    ]
     vendor.behind = {name: n6705() for name in names}
     plugged += [
         Plugged(0x0957, 0x0F07, "MY53004321"),
@@ -398,15 +436,21 @@ def test_pyvisa_py_finds_an_n6705_whose_identity_it_prints_in_decimals(
     ]
     found = KeysightN6705.scan()
     assert vendor.opened == names and [one.serial for one in found] == ["SIMULATED"] * 2
-    assert [tomllib.loads(one.setting) for one in found] == [{"resource": name} for name in names]
+    assert [tomllib.loads(one.setting) for one in found] == [
+        {"resource": name} for name in names
+    ]
 
 
-def test_pyvisa_py_without_an_instrument_finds_none(vendor: Vendor, plugged: list[Plugged]) -> None:
+def test_pyvisa_py_without_an_instrument_finds_none(
+    vendor: Vendor, plugged: list[Plugged]
+) -> None:
     vendor.missing = True
     assert KeysightN6705.scan() == []
 
 
-def test_what_the_library_says_of_one_that_does_not_open_is_told(vendor: Vendor) -> None:
+def test_what_the_library_says_of_one_that_does_not_open_is_told(
+    vendor: Vendor,
+) -> None:
     vendor.behind = {
         N6705B: Exception("failed to set configuration\n [Errno 16] Resource busy")
     }  # as pyvisa-py 0.8.1 raises it

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals while a device is held: they ask for the end, and raise in no frame, as a callback of a
-library or a finaliser would swallow what they raise.
+"""Signals while a device is held: they ask for the end, and raise in no frame, as a
+callback of a library or a finaliser would swallow what they raise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from tests.commands import Running, rig, started_program
 from tests.conftest import VIRTUAL_NULL
 from tests.waiting import eventually
 
-#: After each step the main thread is in a frame whose exceptions Python prints and drops.
+#: After each step the main thread is in a frame whose exceptions Python prints and
+#: drops.
 SWALLOWING = """
 import ctypes, sys, time
 from rig.cli.main import main
@@ -40,12 +41,15 @@ sys.argv = ["rig", *{words!r}]
 main()
 """
 FRAMES = {"callback": "callback()", "finaliser": "Finalised()"}
-#: A step that is under way ends, the supply goes off, and the session gets its last line.
+#: A step that is under way ends, the supply goes off, and the session gets its last
+#: line.
 LIMIT_S = 10.0
 
 
 def swallowing(cwd: Path, frame: str, *words: str | Path) -> Running:
-    return started_program(SWALLOWING.format(frame=frame, words=[*map(str, words)]), cwd)
+    return started_program(
+        SWALLOWING.format(frame=frame, words=[*map(str, words)]), cwd
+    )
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
@@ -56,7 +60,9 @@ def test_a_signal_in_a_frame_that_swallows_exceptions_stops_the_run(
     if signal.getsignal(how) is signal.SIG_IGN:
         pytest.skip("what this process ignores, as under nohup, its children ignore")
     many = ("--set", "task.null.samples=3000")
-    process = swallowing(tmp_path, frame, "run", VIRTUAL_NULL, *many, "--sessions", tmp_path)
+    process = swallowing(
+        tmp_path, frame, "run", VIRTUAL_NULL, *many, "--sessions", tmp_path
+    )
     (lines,) = eventually(
         lambda: [
             path
@@ -95,7 +101,12 @@ recovery.limited_child.run = endless
 sys.argv = ["rig", "resume", {folder!r}]
 main()
 """
-    many = ("--set", "task.null.samples=200", "--set", "monitor.virtual.sample_hz=50_000")
+    many = (
+        "--set",
+        "task.null.samples=200",
+        "--set",
+        "monitor.virtual.sample_hz=50_000",
+    )
     words = ("run", VIRTUAL_NULL, *many, "--sessions", tmp_path)
     first = swallowing(tmp_path, FRAMES["callback"], *words)
     (lines,) = eventually(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig with a firmware that was built without all parts that can be left out: unchanged, and
-told what there is.
+"""The rig with a firmware that was built without all parts that can be left out:
+unchanged, and told what there is.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def test_what_was_left_out_is_unknown_to_it_and_the_host_has_the_words(
         sut.close()
 
 
-def test_without_frames_there_is_no_session_with_it(program: Path, context: BenchContext) -> None:
+def test_without_frames_there_is_no_session_with_it(
+    program: Path, context: BenchContext
+) -> None:
     with pytest.raises(SutError, match="the DUT refused `profile`") as refused:
         PosixSut.open(PosixSut.Settings(program=str(program), layer="text"), context)
     assert "only name and frame 1" in refused.value.evidence

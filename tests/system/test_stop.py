@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request to stop, in the middle of each kind of step: within a second the session is aborted,
-the supply is off, and the folder is there.
+"""A request to stop, in the middle of each kind of step: within a second the session is
+aborted, the supply is off, and the folder is there.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LIMIT_S = 1.0
 
 
 class Stopper:
-    """A subscriber that asks for the end a moment after a step of a kind has begun, from another
-    thread, and notes what follows and when.
+    """A subscriber that asks for the end a moment after a step of a kind has begun,
+    from another thread, and notes what follows and when.
     """
 
     def __init__(self, kind: str, after_s: float = INTO_IT_S) -> None:
@@ -61,12 +61,15 @@ class Stopper:
 def stopped(
     bench: str, kind: str, overrides: list[str], root: Path, after_s: float = INTO_IT_S
 ) -> Path:
-    """Run a bench, stop it in a step of a kind, and return the folder of its session."""
+    """Run a bench, stop it in a step of a kind, and return the folder of its
+    session."""
     # A load of the firmware as a process is over soon.
     stopper = Stopper(kind, 0.0 if kind == "load" else after_s)
     with (
         pytest.raises(Stopped),
-        open_bench(BENCHES / f"{bench}.toml", overrides, (stopper,), stopper.stop) as opened,
+        open_bench(
+            BENCHES / f"{bench}.toml", overrides, (stopper,), stopper.stop
+        ) as opened,
     ):
         opened.run(1, root)
     assert stopper.status == "abort"
@@ -94,12 +97,18 @@ _STREAM = ["scenario.real_time.duration_s=480.0", "scenario.real_time.idle_s=0.1
         (
             "virtual-qubo",
             "solve",
-            [*_SEARCH, "scenario.optimization.timeouts_s=[100.0]", "sut.virtual.solve.rate_hz=1e7"],
+            [
+                *_SEARCH,
+                "scenario.optimization.timeouts_s=[100.0]",
+                "sut.virtual.solve.rate_hz=1e7",
+            ],
         ),
         ("virtual-real-time", "stream", [*_STREAM, _FAST]),
     ],
 )
-def test_in_virtual_time(bench: str, kind: str, overrides: list[str], tmp_path: Path) -> None:
+def test_in_virtual_time(
+    bench: str, kind: str, overrides: list[str], tmp_path: Path
+) -> None:
     stopped(bench, kind, overrides, tmp_path)
 
 
@@ -191,14 +200,18 @@ def test_while_the_bench_is_opened(tmp_path: Path) -> None:
     began_s = time.monotonic()
     with (
         pytest.raises(Stopped),
-        open_bench(BENCHES / "posix-null.toml", [f'sut.posix.program="{mute}"'], (watch,), stop),
+        open_bench(
+            BENCHES / "posix-null.toml", [f'sut.posix.program="{mute}"'], (watch,), stop
+        ),
     ):
         pytest.fail("it opened")
     assert time.monotonic() - began_s < 3.0
     assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
 
 
-def test_a_session_that_was_stopped_in_a_step_is_finished_by_resume(tmp_path: Path) -> None:
+def test_a_session_that_was_stopped_in_a_step_is_finished_by_resume(
+    tmp_path: Path,
+) -> None:
     folder = stopped(
         "virtual-real-time",
         "stream",

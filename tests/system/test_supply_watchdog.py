@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever ends the rig, the supply of a real instrument goes off: a board of its own process
-watches the rig die.
+"""Whatever ends the rig, the supply of a real instrument goes off: a board of its own
+process watches the rig die.
 """
 
 from __future__ import annotations
@@ -35,21 +35,26 @@ class Board:
         self.process = started_program(BOARD, folder)
         self._heard = 0
         self.port = self.says().split()[1]
-        # While somebody has it open no other test is given a line of this name, to which a watchdog
-        # would talk: that looks for the board long after the test.
+        # While somebody has it open no other test is given a line of this name, to
+        # which a watchdog would talk: that looks for the board long after the test.
         os.open(self.port, os.O_RDWR | os.O_NOCTTY)
 
     def says(self) -> str:
         """Return its next line."""
         self._heard += 1
         lines = eventually(
-            lambda: whole if len(whole := self.said()) >= self._heard else [], process=self.process
+            lambda: whole if len(whole := self.said()) >= self._heard else [],
+            process=self.process,
         )
         return lines[self._heard - 1].strip()
 
     def said(self) -> list[str]:
         """Return its lines so far."""
-        return [line for line in self.process.printed().splitlines(True) if line.endswith("\n")]
+        return [
+            line
+            for line in self.process.printed().splitlines(True)
+            if line.endswith("\n")
+        ]
 
 
 @pytest.fixture
@@ -62,8 +67,9 @@ def board(tmp_path: Path) -> Iterator[Board]:
 
 
 def powered_rig(board: Board, tmp_path: Path, *, safe_path: bool = False) -> Running:
-    """Start a process that opens the bench, powers the DUT, and then hangs; `safe_path`: it looks
-    for no module in its current folder, as the command `rig` does not.
+    """Start a process that opens the bench, powers the DUT, and then hangs;
+    `safe_path`: it looks for no module in its current folder, as the command `rig` does
+    not.
     """
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
@@ -80,7 +86,9 @@ def powered_rig(board: Board, tmp_path: Path, *, safe_path: bool = False) -> Run
     return rig
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "ending", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"]
+)
 def test_the_supply_goes_off_when_the_rig_is_gone(
     board: Board, tmp_path: Path, ending: signal.Signals
 ) -> None:
@@ -90,10 +98,15 @@ def test_the_supply_goes_off_when_the_rig_is_gone(
     assert rig.ended().returncode != 0
 
 
-def test_a_bench_that_is_left_in_peace_needs_no_watchdog(board: Board, tmp_path: Path) -> None:
+def test_a_bench_that_is_left_in_peace_needs_no_watchdog(
+    board: Board, tmp_path: Path
+) -> None:
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCH.format(port=board.port))
-    code = f"from rig.session.session import open_bench\nwith open_bench({str(bench)!r}):\n    pass"
+    code = (
+        "from rig.session.session import open_bench\nwith"
+        f" open_bench({str(bench)!r}):\n    pass"
+    )
     done = program(code, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert [board.says(), board.says()] == ["supply on", "supply off"]
@@ -103,7 +116,9 @@ def test_a_bench_that_is_left_in_peace_needs_no_watchdog(board: Board, tmp_path:
 
 
 @pytest.mark.long
-def test_an_instrument_that_has_gone_as_well_is_named(board: Board, tmp_path: Path) -> None:
+def test_an_instrument_that_has_gone_as_well_is_named(
+    board: Board, tmp_path: Path
+) -> None:
     rig = powered_rig(board, tmp_path)
     board.process.signal(signal.SIGKILL)
     eventually(lambda: board.process.poll() is not None)
@@ -122,7 +137,9 @@ def test_a_file_in_the_current_folder_does_not_disarm_the_watchdog(
     board: Board, tmp_path: Path, name: str
 ) -> None:
     # Of the name of a module that the watchdog imports: it must not run.
-    (tmp_path / f"{name}.py").write_text("import sys; print('not serial'); sys.exit(3)\n")
+    (tmp_path / f"{name}.py").write_text(
+        "import sys; print('not serial'); sys.exit(3)\n"
+    )
     rig = powered_rig(board, tmp_path, safe_path=True)
     rig.signal(signal.SIGKILL)
     assert board.says() == "supply off"
@@ -154,7 +171,9 @@ with open_bench({str(bench)!r}) as bench:
         print(error.cause)
 """
     done = program(code, tmp_path)
-    assert "the process that watches over the supply has ended" in done.stdout, done.stderr
+    assert "the process that watches over the supply has ended" in done.stdout, (
+        done.stderr
+    )
     assert [board.says(), board.says()] == ["supply on", "supply off"]
 
 
@@ -179,7 +198,9 @@ except BenchError as error:
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise SystemError('a broken installation')\n")
     done = program(code, tmp_path)
-    assert "the process that watches over the supply does not start" in done.stdout, done.stderr
+    assert "the process that watches over the supply does not start" in done.stdout, (
+        done.stderr
+    )
     assert "a broken installation" in done.stdout
     board.process.signal(signal.SIGTERM)
     eventually(lambda: board.process.poll() is not None)

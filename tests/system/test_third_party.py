@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A package that the rig has never heard of brings a scenario, a task, a monitor and a device by
-entry points, and has tiles, rows, pictures and a verdict.
+"""A package that the rig has never heard of brings a scenario, a task, a monitor and a
+device by entry points, and has tiles, rows, pictures and a verdict.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Package:
         shutil.copytree(Path(__file__).with_name("third_party"), site / "acme_rig")
         about = site / "acme_rig-1.0.dist-info"
         about.mkdir()
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-rig\nVersion: 1.0\n")
+        (about / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: acme-rig\nVersion: 1.0\n"
+        )
         (about / "entry_points.txt").write_text(ENTRY_POINTS)
         (folder / "bench.toml").write_text(BENCH)
         self._site = str(site)
@@ -109,8 +111,11 @@ def test_what_its_metrics_say_of_themselves_decides_the_verdict(
     assert list(content["replication"]["per_metric"]) == [
         "pace", "spent", "counted_right", "shortfall",
     ]  # fmt: skip
-    # In the order of a trial's seed other samples come first: by themselves these are far apart.
-    firsts = [trial["value"] for trial in content["metrics"]["first_asked"]["per_trial"]]
+    # In the order of a trial's seed other samples come first: by themselves these are
+    # far apart.
+    firsts = [
+        trial["value"] for trial in content["metrics"]["first_asked"]["per_trial"]
+    ]
     assert max(firsts) > 2 * min(firsts)
     done, folder = package.run("scenario.acme_counting.strict=true")
     verdict = results(folder)["replication"]
@@ -132,7 +137,9 @@ def test_results_json_says_what_each_metric_is(session: tuple[str, Path]) -> Non
     assert metrics["spent"]["value"] == pytest.approx(0.03 * 0.02, rel=1e-2)
 
 
-def test_the_report_has_its_tile_rows_budget_and_pictures(session: tuple[str, Path]) -> None:
+def test_the_report_has_its_tile_rows_budget_and_pictures(
+    session: tuple[str, Path],
+) -> None:
     page = (session[1] / "report.html").read_text()
     tiles, _, below = page.partition('<table class="metrics">')
     assert "pace" in tiles and "counted_right" not in tiles
@@ -164,8 +171,11 @@ def test_without_the_package_the_report_says_why_it_has_no_pictures(
 ) -> None:
     copy = shutil.copytree(session[1], tmp_path / "session")
     done = rig("report", copy)
-    # The page is written; that the session is as measured cannot be said without its plug-ins.
-    assert done.returncode == 1 and "report.html" in done.stdout, done.stdout + done.stderr
+    # The page is written; that the session is as measured cannot be said without its
+    # plug-ins.
+    assert done.returncode == 1 and "report.html" in done.stdout, (
+        done.stdout + done.stderr
+    )
     page = (copy / "report.html").read_text()
     assert "<h2>Pictures</h2>" in page and "Not drawn: " in page
     assert "no such kind of" in page and "Paces of the trials" not in page

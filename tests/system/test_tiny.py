@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLPerf Tiny on the real firmware: its null workload gives back the head of its input, which in
-generated data is the answer.
+"""MLPerf Tiny on the real firmware: its null workload gives back the head of its input,
+which in generated data is the answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def test_accuracy_comes_out_as_constructed_over_either_layer(
     # The text layer has one length of SYNC pulses, which a slow monitor does not see.
     fast = ["monitor.virtual.sample_hz=100_000"] if layer == "text" else []
     result = run(
-        firmware, tmp_path, "task.mlperf_tiny.workload=null", f"sut.posix.layer={layer}", *fast
+        firmware,
+        tmp_path,
+        "task.mlperf_tiny.workload=null",
+        f"sut.posix.layer={layer}",
+        *fast,
     )
     assert not result.content["problems"]
     # Two of sixteen files are made to be answered with the class after their own.
@@ -50,5 +54,7 @@ def test_accuracy_comes_out_as_constructed_over_either_layer(
 def test_a_device_with_another_workload_is_refused_unless_it_is_named(
     firmware: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(LocalProtocolError, match="runs 'null', the bench asks for 'mlperf_tiny'"):
+    with pytest.raises(
+        LocalProtocolError, match="runs 'null', the bench asks for 'mlperf_tiny'"
+    ):
         run(firmware, tmp_path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that measures itself by two counters: a GPU board's and the processor's, both simulated;
-what each trial says of the board.
+"""A host that measures itself by two counters: a GPU board's and the processor's, both
+simulated; what each trial says of the board.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def test_two_rails_are_summed_and_the_board_is_in_the_record(tmp_path: Path) -> 
     rails = result.content["provenance"]["monitors"]
     assert rails["board"]["details"]["shortest_window_s"] == 0.4
     assert "processor_energy_counter" in result.content["provenance"]["sut"]["details"]
-    seen = json.loads((result.folder / "trial-1" / "board" / "board.json").read_text("utf-8"))
+    seen = json.loads(
+        (result.folder / "trial-1" / "board" / "board.json").read_text("utf-8")
+    )
     assert seen["simulated"] is True
     assert seen["looks"] >= 3
     assert check(result.folder).ok

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source distribution builds a wheel, and the wheel alone does what the README shows."""
+"""A source distribution builds a wheel, and the wheel alone does what the README
+shows."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ nbclient.NotebookClient(notebook, timeout=240).execute()
 
 
 def done(*command: str | Path, cwd: Path) -> str:
-    """Run a program without this checkout on its path, and not as a part of this test run; return
-    what it printed.
+    """Run a program without this checkout on its path, and not as a part of this test
+    run; return what it printed.
     """
     environment = {
         key: value
@@ -44,14 +45,21 @@ def done(*command: str | Path, cwd: Path) -> str:
         if key != "PYTHONPATH" and not key.startswith("PYTEST_")
     }
     ended = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=600
+        command,
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
     )
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
     return ended.stdout
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
-    """Return what is no part of the sources; `sessions` at the root alone holds results."""
+    """Return what is no part of the sources; `sessions` at the root alone holds
+    results."""
     found = shutil.ignore_patterns(*IGNORED)(folder, names)
     return {*found, "sessions"} if Path(folder) == ROOT else set(found)
 
@@ -60,7 +68,9 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked where there is nothing else."""
     pytest.importorskip(
-        "setuptools", minversion="77", reason="needs setuptools 77 (pip install setuptools)"
+        "setuptools",
+        minversion="77",
+        reason="needs setuptools 77 (pip install setuptools)",
     )
     folder = tmp_path_factory.mktemp("sdist")
     shutil.copytree(ROOT, folder / "tree", ignore=_ignored, symlinks=True)
@@ -74,16 +84,27 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that has the wheel, and from here all that it needs."""
+    """The interpreter of an environment that has the wheel, and from here all that it
+    needs."""
     folder = tmp_path_factory.mktemp("wheel")
     build = (sys.executable, "-m", "build", "--no-isolation")
     done(*build, "--wheel", "--outdir", folder, unpacked, cwd=folder)
     done(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
     python = folder / "venv" / "bin" / "python"
     site = Path(done(python, "-c", _SITE, cwd=folder).strip())
-    # Of a folder that a .pth names no .pth is read: an editable install there stays unseen.
+    # Of a folder that a .pth names no .pth is read: an editable install there stays
+    # unseen.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    install = (sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps")
+    install = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "-q",
+        "--no-deps",
+    )
     wheel = next(folder.glob("*.whl"))
     done(*install, "--no-index", "--ignore-installed", wheel, cwd=folder)
     return python
@@ -93,7 +114,9 @@ _SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
 def test_the_code_is_that_of_the_wheel(python: Path, tmp_path: Path) -> None:
-    homes = done(python, "-c", "import rig, gui; print(rig.__file__, gui.__file__)", cwd=tmp_path)
+    homes = done(
+        python, "-c", "import rig, gui; print(rig.__file__, gui.__file__)", cwd=tmp_path
+    )
     assert all(Path(home).is_relative_to(python.parents[1]) for home in homes.split())
 
 
@@ -108,11 +131,18 @@ def test_the_examples_of_the_readme_run(python: Path, tmp_path: Path) -> None:
     done(python.parent / "rig", "bench", "new", "virtual-asc", cwd=tmp_path)
     assert "energy_infer = " in done(python, "-c", EXAMPLES[0], cwd=tmp_path)
     (tmp_path / "test_device.py").write_text(EXAMPLES[1])
-    assert "1 passed" in done(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=tmp_path)
+    assert "1 passed" in done(
+        python, "-m", "pytest", "-p", "no:cacheprovider", cwd=tmp_path
+    )
 
 
-def test_it_brings_benches_pages_and_firmware(python: Path, unpacked: Path, tmp_path: Path) -> None:
-    where = "from rig.shipped import shipped; print(*map(shipped, ('benches', 'docs', 'firmware')))"
+def test_it_brings_benches_pages_and_firmware(
+    python: Path, unpacked: Path, tmp_path: Path
+) -> None:
+    where = (
+        "from rig.shipped import shipped; print(*map(shipped, ('benches', 'docs',"
+        " 'firmware')))"
+    )
     benches, docs, _ = map(Path, done(python, "-c", where, cwd=tmp_path).split())
     assert benches.is_relative_to(python.parents[1])
     assert names(benches) == names(ROOT / "benches")
@@ -120,15 +150,19 @@ def test_it_brings_benches_pages_and_firmware(python: Path, unpacked: Path, tmp_
         name for name in names(ROOT / "docs") if not name.startswith("decisions/")
     }
     create = (
-        "import pathlib, sys; from rig.firmware import project; origin = project.sources()\n"
-        "for port in project.ports(origin): "
-        "project.create(pathlib.Path(sys.argv[1], port), port, origin)"
+        "import pathlib, sys; from rig.firmware import project; origin ="
+        " project.sources()\nfor port in project.ports(origin):"
+        " project.create(pathlib.Path(sys.argv[1], port), port, origin)"
     )
     done(python, "-c", create, tmp_path / "installed", cwd=tmp_path)
     done(sys.executable, "-c", create, tmp_path / "checkout", cwd=ROOT)
     installed = contents(tmp_path / "installed")
     assert installed == contents(tmp_path / "checkout")
-    assert {name.split("/")[0] for name in installed} >= {"posix", "mps2", "stm32_template"}
+    assert {name.split("/")[0] for name in installed} >= {
+        "posix",
+        "mps2",
+        "stm32_template",
+    }
     assert names(unpacked / "firmware") >= {f"core/{path.name}" for path in CORE}
 
 
@@ -149,7 +183,9 @@ def test_its_messages_name_nothing_that_it_lacks(python: Path, tmp_path: Path) -
                 ]
                 assert not missing, f"{path}: {text}"
                 assert "benches/" not in text, f"{path}: {text}"
-                is_of_checkout = re.search(r"\bmake (-C )?(firmware|demo|test|posix|host)\b", text)
+                is_of_checkout = re.search(
+                    r"\bmake (-C )?(firmware|demo|test|posix|host)\b", text
+                )
                 assert not is_of_checkout or "in a checkout" in text, f"{path}: {text}"
 
 
@@ -161,7 +197,8 @@ def test_the_source_distribution_tests_itself(unpacked: Path) -> None:
         "tests/rig/test_public_names.py",
     )
     said = done(
-        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests), cwd=unpacked
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests),
+        cwd=unpacked,
     )
     assert " passed" in said and "failed" not in said
 
@@ -186,7 +223,11 @@ def messages(path: Path) -> list[str]:
 
 
 def names(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig on a system without the modules and functions of Linux and macOS, as Windows is."""
+"""The rig on a system without the modules and functions of Linux and macOS, as Windows
+is."""
 
 from __future__ import annotations
 
@@ -19,11 +20,20 @@ def there(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Return `rig` with `words`, on such a system, in a folder."""
     command = [sys.executable, "-m", "tests.without_posix", *map(str, words)]
     return subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+        command,
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
-ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "QT_QPA_PLATFORM": "offscreen"}
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "PATH": "/usr/bin:/bin",
+    "QT_QPA_PLATFORM": "offscreen",
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda part: part[0] if isinstance(part, tuple) else "",
 )
-def test_a_command_works(folder: Path, words: tuple[str | Path, ...], shown: str) -> None:
+def test_a_command_works(
+    folder: Path, words: tuple[str | Path, ...], shown: str
+) -> None:
     (session,) = (folder / "sessions").iterdir()
     named = [str(word).replace("SESSION", str(session)) for word in words]
     done = there(folder, *named)
@@ -100,10 +112,20 @@ def test_every_module_can_be_imported(folder: Path) -> None:
 @pytest.mark.timeout(600)
 def test_tests_of_the_portable_rooms_pass_there(tmp_path: Path) -> None:
     rooms = [ROOT / "tests" / "rig" / room for room in ("importers", "report", "store")]
-    # A power cut is simulated by hidden functions, a terminal is what is no serial port there, and
-    # Windows has no group dialout.
-    left_out = "not on_the_disk_before_its_line and not no_serial_port and not on_board_ports"
-    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.without_posix", "-k", left_out]
+    # A power cut is simulated by hidden functions, a terminal is what is no serial port
+    # there, and Windows has no group dialout.
+    left_out = (
+        "not on_the_disk_before_its_line and not no_serial_port and not on_board_ports"
+    )
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.without_posix",
+        "-k",
+        left_out,
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *map(str, rooms)],
         cwd=ROOT,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker that is killed in the midst of a trial: named, resumed, and the same result."""
+"""A worker that is killed in the midst of a trial: named, resumed, and the same
+result."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ def accuracies(content: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_worker_is_named_and_the_session_resumed(kind: str, tmp_path: Path) -> None:
+def test_a_killed_worker_is_named_and_the_session_resumed(
+    kind: str, tmp_path: Path
+) -> None:
     if kind != "cpu" and not installed(kind).exists():
         pytest.skip(f"no environment of its SDK: rig sdk install {kind}")
     bench, *more = KINDS[kind]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated GPU behind NVIDIA's management library: an object with those functions of the binding
-(pynvml) that are used.
+"""A simulated GPU behind NVIDIA's management library: an object with those functions of
+the binding (pynvml) that are used.
 
-Codes and units are those of nvml.h: milliwatts, millijoules since the driver was loaded. What the C
-library itself looks like is simulated in tests/drivers/host_counters/nvml_stub.c.
+Codes and units are those of nvml.h: milliwatts, millijoules since the driver was
+loaded. What the C library itself looks like is simulated in
+tests/drivers/host_counters/nvml_stub.c.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from drivers.host_counters.sim.simulator import SimulatedCounter
 from rig.settings.declare import Ratio
 from rig.simulation.world import World
 
-#: What a test may set as `fault`, one at a time, and the code that the library then answers with.
+#: What a test may set as `fault`, one at a time, and the code that the library then
+#: answers with.
 FAULTS = {"lost": 15, "permission": 4, "timeout": 10}
 #: Faults that change what the board says of itself.
 STATES = ("hot", "mig", "process", "display", "dumb", "no instant", "capped")
@@ -45,19 +47,21 @@ class SimulatedNvmlError(Exception):
 
 
 class NvmlSimulator:
-    """One GPU whose energy follows the world. `fault` acts on the next reading; "stuck" stops the
-    counter.
+    """One GPU whose energy follows the world. `fault` acts on the next reading; "stuck"
+    stops the counter.
     """
 
     NVMLError = SimulatedNvmlError
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings of the simulated board: what it draws apart from the DUT, and how its sensor
-        errs.
+        """Settings of the simulated board: what it draws apart from the DUT, and how
+        its sensor errs.
         """
 
-        base_w: Annotated[float, Unit("W"), doc("Power of the board apart from the DUT.")] = 20.0
+        base_w: Annotated[
+            float, Unit("W"), doc("Power of the board apart from the DUT.")
+        ] = 20.0
         gain: Annotated[Ratio, doc("Gain error of the sensor.")] = 0.0
         clock_ppm: Annotated[
             float, Gt(-1e6), Unit("ppm"), doc("How fast the sensor's clock is.")
@@ -159,7 +163,8 @@ class NvmlSimulator:
         value = SimpleNamespace(uiVal=self._power_mw)
         return [
             SimpleNamespace(
-                nvmlReturn=0 if known and number == _INSTANT else _NOT_SUPPORTED, value=value
+                nvmlReturn=0 if known and number == _INSTANT else _NOT_SUPPORTED,
+                value=value,
             )
             for number in fields
         ]
@@ -219,7 +224,8 @@ class NvmlSimulator:
     def nvmlDeviceGetComputeRunningProcesses(  # noqa: N802
         self, handle: int, /
     ) -> list[SimpleNamespace]:
-        """Return who computes on it: under the fault "process" the first process of the system."""
+        """Return who computes on it: under the fault "process" the first process of the
+        system."""
         self._tell()
         return [SimpleNamespace(pid=_STRANGER)] if self.fault == "process" else []
 
@@ -255,5 +261,7 @@ class NvmlSimulator:
         self._energy_mj = 7_000_000 + int(self.counter.energy_j * 1e3)
         (seen_s, seen_j), counted_s = self._seen, self.counter.counted_s
         if counted_s > seen_s:
-            self._power_mw = round((self.counter.energy_j - seen_j) / (counted_s - seen_s) * 1e3)
+            self._power_mw = round(
+                (self.counter.energy_j - seen_j) / (counted_s - seen_s) * 1e3
+            )
             self._seen = (counted_s, self.counter.energy_j)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated processor's energy counters: a powercap tree of real files, as the kernel shows it;
-simulated.
+"""A simulated processor's energy counters: a powercap tree of real files, as the kernel
+shows it; simulated.
 
-Names, layout and arithmetic follow the kernel (Documentation/power/powercap/powercap.rst,
-drivers/powercap/intel_rapl_common.c): a register of 32 bits counts in units of 2**-14 J; the kernel
-multiplies by 61035 (15300 for dram) and divides by 1000.
+Names, layout and arithmetic follow the kernel
+(Documentation/power/powercap/powercap.rst, drivers/powercap/intel_rapl_common.c): a
+register of 32 bits counts in units of 2**-14 J; the kernel multiplies by 61035 (15300
+for dram) and divides by 1000.
 """
 
 from __future__ import annotations
@@ -49,28 +50,36 @@ _ZONES = (
 
 
 class RaplSimulator:
-    """Keeps the files in a temporary folder up to date with its counter; `close` removes them.
+    """Keeps the files in a temporary folder up to date with its counter; `close`
+    removes them.
 
-    `first` is what the registers hold at the beginning. `fault` acts from the next update of the
-    files on: one of FAULTS.
+    `first` is what the registers hold at the beginning. `fault` acts from the next
+    update of the files on: one of FAULTS.
     """
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings of the simulated processor: what it draws apart from the DUT, and how its
-        counter errs.
+        """Settings of the simulated processor: what it draws apart from the DUT, and
+        how its counter errs.
         """
 
-        base_w: Annotated[float, Unit("W"), doc("Power of the host apart from the DUT.")] = 5.0
+        base_w: Annotated[
+            float, Unit("W"), doc("Power of the host apart from the DUT.")
+        ] = 5.0
         gain: Annotated[Ratio, doc("Gain error of the counter.")] = 0.0
         clock_ppm: Annotated[
             float, Gt(-1e6), Unit("ppm"), doc("How fast the counter's clock is.")
         ] = 0.0
         update_s: Annotated[
-            float, Interval(gt=0, le=10), Unit("s"), doc("Time between two updates of the counter.")
+            float,
+            Interval(gt=0, le=10),
+            Unit("s"),
+            doc("Time between two updates of the counter."),
         ] = 0.001
         first: Annotated[
-            Number, Ge(0), doc("What the counter counts at the start, in its own steps.")
+            Number,
+            Ge(0),
+            doc("What the counter counts at the start, in its own steps."),
         ] = 4_000_000_000
         share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
 
@@ -96,7 +105,9 @@ class RaplSimulator:
             folder.mkdir()
             (folder / "name").write_text(f"{zone.name}\n", encoding="ascii")
             largest = (_REGISTER - 1) * zone.kernel_unit // 1000
-            (folder / "max_energy_range_uj").write_text(f"{largest}\n", encoding="ascii")
+            (folder / "max_energy_range_uj").write_text(
+                f"{largest}\n", encoding="ascii"
+            )
             self._files[zone] = FileIO(folder / "energy_uj", "w")
             (folder / "energy_uj").chmod(0o400)
         self._update()
@@ -122,10 +133,12 @@ class RaplSimulator:
             register = (
                 self._first + int(self._frozen_j * zone.share / zone.unit_j) - back
             ) % _REGISTER
-            shown = "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
+            shown = (
+                "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
+            )
             text = f"{shown}\n".encode("ascii")
-            # Over what is there, and not from an empty file on: opening it again every time costs
-            # ten times as much.
+            # Over what is there, and not from an empty file on: opening it again every
+            # time costs ten times as much.
             file.seek(0)
             file.write(text)
             if len(text) != self._lengths_b[zone]:

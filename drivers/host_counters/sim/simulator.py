@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy counter of a simulated host, and that host's clock; what a chip makes of it is for its
-own simulator to add.
+"""The energy counter of a simulated host, and that host's clock; what a chip makes of
+it is for its own simulator to add.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ _TIMEOUT_S = 2.0
 
 
 class SimulatedCounter:
-    """Counts energy in steps of `update_s`, and is the clock that it is read by: its time goes on
-    only while it is waited for.
+    """Counts energy in steps of `update_s`, and is the clock that it is read by: its
+    time goes on only while it is waited for.
 
-    `gain` is its error, `base_w` what the host draws apart from the DUT, `clock_ppm` how fast the
-    host's clock is. `stall_s`, a fault: the next wait takes so much longer, as that of a thread
-    that gets no processor. `updated` is called after every wait.
+    `gain` is its error, `base_w` what the host draws apart from the DUT, `clock_ppm`
+    how fast the host's clock is. `stall_s`, a fault: the next wait takes so much
+    longer, as that of a thread that gets no processor. `updated` is called after every
+    wait.
     """
 
     def __init__(
@@ -44,7 +45,11 @@ class SimulatedCounter:
         self._origin_ns = world.now_ns()
         self._speed = 1 + clock_ppm * 1e-6
         self._front_end = FrontEnd(
-            world, 1 / update_s, clock_ppm=clock_ppm, start_ns=self._origin_ns, share=share
+            world,
+            1 / update_s,
+            clock_ppm=clock_ppm,
+            start_ns=self._origin_ns,
+            share=share,
         )
         self._read_past_ns = 0  # since it began
         self._turn = threading.Condition()
@@ -55,8 +60,8 @@ class SimulatedCounter:
 
     @property
     def prompt(self) -> bool:
-        """Return whether what has happened can be read at once; of a live device it is known only a
-        little later.
+        """Return whether what has happened can be read at once; of a live device it is
+        known only a little later.
         """
         return not self._world.live
 
@@ -78,8 +83,8 @@ class SimulatedCounter:
         self._world.wait(duration_ns)
 
     def wait_until(self, time_ns: int, sooner: threading.Event | None) -> None:
-        """Count up to a time, as soon as it is known what happened until then; raises DeadlineError
-        when that never comes.
+        """Count up to a time, as soon as it is known what happened until then; raises
+        DeadlineError when that never comes.
         """
         stall_ns = round(self.stall_s * NS_PER_S)
         self.stall_s = 0.0
@@ -106,8 +111,8 @@ class SimulatedCounter:
         self.updated()
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Hold the world's virtual time until whoever polls has seen all of it: a recording does
-        not depend on the scheduler.
+        """Hold the world's virtual time until whoever polls has seen all of it: a
+        recording does not depend on the scheduler.
         """
 
         def hold() -> None:
@@ -119,8 +124,8 @@ class SimulatedCounter:
         return self._world.watch(hold)
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return and forget the spans of which the simulated device told only after they had been
-        counted.
+        """Return and forget the spans of which the simulated device told only after
+        they had been counted.
         """
         update_ns = self._update_s * NS_PER_S
         for first, stop in self._front_end.late():
@@ -130,13 +135,16 @@ class SimulatedCounter:
             )
             yield (
                 *span_ns,
-                f"the simulated device reported {(span_ns[1] - span_ns[0]) / 1e6:.1f} ms too late",
+                (
+                    "the simulated device reported"
+                    f" {(span_ns[1] - span_ns[0]) / 1e6:.1f} ms too late"
+                ),
             )
 
     @property
     def _first_ns(self) -> int:
-        # Not kept: a device that is the host itself says what its clock shows only when it is
-        # opened, after its monitors.
+        # Not kept: a device that is the host itself says what its clock shows only when
+        # it is opened, after its monitors.
         return self._world.monotonic_ns + round(self._origin_ns * self._speed)
 
     def _host_ns(self, world_ns: int) -> int:
@@ -144,10 +152,12 @@ class SimulatedCounter:
 
     def _count_to(self, time_ns: int) -> None:
         self._read_past_ns = max(time_ns - self._first_ns, self._read_past_ns)
-        # What is due goes by the world's time and not by the rounded one of the host: no state can
-        # come before it.
+        # What is due goes by the world's time and not by the rounded one of the host:
+        # no state can come before it.
         updates = int(self._read_past_ns / NS_PER_S / self._update_s)
-        updates = min(updates, self._front_end.at + self._front_end.due(self._world.horizon_ns()))
+        updates = min(
+            updates, self._front_end.at + self._front_end.due(self._world.horizon_ns())
+        )
         while count := min(updates - self._front_end.at, _CHUNK):
             power_w = self._front_end.take(count).power_w
             drawn_w = float(power_w.sum()) + self._base_w * count

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruments behind a simulated Joulescope driver: what one bench file attaches, of which one
-measures; simulated.
+"""The instruments behind a simulated Joulescope driver: what one bench file attaches,
+of which one measures; simulated.
 
-A JS220 keeps what is written to it and acknowledges that. Of a JS110 the host driver keeps it,
-sends all settings of a kind together, and acknowledges whatever comes of that: what failed is a
-line of the log (js110_usb.c).
+A JS220 keeps what is written to it and acknowledges that. Of a JS110 the host driver
+keeps it, sends all settings of a kind together, and acknowledges whatever comes of
+that: what failed is a line of the log (js110_usb.c).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CLOSED = 1
 ABSENT = 0
 _FIRMWARE = "1.3.0"
 _HARDWARE = "1.0.0"
-#: What js110_usb.c sends together, by the name of the function that does and is in the log where it
-#: fails.
+#: What js110_usb.c sends together, by the name of the function that does and is in the
+#: log where it fails.
 _SENT = {
     "stream_settings_send": ("s/i/range/select", "s/v/range/select"),
     "extio_settings_send": ("s/extio/voltage", "s/i/lsb_src", "s/v/lsb_src"),
@@ -52,8 +52,8 @@ class Command:
 
 @dataclass(slots=True)
 class Device:
-    """One attached instrument: its path, what it belongs to, whether it is open, and the values
-    that the host holds of it.
+    """One attached instrument: its path, what it belongs to, whether it is open, and
+    the values that the host holds of it.
     """
 
     path: str
@@ -63,31 +63,43 @@ class Device:
 
 
 class SimulatedInstrument:
-    """The instruments that one bench file attaches to the driver; the one that is opened measures
-    its world.
+    """The instruments that one bench file attaches to the driver; the one that is
+    opened measures its world.
     """
 
-    def __init__(self, settings: JoulescopeSimulatorSettings, world: World, seed: int = 0) -> None:
+    def __init__(
+        self, settings: JoulescopeSimulatorSettings, world: World, seed: int = 0
+    ) -> None:
         self.settings = settings
         self._world = world
         self.topics = JS110 if settings.model == "js110" else JS220
         self._random = np.random.default_rng([seed, settings.seed])
-        paths = (*(f"u/{settings.model}/{serial}" for serial in settings.serials), *settings.beside)
+        paths = (
+            *(f"u/{settings.model}/{serial}" for serial in settings.serials),
+            *settings.beside,
+        )
         self.devices = {path: Device(path, self) for path in paths}
         self._opened = 0
         self._sent = 0  # of the topic that may be refused
-        self._supply = "s/i/range/select" if settings.model == "js110" else "s/i/range/mode"
+        self._supply = (
+            "s/i/range/select" if settings.model == "js110" else "s/i/range/mode"
+        )
         self._instrument = {
-            topic: value for topic, (_, value) in self.topics.items() if value is not None
+            topic: value
+            for topic, (_, value) in self.topics.items()
+            if value is not None
         }
         if settings.faults.found_on:
             self._instrument[self._supply] = 128 if settings.model == "js110" else 1
-        self._asked = dict(self._instrument)  # by the host of a JS110, carried out or not
+        # by the host of a JS110, carried out or not
+        self._asked = dict(self._instrument)
         world.supply_on = settings.faults.found_on
         self._acquisition: JoulescopeAcquisition | None = None
         self._end_watch: Callable[[], None] = lambda: None
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run_device, name="simulated joulescope")
+        self._thread = threading.Thread(
+            target=self._run_device, name="simulated joulescope"
+        )
 
     def attach(
         self,
@@ -95,8 +107,8 @@ class SimulatedInstrument:
         deliver: Callable[[str, Any], None],
         log: Callable[[str], None],
     ) -> None:
-        """Begin to carry out what the driver asks; `call` does something on its thread, `deliver`
-        tells subscribers a value.
+        """Begin to carry out what the driver asks; `call` does something on its thread,
+        `deliver` tells subscribers a value.
         """
         self._call = call
         self._deliver = deliver
@@ -112,7 +124,9 @@ class SimulatedInstrument:
     @property
     def busy(self) -> bool:
         """Return whether another program has it."""
-        return self.settings.faults.busy or (self.settings.faults.opens_once and self._opened > 0)
+        return self.settings.faults.busy or (
+            self.settings.faults.opens_once and self._opened > 0
+        )
 
     @property
     def live(self) -> bool:
@@ -120,10 +134,12 @@ class SimulatedInstrument:
         return self._world.live
 
     def restored(self, defaults: bool) -> dict[str, int]:
-        """Return what the host driver holds when it has opened the instrument and asked it."""
+        """Return what the host driver holds when it has opened the instrument and asked
+        it."""
         self._opened += 1
         if defaults and self.settings.model == "js110":
-            # The host driver sends a JS110 its own default, which connects the DUT's supply.
+            # The host driver sends a JS110 its own default, which connects the DUT's
+            # supply.
             self._instrument[self._supply] = 128
             self._world.supply_on = True
         self._asked = dict(self._instrument)
@@ -135,8 +151,8 @@ class SimulatedInstrument:
         }
 
     def send(self, topic: str, value: int) -> threading.Event | None:
-        """Send a value to the instrument; return what is set when it is acknowledged, None where it
-        never will be.
+        """Send a value to the instrument; return what is set when it is acknowledged,
+        None where it never will be.
         """
         refused = self._refused(topic)
         if refused and self.settings.model != "js110":
@@ -145,9 +161,9 @@ class SimulatedInstrument:
         command = Command(topic, value, refused and not late)
         self._commands.put(command)
         if late:
-            # Its host driver acknowledges everything, but may take 5 s: 1 s for the transfer, 3 s
-            # until the instrument says that it is done, 1 s for the last question (jsdrvb_ctrl_out
-            # and wait_for_sensor_command of js110_usb.c).
+            # Its host driver acknowledges everything, but may take 5 s: 1 s for the
+            # transfer, 3 s until the instrument says that it is done, 1 s for the last
+            # question (jsdrvb_ctrl_out and wait_for_sensor_command of js110_usb.c).
             command.done.wait(_TIMEOUT_S)
             return None
         return command.done
@@ -163,9 +179,12 @@ class SimulatedInstrument:
         try:
             while True:
                 try:
-                    # In a virtual world every step of time is told by a command of no topic.
+                    # In a virtual world every step of time is told by a command of no
+                    # topic.
                     command = self._commands.get(
-                        timeout=_POLL_S if self._acquisition and self._world.live else None
+                        timeout=_POLL_S
+                        if self._acquisition and self._world.live
+                        else None
                     )
                 except queue.Empty:
                     command = Command("", 0)
@@ -200,12 +219,14 @@ class SimulatedInstrument:
             if command.value:
                 self._start(name)
             elif not self._stop(name):
-                return  # no acknowledgement: the log of the simulated device never reached the end
+                # no acknowledgement: the log of the simulated device never reached the
+                # end
+                return
         self._call(partial(self._answer, command, complaint))
 
     def _answer(self, command: Command, complaint: str) -> None:
-        # The real log has a thread of its own: it may come after the acknowledgement, though it was
-        # written before.
+        # The real log has a thread of its own: it may come after the acknowledgement,
+        # though it was written before.
         command.done.set()
         if complaint:
             self._log(complaint)
@@ -246,7 +267,8 @@ class SimulatedInstrument:
         self._acquisition.start(name, self._instrument["s/stats/scnt"])
 
     def _stop(self, name: str) -> bool:
-        """Sample up to this moment, then end the stream; say whether the moment was reached."""
+        """Sample up to this moment, then end the stream; say whether the moment was
+        reached."""
         acquisition = self._acquisition
         if acquisition is None:
             return True
@@ -265,7 +287,8 @@ class SimulatedInstrument:
         return True
 
     def _hold(self) -> None:
-        """Hold a step of virtual time until all that was sampled in it has been called back."""
+        """Hold a step of virtual time until all that was sampled in it has been called
+        back."""
         step = Command("", 0)
         self._commands.put(step)
         while not step.done.wait(_POLL_S) and self._thread.is_alive():
@@ -283,8 +306,8 @@ class SimulatedInstrument:
         self._call(partial(self._log, message))
 
     def _line(self, gpi: int) -> bool | None:
-        """Return whether an input follows SYNC; None where its stream shows the converter's lowest
-        bit.
+        """Return whether an input follows SYNC; None where its stream shows the
+        converter's lowest bit.
         """
         source = "s/i/lsb_src" if gpi == 0 else "s/v/lsb_src"
         if self.settings.model == "js110" and self._instrument[source] != (2, 3)[gpi]:
@@ -299,7 +322,11 @@ class SimulatedInstrument:
     def ask_inputs(self, path: str) -> None:
         """Tell the present level of all inputs, one bit each (`s/gpi/+/!req`)."""
         now_ns = self._world.now_ns()
-        level = next(state.level for state in self._world.states()[::-1] if state.time_ns <= now_ns)
+        level = next(
+            state.level
+            for state in self._world.states()[::-1]
+            if state.time_ns <= now_ns
+        )
         high = level and self._reads_inputs()
         self._deliver(f"{path}/s/gpi/+/!value", high << self.settings.sync_gpi)
 
@@ -307,9 +334,10 @@ class SimulatedInstrument:
         return spans(self.settings.model, self._instrument)
 
     def _unplug(self) -> None:
-        # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated sensor side is
-        # unpowered" (its maker in github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110;
-        # assumed of the JS220).
+        # "Joulescope is designed to disconnect IN+ from OUT+ whenever its isolated
+        # sensor side is unpowered" (its maker in
+        # github.com/jetperch/pyjoulescope_ui/issues/27, of the JS110; assumed of the
+        # JS220).
         self._world.supply_on = False
         for device in self.devices.values():
             if device.state == OPEN:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded Joulescope behind the interface of pyjoulescope_driver.Driver: calls go to whoever
-plays the recording, and what comes is returned, raised, called back and logged.
+"""A recorded Joulescope behind the interface of pyjoulescope_driver.Driver: calls go to
+whoever plays the recording, and what comes is returned, raised, called back and logged.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from typing import Any
 from drivers.joulescope.contact import LOGGER, Receiver, content_of, line
 
 _TIMEOUT_S = 10.0
-_RAISED = {"TimeoutError": TimeoutError, "RuntimeError": RuntimeError, "ValueError": ValueError}
+_RAISED = {
+    "TimeoutError": TimeoutError,
+    "RuntimeError": RuntimeError,
+    "ValueError": ValueError,
+}
 
 
 class PlayedDriver:
-    """Talks to a TCP address in the lines of drivers/joulescope/contact.py. Raises RuntimeError for
-    a call that was not recorded.
+    """Talks to a TCP address in the lines of drivers/joulescope/contact.py. Raises
+    RuntimeError for a call that was not recorded.
     """
 
     def __init__(self, address: str) -> None:
@@ -29,7 +33,9 @@ class PlayedDriver:
         self._socket.settimeout(None)
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._receivers: dict[str, list[Receiver]] = {}
-        self._frontend = threading.Thread(target=self._hear, name="played joulescope", daemon=True)
+        self._frontend = threading.Thread(
+            target=self._hear, name="played joulescope", daemon=True
+        )
         self._frontend.start()
 
     def finalize(self) -> None:
@@ -61,12 +67,16 @@ class PlayedDriver:
         """Return the value that is held of a topic."""
         return self._call("query", timeout, topic)
 
-    def subscribe(self, topic: str, flags: str, fn: Receiver, timeout: float | None = None) -> None:
+    def subscribe(
+        self, topic: str, flags: str, fn: Receiver, timeout: float | None = None
+    ) -> None:
         """Have `fn` called with every value of a topic and what lies below it."""
         self._receivers.setdefault(topic, []).append(fn)
         self._call("subscribe", timeout, topic, flags)
 
-    def unsubscribe(self, topic: str, fn: Receiver, timeout: float | None = None) -> None:
+    def unsubscribe(
+        self, topic: str, fn: Receiver, timeout: float | None = None
+    ) -> None:
         """End a subscription."""
         self._call("unsubscribe", timeout, topic)
         self._receivers[topic].remove(fn)

@@ -13,15 +13,19 @@ from rig.settings.declare import Count, Number, Or, Ratio, Seed
 
 @dataclass(frozen=True, slots=True)
 class JoulescopeFaults:
-    """Faults of a simulated Joulescope, each once; ticks are 0.5 us from the first sample, 0 is
-    never.
+    """Faults of a simulated Joulescope, each once; ticks are 0.5 us from the first
+    sample, 0 is never.
 
     Where samples are lost a JS220's ids jump; a JS110's do not, and it logs a warning.
     """
 
-    drop_at_tick: Annotated[int, Unit("ticks"), doc("Where samples begin to be lost.")] = 0
+    drop_at_tick: Annotated[
+        int, Unit("ticks"), doc("Where samples begin to be lost.")
+    ] = 0
     drop_ticks: Annotated[
-        int, Unit("ticks"), doc("How much is lost; of a JS110 whole packets of 126 ticks.")
+        int,
+        Unit("ticks"),
+        doc("How much is lost; of a JS110 whole packets of 126 ticks."),
     ] = 0
     drop_signal: Annotated[
         str, doc('Of which signal: "i", "v", "gpi" or "all"; a JS110 loses all.')
@@ -29,22 +33,32 @@ class JoulescopeFaults:
     drop_unlogged: Annotated[bool, doc("A JS110 logs no warning of it.")] = False
     drop_filled: Annotated[
         bool,
-        doc("A JS110's host driver is 2.5: it fills up to 512 lost packets with no numbers."),
+        doc(
+            "A JS110's host driver is 2.5: it fills up to 512 lost packets with no"
+            " numbers."
+        ),
     ] = False
     duplicate_at_tick: Annotated[
         int, Unit("ticks"), doc("The block that ends after it comes twice.")
     ] = 0
-    gpi_late_ticks: Annotated[int, Unit("ticks"), doc("How much later the GPI begins.")] = 0
+    gpi_late_ticks: Annotated[
+        int, Unit("ticks"), doc("How much later the GPI begins.")
+    ] = 0
     time_map_at_tick: Annotated[
         int, Unit("ticks"), doc("UTC is corrected by 1 ms and the rate by 5 ppm.")
     ] = 0
-    nan_at_tick: Annotated[int, Unit("ticks"), doc("Where samples without a number begin.")] = 0
+    nan_at_tick: Annotated[
+        int, Unit("ticks"), doc("Where samples without a number begin.")
+    ] = 0
     nan_samples: Annotated[Count, doc("How many have no number.")] = 0
     nan_signal: Annotated[str, doc('Of which signal: "i" or "v".')] = "i"
     mute: Annotated[str, doc("Signal that never comes.")] = ""
     refuse: Annotated[
         str,
-        doc("Topic that nobody acknowledges; a JS110 acknowledges it and does not carry it out."),
+        doc(
+            "Topic that nobody acknowledges; a JS110 acknowledges it and does not carry"
+            " it out."
+        ),
     ] = ""
     refuse_only: Annotated[
         tuple[Number, ...],
@@ -55,9 +69,13 @@ class JoulescopeFaults:
     ] = False
     misread: Annotated[str, doc("Topic that reads back another value.")] = ""
     misread_as: Annotated[Number, doc("The value that it reads back.")] = 0
-    remove_at_tick: Annotated[int, Unit("ticks"), doc("When the instrument is unplugged.")] = 0
+    remove_at_tick: Annotated[
+        int, Unit("ticks"), doc("When the instrument is unplugged.")
+    ] = 0
     busy: Annotated[bool, doc("Another program has it.")] = False
-    opens_once: Annotated[bool, doc("Another program has it from the second time on.")] = False
+    opens_once: Annotated[
+        bool, doc("Another program has it from the second time on.")
+    ] = False
     found_on: Annotated[bool, doc("The DUT's supply is on when it is opened.")] = False
 
 
@@ -74,14 +92,20 @@ class JoulescopeSimulatorSettings:
     ] = "js220"
     serials: Annotated[
         tuple[str, ...],
-        doc("Serial numbers of all that are attached; the one that is opened measures."),
+        doc(
+            "Serial numbers of all that are attached; the one that is opened measures."
+        ),
     ] = ("000415",)
     beside: Annotated[
-        tuple[str, ...], doc('Paths of others that are attached too, as "u/js110/000415".')
+        tuple[str, ...],
+        doc('Paths of others that are attached too, as "u/js110/000415".'),
     ] = ()
     fpga: Annotated[str, doc("Version of a JS220's FPGA.")] = "1.3.3"
     clock_ppm: Annotated[
-        float, Interval(gt=-100_000, lt=100_000), Unit("ppm"), doc("How fast its clock is.")
+        float,
+        Interval(gt=-100_000, lt=100_000),
+        Unit("ppm"),
+        doc("How fast its clock is."),
     ] = 15.0
     gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
     offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
@@ -89,9 +113,13 @@ class JoulescopeSimulatorSettings:
     noise_a: Annotated[
         float, Ge(0), Unit("A"), doc("Standard deviation of one current sample.")
     ] = 0.0
-    supply_v: Annotated[float, Gt(0), Unit("V"), doc("Voltage that the DUT is fed with.")] = 3.3
+    supply_v: Annotated[
+        float, Gt(0), Unit("V"), doc("Voltage that the DUT is fed with.")
+    ] = 3.3
     share: Annotated[
-        Ratio, Interval(gt=0, le=1), doc("Part of the DUT's power that flows through it.")
+        Ratio,
+        Interval(gt=0, le=1),
+        doc("Part of the DUT's power that flows through it."),
     ] = 1.0
     fed_v: Annotated[
         float,
@@ -104,7 +132,11 @@ class JoulescopeSimulatorSettings:
     sync_gpi: Annotated[Number, doc("Input that SYNC is wired to.")] = 0
     vref_wired: Annotated[bool, doc("A JS220's Vref pin is wired.")] = False
     discards: Annotated[
-        bool, doc("A stream that is switched off loses its unfinished block, as a real one does.")
+        bool,
+        doc(
+            "A stream that is switched off loses its unfinished block, as a real one"
+            " does."
+        ),
     ] = False
     faults: Annotated[JoulescopeFaults, doc("What goes wrong.")] = field(
         default_factory=JoulescopeFaults

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joulescopes behind the interface of pyjoulescope_driver.Driver, in this process; simulated.
+"""Joulescopes behind the interface of pyjoulescope_driver.Driver, in this process;
+simulated.
 
-What the real one does: one driver object in a process, one thread that calls back, values checked
-against their metadata, retained before they are sent and not sent where they are retained already,
-errors and log as there (pyjoulescope_driver/binding.pyx, src/pubsub.c, src/buffer.c).
+What the real one does: one driver object in a process, one thread that calls back,
+values checked against their metadata, retained before they are sent and not sent where
+they are retained already, errors and log as there (pyjoulescope_driver/binding.pyx,
+src/pubsub.c, src/buffer.c).
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from drivers.joulescope.sim.instrument import ABSENT, CLOSED, OPEN, Device, SimulatedInstrument
+from drivers.joulescope.sim.instrument import (
+    ABSENT,
+    CLOSED,
+    OPEN,
+    Device,
+    SimulatedInstrument,
+)
 from drivers.joulescope.sim.settings import JoulescopeSimulatorSettings
 from drivers.joulescope.sim.topics import Options
 from drivers.joulescope.sim.topics import metadata as metadata_of
@@ -37,11 +45,11 @@ _INSTANCE = threading.Lock()
 
 
 class SimulatedDriver:
-    """Has the methods of pyjoulescope_driver.Driver that a monitor needs, and `attached` for the
-    hand at the cable. Simulated.
+    """Has the methods of pyjoulescope_driver.Driver that a monitor needs, and
+    `attached` for the hand at the cable. Simulated.
 
-    Where the real one waits a second for an acknowledgement that does not come, this one raises
-    TimeoutError at once.
+    Where the real one waits a second for an acknowledgement that does not come, this
+    one raises TimeoutError at once.
     """
 
     def __init__(self) -> None:
@@ -50,7 +58,9 @@ class SimulatedDriver:
         self.log_level: Any = "off"
         self._devices: dict[str, Device] = {}
         self._subscribers: list[tuple[str, str, Callable[[str, Any], None]]] = []
-        self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = (
+            queue.SimpleQueue()
+        )
         self._finalized = False
         self._frontend = threading.Thread(
             target=self._run_frontend, name="simulated joulescope frontend"
@@ -68,15 +78,17 @@ class SimulatedDriver:
 
     @contextmanager
     def attached(self, instrument: SimulatedInstrument) -> Iterator[list[str]]:
-        """Attach what a bench file simulates; yield its paths, as each bench file has a desk of its
-        own.
+        """Attach what a bench file simulates; yield its paths, as each bench file has a
+        desk of its own.
         """
         for path in instrument.devices:
             if path in self._devices:
                 raise ConfigError(
                     f"{path} is simulated already",
                     path="monitor.joulescope.simulator.serials",
-                    try_next='a number of its own for each rail, as serials = ["000416"]',
+                    try_next=(
+                        'a number of its own for each rail, as serials = ["000416"]'
+                    ),
                 )
         try:
             self._devices |= instrument.devices
@@ -89,10 +101,15 @@ class SimulatedDriver:
 
     def device_paths(self, *, timeout: float | None = None) -> list[str]:
         """Return the paths of the instruments that are attached."""
-        return sorted(path for path, device in self._devices.items() if device.state != ABSENT)
+        return sorted(
+            path for path, device in self._devices.items() if device.state != ABSENT
+        )
 
     def open(
-        self, device_prefix: str, mode: str | int | None = None, timeout: float | None = None
+        self,
+        device_prefix: str,
+        mode: str | int | None = None,
+        timeout: float | None = None,
     ) -> None:
         """Open an instrument; a JS110 that is open is opened again."""
         device = self._devices.get(device_prefix.rstrip("/"))
@@ -125,7 +142,9 @@ class SimulatedDriver:
 
     def publish(self, topic: str, value: Any, timeout: float | None = None) -> None:
         """Write a value; waits for the acknowledgement unless `timeout` is 0."""
-        if not isinstance(value, (str, int, float, bytes)) or isinstance(value, np.generic):
+        if not isinstance(value, (str, int, float, bytes)) or isinstance(
+            value, np.generic
+        ):
             raise ValueError(f"Unsupported value type: {type(value)}")
         path, _, name = _split(topic)
         device = self._present(path, "jsdrv_publish", topic)
@@ -138,19 +157,22 @@ class SimulatedDriver:
         if number is None or (name == "s/i/range/ctrl" and number):  # not simulated
             self._callbacks.put(
                 partial(
-                    self._log, f"pubsub validate failed {topic} {type(value).__name__}.R  {value!s}"
+                    self._log,
+                    f"pubsub validate failed {topic} {type(value).__name__}.R "
+                    f" {value!s}",
                 )
             )
             raise RuntimeError(
-                "jsdrv_publish failed 5 PARAMETER_INVALID | The parameter value is invalid | "
-                f"{topic}"
+                "jsdrv_publish failed 5 PARAMETER_INVALID | The parameter value is"
+                f" invalid | {topic}"
             )
         if device.retained.get(name) == number:
             return
         device.retained[name] = number
         done = device.instrument.send(name, number)
         if timeout == 0:
-            # Virtual time may leap as soon as this returns; what was sent takes none of it.
+            # Virtual time may leap as soon as this returns; what was sent takes none of
+            # it.
             if done is not None and threading.current_thread() is not self._frontend:
                 done.wait(0.0 if device.instrument.live else _TIMEOUT_S)
             return
@@ -196,7 +218,8 @@ class SimulatedDriver:
             return device.state
         if device is None or name not in device.retained:
             raise RuntimeError(
-                f"jsdrv_query failed 16 NOT_FOUND | The requested resource was not found | {topic}"
+                "jsdrv_query failed 16 NOT_FOUND | The requested resource was not"
+                f" found | {topic}"
             )
         faults = device.instrument.settings.faults
         return faults.misread_as if name == faults.misread else device.retained[name]
@@ -208,9 +231,12 @@ class SimulatedDriver:
         fn: Callable[[str, Any], None],
         timeout: float | None = None,
     ) -> None:
-        """Have `fn` called with every value, or all metadata, of a topic and what lies below it."""
+        """Have `fn` called with every value, or all metadata, of a topic and what lies
+        below it."""
         for flag in [flags] if isinstance(flags, str) else list(flags):
-            kind = _METADATA if flag.startswith("metadata") else flag.removesuffix(_RETAIN)
+            kind = (
+                _METADATA if flag.startswith("metadata") else flag.removesuffix(_RETAIN)
+            )
             self._subscribers.append((topic, kind, fn))
             if not flag.endswith(_RETAIN) and flag != "metadata":
                 continue
@@ -222,18 +248,23 @@ class SimulatedDriver:
     def unsubscribe(
         self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None
     ) -> None:
-        """End a subscription; `fn` is the same object. What is on its way comes first."""
+        """End a subscription; `fn` is the same object. What is on its way comes
+        first."""
         self._callbacks.put(partial(self._forget, topic, fn))
         self._reach(f"jsdrv_unsubscribe timed out | {topic}", timeout)
 
-    def unsubscribe_all(self, fn: Callable[[str, Any], None], timeout: float | None = None) -> None:
+    def unsubscribe_all(
+        self, fn: Callable[[str, Any], None], timeout: float | None = None
+    ) -> None:
         """End all subscriptions of `fn`. What is on its way comes first."""
         self._callbacks.put(partial(self._forget, "", fn))
         self._reach("jsdrv_unsubscribe_all timed out", timeout)
 
     def _forget(self, topic: str, fn: Callable[[str, Any], None]) -> None:
         self._subscribers = [
-            row for row in self._subscribers if row[2] is not fn or row[0] != (topic or row[0])
+            row
+            for row in self._subscribers
+            if row[2] is not fn or row[0] != (topic or row[0])
         ]
 
     def _reach(self, complaint: str, timeout: float | None) -> None:
@@ -311,8 +342,8 @@ def _below(topic: str, prefix: str) -> bool:
 
 
 def _number_of(value: Any, options: Options) -> int | None:
-    """Return the number of an option by its number or one of its names, any where there are none;
-    None where it is none.
+    """Return the number of an option by its number or one of its names, any where there
+    are none; None where it is none.
     """
     if not options:
         return value if type(value) is int and value > 0 else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics that a simulated Joulescope reckons from its own samples, in the form in which the
-maker's library hands them out (pyjoulescope_driver/binding.pyx).
+"""Statistics that a simulated Joulescope reckons from its own samples, in the form in
+which the maker's library hands them out (pyjoulescope_driver/binding.pyx).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _ENERGY_STEP = 2.0**-27
 
 
 class StatisticsSource:
-    """Statistics of one stream; charge and energy accumulate from its first block on."""
+    """Statistics of one stream; charge and energy accumulate from its first block
+    on."""
 
     def __init__(self, first_id: int, decimate: int) -> None:
         self._first_id = first_id
@@ -89,4 +90,9 @@ def _signal(
 
 
 def _accumulator(value: float, step: float, units: str) -> dict[str, Any]:
-    return {"value": value, "int_value": round(value / step), "int_scale": step, "units": units}
+    return {
+        "value": value,
+        "int_value": round(value / step),
+        "int_scale": step,
+        "units": units,
+    }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of a simulated Joulescope, cut into the blocks in which the maker's driver delivers
-it.
+"""Samples of a simulated Joulescope, cut into the blocks in which the maker's driver
+delivers it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from drivers.joulescope.sim.statistics import StatisticsSource
 from rig.simulation.world import NS_PER_S, World
 
 COUNTER_HZ = 2_000_000
-#: UTC at time 0 of the world, in the driver's 2**-30 s from 2018: a round date, as the world's
-#: clock has none.
+#: UTC at time 0 of the world, in the driver's 2**-30 s from 2018: a round date, as the
+#: world's clock has none.
 _UTC_ORIGIN = (7 * 365 + 2) * 86_400 << 30
-#: Beside a busy thread each step of numpy may wait its turn of 5 ms: few large pieces keep up where
-#: many small ones do not.
+#: Beside a busy thread each step of numpy may wait its turn of 5 ms: few large pieces
+#: keep up where many small ones do not.
 _CHUNK = 480_000
 _FILTER_SAMPLES = 64  # of a JS110: it has no numbers until its filter is filled
 _STAGGER_TICKS = 64
 _ANALOG = {"s/i": 1, "s/v": 2, "s/p": 3}  # each with its field_id
 _STATISTICS = "s/stats"
 _PACKET_TICKS = 126  # that a JS110 sends at once, or loses
-#: PKT_INDEX_SKIP_FILL_MAX of joulescope_driver 2.5.4 (js110_usb.c), which 2.2.12 has not.
+#: PKT_INDEX_SKIP_FILL_MAX of joulescope_driver 2.5.4 (js110_usb.c), which 2.2.12 has
+#: not.
 _FILLED_PACKETS = 512
 
 
@@ -39,10 +40,16 @@ class Unplugged(Exception):
 
 
 class _Stream:
-    """One signal on its way into blocks: elements of `element_ticks` each, `size` to a block."""
+    """One signal on its way into blocks: elements of `element_ticks` each, `size` to a
+    block."""
 
     def __init__(
-        self, element_ticks: int, decimate: int, size: int, start_tick: int, header: dict[str, int]
+        self,
+        element_ticks: int,
+        decimate: int,
+        size: int,
+        start_tick: int,
+        header: dict[str, int],
     ) -> None:
         self.element_ticks = element_ticks
         self._decimate = decimate
@@ -54,7 +61,10 @@ class _Stream:
         self._first_tick = 0
 
     def add(
-        self, tick: int, elements: NDArray[Any], send: Callable[[int, dict[str, Any]], None]
+        self,
+        tick: int,
+        elements: NDArray[Any],
+        send: Callable[[int, dict[str, Any]], None],
     ) -> None:
         """Append elements that begin at `tick`; send what fills a block."""
         if (skip := (self.start_tick - tick) // self.element_ticks) > 0:
@@ -78,15 +88,17 @@ class _Stream:
             self._pieces = []
             self._count = 0
             send(
-                self._first_tick, {**self._header, "decimate_factor": self._decimate, "data": data}
+                self._first_tick,
+                {**self._header, "decimate_factor": self._decimate, "data": data},
             )
 
 
 class JoulescopeAcquisition:
-    """Samples the world from the moment it is made, and sends blocks of the streams that are on.
+    """Samples the world from the moment it is made, and sends blocks of the streams
+    that are on.
 
-    `send` is given a topic and a block. A JS220's ids begin anywhere, a JS110's at 0. One thread
-    calls it.
+    `send` is given a topic and a block. A JS220's ids begin anywhere, a JS110's at 0.
+    One thread calls it.
     """
 
     def __init__(
@@ -158,11 +170,15 @@ class JoulescopeAcquisition:
         start_tick = -(-now_tick // 8) * 8 + _STAGGER_TICKS * len(self._streams)
         if topic == _STATISTICS:
             self._statistics = StatisticsSource(self._first_id + start_tick, self._per)
-            self._streams[topic] = _Stream(self._per, self._per, statistics_samples, start_tick, {})
+            self._streams[topic] = _Stream(
+                self._per, self._per, statistics_samples, start_tick, {}
+            )
         elif topic in _ANALOG:
             size = 65_394 if self._js110 else 50_022
             header = {"field_id": _ANALOG[topic], "index": 0}
-            self._streams[topic] = _Stream(self._per, self._per, size, start_tick, header)
+            self._streams[topic] = _Stream(
+                self._per, self._per, size, start_tick, header
+            )
         else:
             start_tick += self._settings.faults.gpi_late_ticks // 8 * 8
             self._streams[topic] = _Stream(
@@ -180,8 +196,8 @@ class JoulescopeAcquisition:
             stream.flush(partial(self._publish, topic))
 
     def follow(self, horizon_ns: int) -> bool:
-        """Take and send one piece of what is due before `horizon_ns`; say whether there was any.
-        Raises Unplugged.
+        """Take and send one piece of what is due before `horizon_ns`; say whether there
+        was any. Raises Unplugged.
         """
         at_tick = self._front_end.at * self._per
         while self._pending and self._fault_tick() <= at_tick:
@@ -196,7 +212,8 @@ class JoulescopeAcquisition:
         return True
 
     def _fault_tick(self) -> int:
-        # Pieces are whole bytes of SYNC, by the ids: these do not count what a JS110 has lost.
+        # Pieces are whole bytes of SYNC, by the ids: these do not count what a JS110
+        # has lost.
         return self._pending[0][0] // 16 * 16 + self._lost_ticks % 8
 
     def _sample(self, count: int) -> None:
@@ -216,8 +233,8 @@ class JoulescopeAcquisition:
             else:
                 elements = current_a if topic == "s/i" else voltage_v
             stream.add(tick, elements, partial(self._publish, topic))
-        # A state that came after its time was sampled cannot be sent on this wire; the simulated
-        # DUT counts it.
+        # A state that came after its time was sampled cannot be sent on this wire; the
+        # simulated DUT counts it.
         list(self._front_end.late())
 
     def _analog(
@@ -233,14 +250,18 @@ class JoulescopeAcquisition:
                 len(current_a), dtype=np.float32
             )
         # Its voltage is that at the DUT's side of its switch.
-        supply_v = (settings.supply_v if on else settings.fed_v) * (1 + settings.voltage_gain)
+        supply_v = (settings.supply_v if on else settings.fed_v) * (
+            1 + settings.voltage_gain
+        )
         voltage_v = np.full(len(current_a), supply_v, dtype=np.float32)
         # Beyond its range a converter stands still, and says nothing.
         for samples, span in zip((current_a, voltage_v), self._spans(), strict=True):
             np.clip(samples, *span, out=samples)
         first = tick // self._per
         if self._js110 and first < _FILTER_SAMPLES:
-            current_a[: _FILTER_SAMPLES - first] = voltage_v[: _FILTER_SAMPLES - first] = np.nan
+            current_a[: _FILTER_SAMPLES - first] = voltage_v[
+                : _FILTER_SAMPLES - first
+            ] = np.nan
         if faults.nan_samples:
             bad = faults.nan_at_tick // self._per - first
             hit = current_a if faults.nan_signal == "i" else voltage_v
@@ -250,10 +271,13 @@ class JoulescopeAcquisition:
         return current_a, voltage_v
 
     def _part_filled(self, tick: int) -> slice:
-        """Return which ticks of a piece that begins at `tick` the host driver has filled."""
+        """Return which ticks of a piece that begins at `tick` the host driver has
+        filled."""
         return slice(*(max(bound - tick, 0) for bound in self._filled))
 
-    def _line_bytes(self, gpi: int, levels: NDArray[np.uint8], tick: int) -> NDArray[np.uint8]:
+    def _line_bytes(
+        self, gpi: int, levels: NDArray[np.uint8], tick: int
+    ) -> NDArray[np.uint8]:
         """Return the bits of an input, the first in the lowest bit of each byte."""
         high = self._line(gpi)
         if high is None:  # the lowest bit of the converter instead of the input
@@ -261,7 +285,8 @@ class JoulescopeAcquisition:
         if not high:
             return np.zeros(len(levels) // 8, dtype=np.uint8)
         if self._js110:
-            levels[self._part_filled(tick)] = 0  # SAMPLE_MISSING of js110_sample_processor.c
+            # SAMPLE_MISSING of js110_sample_processor.c
+            levels[self._part_filled(tick)] = 0
         packed = np.packbits(levels, bitorder="little")
         if self._js110 and tick < _FILTER_SAMPLES:
             packed[: (_FILTER_SAMPLES - tick) // 8] = 0
@@ -305,7 +330,9 @@ class JoulescopeAcquisition:
         """Lose packets as a JS110 and its host driver do, and log what that logs."""
         faults = self._settings.faults
         first = at_tick // _PACKET_TICKS & 0xFFFF
-        warning = f"pkt_index skip: expected {first}, received {first + packets & 0xFFFF}"
+        warning = (
+            f"pkt_index skip: expected {first}, received {first + packets & 0xFFFF}"
+        )
         if faults.drop_filled:
             warning += f" ({packets} frames)"
         if not faults.drop_unlogged:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of the simulated Joulescopes: each topic's options, by number and names, and what an
-instrument has of itself.
+"""The settings of the simulated Joulescopes: each topic's options, by number and names,
+and what an instrument has of itself.
 """
 
 from __future__ import annotations
@@ -17,21 +17,27 @@ _RATES: Options = [
     for first in firsts
     if first * unit * ten <= 2_000_000
 ]
-#: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen, the others
-#: are assumed.
+#: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen,
+#: the others are assumed.
 _MODES: Options = [[0, "off"], [1, "auto"], [2, "manual"]]
 #: Any number: samples of 1 MHz of a JS220, of 2 MHz of a JS110.
 _ANY: Options = []
 _CTRLS = ("s/i", "s/v", "s/p", "s/i/range", "s/stats", "s/gpi/0", "s/gpi/1")
 
 JS220: dict[str, tuple[Options, int | None]] = {
-    **{f"{name}/ctrl": (_ON_OFF, 0) for name in (*_CTRLS, "s/gpi/2", "s/gpi/3", "s/gpi/7")},
+    **{
+        f"{name}/ctrl": (_ON_OFF, 0)
+        for name in (*_CTRLS, "s/gpi/2", "s/gpi/3", "s/gpi/7")
+    },
     "s/stats/scnt": (_ANY, 100_000),
     "h/fs": (_RATES, None),
     "h/fp": ([row for row in _RATES if row[0] <= 10_000], None),
     "h/filter": ([[0, "wideband"], [1, "sinc1"]], None),
     "s/dwn2/mode": ([[0, "wideband"], [1, "sinc1"]], 0),
-    "s/gpi/+/dwnN/mode": ([[0, "off"], [1, "toggle"], [2, "first"], [3, "majority"]], 0),
+    "s/gpi/+/dwnN/mode": (
+        [[0, "off"], [1, "toggle"], [2, "first"], [3, "majority"]],
+        0,
+    ),
     "c/gpio/vref": ([[0, "external"], [1, "3v3"]], 0),
     "c/trigger/dir": ([[0, "input"], [1, "output"]], 0),
     "s/i/range/mode": (_MODES, 0),
@@ -74,13 +80,19 @@ JS110: dict[str, tuple[Options, int | None]] = {
     "s/extio/voltage": (
         [
             [0, "0V", "off"],
-            *([mv, f"{mv / 1000:.1f}V"] for mv in (1800, 2100, 2500, 2700, 3000, 3300, 3600, 5000)),
+            *(
+                [mv, f"{mv / 1000:.1f}V"]
+                for mv in (1800, 2100, 2500, 2700, 3000, 3300, 3600, 5000)
+            ),
         ],
         3300,
     ),
     "s/i/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
     "s/v/lsb_src": ([[0, "normal"], [2, "gpi0"], [3, "gpi1"]], 0),
-    "s/i/range/mode": ([[0, "off"], [1, "mean"], [2, "interp", "interpolate"], [3, "nan"]], 2),
+    "s/i/range/mode": (
+        [[0, "off"], [1, "mean"], [2, "interp", "interpolate"], [3, "nan"]],
+        2,
+    ),
     "s/i/range/pre": ([[number] for number in range(9)], 1),
     "s/i/range/win": ([[0, "manual"], [1, "m"], [2, "n"]], 2),
     "s/i/range/win_sz": ([[number] for number in range(32)], 10),
@@ -89,8 +101,8 @@ JS110: dict[str, tuple[Options, int | None]] = {
 
 
 def metadata(model: str, options: Options) -> dict[str, Any]:
-    """Return what is told of a setting. A JS110's host driver tells no options of switches and of
-    plain numbers.
+    """Return what is told of a setting. A JS110's host driver tells no options of
+    switches and of plain numbers.
     """
     if model == "js110" and options is _ON_OFF:
         return {"dtype": "bool"}

@@ -14,11 +14,14 @@ Act = Callable[[list[str], list[Channel]], bytes | None]
 
 def told(what: str) -> Act:
     """Return a query of a setting of each channel."""
-    return lambda words, channels: ",".join(getattr(channel, what) for channel in channels).encode()
+    return lambda words, channels: ",".join(
+        getattr(channel, what) for channel in channels
+    ).encode()
 
 
 def only(*allowed: str) -> Act:
-    """Return a command that is understood, and changes nothing that the simulator knows of."""
+    """Return a command that is understood, and changes nothing that the simulator knows
+    of."""
 
     def act(words: list[str], channels: list[Channel]) -> None:
         scpi.choice(words, *allowed)
@@ -108,4 +111,6 @@ def set_source(words: list[str], channels: list[Channel]) -> None:
     wanted = words[0].upper()
     pin = wanted.startswith("PIN") and wanted[3:] in tuple("1234567")
     for channel in channels:
-        channel.source = wanted if pin else scpi.choice(words, "BUS", "EXTernal", "IMMediate")
+        channel.source = (
+            wanted if pin else scpi.choice(words, "BUS", "EXTernal", "IMMediate")
+        )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated EEMBC IO Manager: writes `m-lap-us-N` for each falling edge of SYNC, in the
-microseconds of its own clock.
+"""A simulated EEMBC IO Manager: writes `m-lap-us-N` for each falling edge of SYNC, in
+the microseconds of its own clock.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from rig.simulation.world import World
 
 _POLL_S = 0.01
 _TICK_HZ = 1_000_000
-#: Steps of the microcontroller's count, and where the count stands at the beginning: near its end,
-#: which it passes soon.
+#: Steps of the microcontroller's count, and where the count stands at the beginning:
+#: near its end, which it passes soon.
 _STEP_US = 4
 _ORIGIN_US = (1 << 32) - 50_000
 _RATE_HZ = 1_000.0
 
 
 class IoManagerSimulator:
-    """Listens on a socket of this machine; `port` is its name for pyserial. In virtual time it
-    writes before time goes on.
+    """Listens on a socket of this machine; `port` is its name for pyserial. In virtual
+    time it writes before time goes on.
     """
 
     def __init__(self, world: World, clock_ppm: float, faults: SimulatorFaults) -> None:
@@ -39,8 +39,8 @@ class IoManagerSimulator:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._end_watch = world.watch(self._tell)
-        # A daemon only so that an owner who forgets close() does not hang at the end of the
-        # program.
+        # A daemon only so that an owner who forgets close() does not hang at the end of
+        # the program.
         self._thread = threading.Thread(
             target=self._work, name="keysight n6705 io manager simulator", daemon=True
         )

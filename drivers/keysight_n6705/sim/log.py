@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The external data log of the simulated N6705: what its modules measure of a simulated table, in a
-buffer of 20 s.
+"""The external data log of the simulated N6705: what its modules measure of a simulated
+table, in a buffer of 20 s.
 
-In a live world the buffer runs over when it is not fetched; in a virtual one it fills and the rest
-waits, since its time is not the client's.
+In a live world the buffer runs over when it is not fetched; in a virtual one it fills
+and the rest waits, since its time is not the client's.
 """
 
 from __future__ import annotations
@@ -28,19 +28,23 @@ _ASCII_TIMES = 5
 _CHUNK = 20_000
 _BACKLOG = 100_000
 _OVERLOAD = 9.9e37
-#: A client that has not fetched for so long does not hold virtual time any more; a horizon is not
-#: waited for longer than that.
+#: A client that has not fetched for so long does not hold virtual time any more; a
+#: horizon is not waited for longer than that.
 _TIMEOUT_S = 2.0
 _HORIZON_S = 1.0
 
 
 class SimulatedLog:
-    """All channels' logs; calls come from the server's thread, but for the one that holds virtual
-    time.
+    """All channels' logs; calls come from the server's thread, but for the one that
+    holds virtual time.
     """
 
     def __init__(
-        self, errors: N6705SimulatorSettings, world: World, channels: list[Channel], seed: int
+        self,
+        errors: N6705SimulatorSettings,
+        world: World,
+        channels: list[Channel],
+        seed: int,
     ) -> None:
         self._errors = errors
         self._world = world
@@ -60,12 +64,17 @@ class SimulatedLog:
     def is_on(self, channel: Channel, name: str, hidden: bool) -> bool:
         """Return whether a function is logged, as a query reports it."""
         return name in channel.functions or (
-            not hidden and not channel.dut and not channel.sync and self._faults.stuck > 0
+            not hidden
+            and not channel.dut
+            and not channel.sync
+            and self._faults.stuck > 0
         )
 
     def told_period_s(self, channel: Channel, real: bool) -> float:
         """Return the period as a query reports it."""
-        return self._period_s(channel, real, 0 if self._faults.stuck_hidden else self._faults.stuck)
+        return self._period_s(
+            channel, real, 0 if self._faults.stuck_hidden else self._faults.stuck
+        )
 
     def initiate(self, channels: list[Channel], real: bool) -> None:
         """Make channels wait for their trigger."""
@@ -81,7 +90,8 @@ class SimulatedLog:
             channel.fifo = np.zeros((0, self._width(channel)))
             seeds = f"{self._seed} {self._errors.seed} {channel.number} {self._starts}"
             random = np.random.default_rng(list(f"n6705 {seeds}".encode()))
-            # Apart, so that the same seed gives the same records however they are fetched.
+            # Apart, so that the same seed gives the same records however they are
+            # fetched.
             channel.noise, channel.sync_noise = random.spawn(2)
             if channel.source.startswith(("EXT", "PIN")):
                 channel.trigger_ns = self._world.now_ns()
@@ -99,7 +109,8 @@ class SimulatedLog:
     def trigger(self, channels: list[Channel]) -> None:
         """Start the logs that wait, at the same instant."""
         self._start(
-            [channel for channel in channels if channel.state == "waiting"], self._world.now_ns()
+            [channel for channel in channels if channel.state == "waiting"],
+            self._world.now_ns(),
         )
 
     def abort(self, channels: list[Channel]) -> None:
@@ -121,8 +132,8 @@ class SimulatedLog:
             self._changed.notify_all()
 
     def fetch(self, channel: Channel, count: int) -> NDArray[np.float64]:
-        """Take up to `count` records, current before voltage; raises Refusal where there has been
-        no log.
+        """Take up to `count` records, current before voltage; raises Refusal where
+        there has been no log.
         """
         if channel.state == "idle" and channel.front_end is None:
             raise ScpiError(STALE)
@@ -141,12 +152,13 @@ class SimulatedLog:
         return taken.ravel()
 
     def take_error(self) -> str:
-        """Return the next error that the log itself has put into the queue, or nothing."""
+        """Return the next error that the log itself has put into the queue, or
+        nothing."""
         return self._queued.pop(0) if self._queued else ""
 
     def dropped(self) -> bool:
-        """Return whether the connection has ended by now: once, unless the instrument stays
-        away.
+        """Return whether the connection has ended by now: once, unless the instrument
+        stays away.
         """
         at_s = self._faults.drop_at_s
         if (
@@ -168,7 +180,8 @@ class SimulatedLog:
         self._polarities[pin] = polarity
 
     def catch_up(self, wait: bool = False) -> None:
-        """Measure all that is due; `wait` until the log of a live world is complete up to now."""
+        """Measure all that is due; `wait` until the log of a live world is complete up
+        to now."""
         if wait and self._world.live:
             now_ns = self._world.now_ns()
             deadline_s = time.monotonic() + _HORIZON_S
@@ -229,8 +242,8 @@ class SimulatedLog:
                 self._trigger_at(channel, channel.trigger, count)
 
     def _trigger_at(self, channel: Channel, trigger: FrontEnd, count: int) -> None:
-        """Look for the first falling edge among the next points; the log begins with a point, after
-        the latency.
+        """Look for the first falling edge among the next points; the log begins with a
+        point, after the latency.
         """
         if channel.source.startswith("PIN"):
             pin = int(channel.source[3:])
@@ -241,7 +254,8 @@ class SimulatedLog:
         if len(falls):
             at = np.ceil(falls[0] + self._errors.trigger_s / trigger.period_s)
             self._start(
-                [channel], channel.trigger_ns + round(float(at) * trigger.period_s * NS_PER_S)
+                [channel],
+                channel.trigger_ns + round(float(at) * trigger.period_s * NS_PER_S),
             )
 
     def _measure(self, channel: Channel, horizon_ns: int) -> None:
@@ -250,14 +264,19 @@ class SimulatedLog:
         room = max(round(self._errors.fifo_s / channel.record_s), 1)
         while True:
             due = front_end.due(horizon_ns)
-            count = min(due, _CHUNK if self._world.live else min(_CHUNK, room - len(channel.fifo)))
+            count = min(
+                due,
+                _CHUNK if self._world.live else min(_CHUNK, room - len(channel.fifo)),
+            )
             if count <= 0:
                 return
             rows = self._records(channel, front_end, count)
             with self._changed:
                 channel.fifo = np.concatenate([channel.fifo, rows])[-room:]
 
-    def _records(self, channel: Channel, front_end: FrontEnd, count: int) -> NDArray[np.float64]:
+    def _records(
+        self, channel: Channel, front_end: FrontEnd, count: int
+    ) -> NDArray[np.float64]:
         errors = self._errors
         first = front_end.at
         block = front_end.take(count)
@@ -289,11 +308,17 @@ class SimulatedLog:
         columns: list[NDArray[np.float64]] = []
         for name in reversed(measured) if self._faults.columns_swapped else measured:
             if name in channel.functions:
-                columns += [measured[name]] * (3 if f"{name}:MINM" in channel.functions else 1)
+                columns += [measured[name]] * (
+                    3 if f"{name}:MINM" in channel.functions else 1
+                )
         return self._overwritten(channel, first, np.stack(columns, axis=1))
 
     def _trip(
-        self, channel: Channel, first: int, volt: NDArray[np.float64], current: NDArray[np.float64]
+        self,
+        channel: Channel,
+        first: int,
+        volt: NDArray[np.float64],
+        current: NDArray[np.float64],
     ) -> None:
         at = round(self._faults.trip_at_s / channel.record_s) - first
         if channel.dut and channel.live and self._faults.trip_at_s and at < len(volt):
@@ -340,8 +365,9 @@ class SimulatedLog:
                 for channel in self._channels
                 if channel.state == "running"
             ):
-                if time.monotonic() - self._heard > _TIMEOUT_S or not self._changed.wait(
-                    _TIMEOUT_S
+                if (
+                    time.monotonic() - self._heard > _TIMEOUT_S
+                    or not self._changed.wait(_TIMEOUT_S)
                 ):
                     return
 

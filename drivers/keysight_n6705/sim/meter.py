@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meter of a simulated N6705: one reading of each channel at a time, as programs take them that
-use it as a plain supply.
+"""The meter of a simulated N6705: one reading of each channel at a time, as programs
+take them that use it as a plain supply.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ class Meter:
     def queries(self) -> dict[str, Callable[[list[str], list[Channel]], bytes]]:
         """Return what each query does."""
         return {
-            "MEAS:VOLT?": lambda words, channels: scpi.numbers([self._v(one) for one in channels]),
-            "MEAS:CURR?": lambda words, channels: scpi.numbers([self._a(one) for one in channels]),
+            "MEAS:VOLT?": lambda words, channels: scpi.numbers(
+                [self._v(one) for one in channels]
+            ),
+            "MEAS:CURR?": lambda words, channels: scpi.numbers(
+                [self._a(one) for one in channels]
+            ),
             "MEAS:POW?": lambda words, channels: scpi.numbers(
                 [self._v(one) * self._a(one) for one in channels]
             ),
@@ -44,4 +48,6 @@ class Meter:
         return (self._supply(channel)[0] + fed_v) * (1 + self._errors.voltage_gain)
 
     def _a(self, channel: Channel) -> float:
-        return self._supply(channel)[1] * (1 + self._errors.gain) + self._errors.offset_a
+        return (
+            self._supply(channel)[1] * (1 + self._errors.gain) + self._errors.offset_a
+        )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One module of the simulated N6705: what is set on it, what it supplies, and its part of the data
-log.
+"""One module of the simulated N6705: what is set on it, what it supplies, and its part
+of the data log.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.keysight_n6705.sim.scpi import CONFLICT, ScpiError
 
-#: Bits of the Questionable Status register: switched off by the over-voltage protection; in the
-#: positive current limit.
+#: Bits of the Questionable Status register: switched off by the over-voltage
+#: protection; in the positive current limit.
 _OV = 1
 _LIM = 128
 
@@ -56,8 +56,8 @@ class Channel:
 
     @property
     def smu(self) -> bool:
-        """Return whether this module sources and measures, with a converter each for voltage and
-        current.
+        """Return whether this module sources and measures, with a converter each for
+        voltage and current.
         """
         return self.model.startswith("N678")
 
@@ -68,8 +68,8 @@ class Channel:
 
     @property
     def live(self) -> bool:
-        """Return whether there is a voltage at its output; whether OUTP? reports a protection is
-        not documented, so it does not.
+        """Return whether there is a voltage at its output; whether OUTP? reports a
+        protection is not documented, so it does not.
         """
         return self.on and not self.condition & _OV
 
@@ -88,19 +88,21 @@ class Channel:
         self.functions.clear()
 
     def settle(self) -> None:
-        """Take over the voltage and its range that a message has set, in the lowest range that
-        holds what was asked for.
+        """Take over the voltage and its range that a message has set, in the lowest
+        range that holds what was asked for.
 
-        Raises Refusal where the voltage does not fit the range, and changes nothing then (N6705C
-        operating guide, Coupled Commands; it does not say which error this is: -221 is what SCPI
-        has for it).
+        Raises Refusal where the voltage does not fit the range, and changes nothing
+        then (N6705C operating guide, Coupled Commands; it does not say which error this
+        is: -221 is what SCPI has for it).
         """
         volt = self.volt if self.wanted_v is None else self.wanted_v
         asked_v = self.wanted_range_v
         self.wanted_v = None
         self.wanted_range_v = None
         range_v = (
-            self.range_v if asked_v is None else min(one for one in self.ranges_v if one >= asked_v)
+            self.range_v
+            if asked_v is None
+            else min(one for one in self.ranges_v if one >= asked_v)
         )
         if volt > range_v:
             raise ScpiError(CONFLICT)
@@ -108,7 +110,8 @@ class Channel:
         self.range_v = range_v
 
     def log_function(self, name: str, on: bool) -> None:
-        """Switch a function of the log; a module with one converter logs voltage or current."""
+        """Switch a function of the log; a module with one converter logs voltage or
+        current."""
         others = {function for function in self.functions if function[:4] != name[:4]}
         if on and others and not self.smu:
             raise ScpiError(CONFLICT)
@@ -117,11 +120,11 @@ class Channel:
     def supply(
         self, power_w: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return voltage and current at the output, for a DUT that draws `power_w` at the voltage
-        set.
+        """Return voltage and current at the output, for a DUT that draws `power_w` at
+        the voltage set.
 
-        At its limit the module holds the current in place of the voltage (N6700 user's guide,
-        Source Operating Modes): the DUT is then taken for a resistor.
+        At its limit the module holds the current in place of the voltage (N6700 user's
+        guide, Source Operating Modes): the DUT is then taken for a resistor.
         """
         volt = np.full(len(power_w), self.volt if self.live else 0.0)
         current = np.zeros(len(power_w))
@@ -144,7 +147,8 @@ class Channel:
         self._become(self.condition & ~_OV)
 
     def take_events(self) -> int:
-        """Return and forget the bits of the condition that have been set since the last call."""
+        """Return and forget the bits of the condition that have been set since the last
+        call."""
         events = self.events
         self.events = 0
         return events

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SCPI parser of the simulated N6705: keywords in short or long form, channel lists, numbers;
-errors with the codes of SCPI-99.
+"""SCPI parser of the simulated N6705: keywords in short or long form, channel lists,
+numbers; errors with the codes of SCPI-99.
 """
 
 from __future__ import annotations
@@ -65,7 +65,19 @@ _SHORT = {
     for form in (word.upper(), re.sub("[a-z]", "", word))
 }
 #: Nodes that a header may leave out.
-_DEFAULT = {"AMPL", "COUN", "DATA", "DC", "EVEN", "IMM", "LEV", "POS", "SCAL", "STAT", "UPP"}
+_DEFAULT = {
+    "AMPL",
+    "COUN",
+    "DATA",
+    "DC",
+    "EVEN",
+    "IMM",
+    "LEV",
+    "POS",
+    "SCAL",
+    "STAT",
+    "UPP",
+}
 
 
 class ScpiError(Exception):
@@ -83,8 +95,8 @@ UNSUPPORTED = '+310,"The command is not supported by this model"'
 
 
 def units(message: str) -> list[tuple[str, str]]:
-    """Split a program message into headers and their data; a header goes on where the one before it
-    stands (IEEE 488.2).
+    """Split a program message into headers and their data; a header goes on where the
+    one before it stands (IEEE 488.2).
     """
     found = []
     path = ""
@@ -100,8 +112,8 @@ def units(message: str) -> list[tuple[str, str]]:
 
 
 def canonical(header: str) -> str:
-    """Return a header in short form, without the nodes that may be left out; raises Refusal for a
-    keyword that does not exist.
+    """Return a header in short form, without the nodes that may be left out; raises
+    Refusal for a keyword that does not exist.
     """
     if header.startswith("*"):
         return header
@@ -143,7 +155,8 @@ def arguments(text: str) -> tuple[list[str], list[int]]:
 
 
 def number(words: Sequence[str], low: float, high: float) -> float:
-    """Return the first parameter; raises Refusal for anything but a number from `low` to `high`."""
+    """Return the first parameter; raises Refusal for anything but a number from `low`
+    to `high`."""
     if not words:
         raise ScpiError(MISSING)
     try:
@@ -165,7 +178,8 @@ def boolean(words: Sequence[str]) -> bool:
 
 
 def choice(words: Sequence[str], *allowed: str) -> str:
-    """Return the first parameter in its short form: one of `allowed`, written as keywords are."""
+    """Return the first parameter in its short form: one of `allowed`, written as
+    keywords are."""
     if not words:
         raise ScpiError(MISSING)
     for word in allowed:

@@ -15,8 +15,12 @@ from rig.settings.declare import Count, Number, Or, Ratio, Seed
 class SimulatorFaults:
     """Faults of the simulated N6705; none by default."""
 
-    refuse: Annotated[str, doc("Header, in short form, of a command that is refused.")] = ""
-    refuse_error: Annotated[str, doc("Error that it is refused with.")] = '-222,"Data out of range"'
+    refuse: Annotated[
+        str, doc("Header, in short form, of a command that is refused.")
+    ] = ""
+    refuse_error: Annotated[str, doc("Error that it is refused with.")] = (
+        '-222,"Data out of range"'
+    )
     no_effect_of: Annotated[
         str, doc("Header, in short form, of a command that is taken, and does nothing.")
     ] = ""
@@ -30,29 +34,42 @@ class SimulatorFaults:
     read_back: Annotated[str, doc("Answer to that query.")] = ""
     idn: Annotated[str, doc("Answer to *IDN?")] = ""
     option: Annotated[str, doc("Answer to the query for options.")] = ""
-    keeps_byte_order: Annotated[bool, doc("Records are little-endian whatever is said.")] = False
-    output_on: Annotated[tuple[Number, ...], doc("Channels whose output is found on.")] = ()
+    keeps_byte_order: Annotated[
+        bool, doc("Records are little-endian whatever is said.")
+    ] = False
+    output_on: Annotated[
+        tuple[Number, ...], doc("Channels whose output is found on.")
+    ] = ()
     output_stays_off: Annotated[bool, doc("No output goes on.")] = False
-    no_minmax: Annotated[bool, doc("Modules with one converter know no minimum and maximum.")] = (
-        False
-    )
+    no_minmax: Annotated[
+        bool, doc("Modules with one converter know no minimum and maximum.")
+    ] = False
     stuck: Annotated[
         Count, doc("Parameters of other channels that are logged whatever is said.")
     ] = 0
     stuck_hidden: Annotated[bool, doc("No query tells of them.")] = False
     drop_at_s: Annotated[
-        float, Or(0, "never"), Unit("s"), doc("The connection ends, by the time of the log.")
+        float,
+        Or(0, "never"),
+        Unit("s"),
+        doc("The connection ends, by the time of the log."),
     ] = 0.0
     stays_away: Annotated[bool, doc("Nobody answers after that.")] = False
-    lose_at_s: Annotated[float, Or(0, "never"), Unit("s"), doc("Records are overwritten.")] = 0.0
+    lose_at_s: Annotated[
+        float, Or(0, "never"), Unit("s"), doc("Records are overwritten.")
+    ] = 0.0
     lose_records: Annotated[Count, doc("How many are overwritten.")] = 0
-    lose_of: Annotated[tuple[Number, ...], doc("Channels whose records are overwritten.")] = (1, 2)
+    lose_of: Annotated[
+        tuple[Number, ...], doc("Channels whose records are overwritten.")
+    ] = (1, 2)
     lose_error: Annotated[str, doc("What the error queue says then.")] = ""
-    overload_at_s: Annotated[float, Or(0, "never"), Unit("s"), doc("Records are overloads.")] = 0.0
+    overload_at_s: Annotated[
+        float, Or(0, "never"), Unit("s"), doc("Records are overloads.")
+    ] = 0.0
     overload_records: Annotated[Count, doc("How many are overloads.")] = 0
-    overload_of: Annotated[Literal["current", "voltage", "sync"], doc("What is overloaded.")] = (
-        "current"
-    )
+    overload_of: Annotated[
+        Literal["current", "voltage", "sync"], doc("What is overloaded.")
+    ] = "current"
     overload_as: Annotated[
         Literal["9.9E37", "-9.9E37", "9.91E37", "NaN"],
         doc("How: 9.9E37 is infinity and 9.91E37 no number in SCPI."),
@@ -66,7 +83,10 @@ class SimulatorFaults:
     ] = 0.0
     no_records_as: Annotated[
         Literal["block", "line", "9.91E37"],
-        doc("How it says that there are no records yet: a block, a line without anything, NaN."),
+        doc(
+            "How it says that there are no records yet: a block, a line without"
+            " anything, NaN."
+        ),
     ] = "block"
     short_block_at: Annotated[
         Number, doc("Fetch that is cut short, of those with records; 0: none.")
@@ -76,10 +96,18 @@ class SimulatorFaults:
     ] = ""
     late_at: Annotated[Number, doc("Which of these messages, from 1.")] = 1
     mute: Annotated[bool, doc("Nothing comes in this connection any more.")] = False
-    garbled_lap: Annotated[Number, doc("Edge from the IO manager that is garbled; 0: none.")] = 0
-    lost_lap: Annotated[Number, doc("Edge from the IO manager that is lost; 0: none.")] = 0
-    extra_lap: Annotated[Number, doc("Edge from the IO manager that comes twice; 0: none.")] = 0
-    unplugged_lap: Annotated[Number, doc("Edge at which the IO manager is unplugged; 0: none.")] = 0
+    garbled_lap: Annotated[
+        Number, doc("Edge from the IO manager that is garbled; 0: none.")
+    ] = 0
+    lost_lap: Annotated[
+        Number, doc("Edge from the IO manager that is lost; 0: none.")
+    ] = 0
+    extra_lap: Annotated[
+        Number, doc("Edge from the IO manager that comes twice; 0: none.")
+    ] = 0
+    unplugged_lap: Annotated[
+        Number, doc("Edge at which the IO manager is unplugged; 0: none.")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +118,9 @@ class N6705SimulatorSettings:
         "N6781A",
         "N6781A",
     )
-    clock_ppm: Annotated[float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")] = 15.0
+    clock_ppm: Annotated[
+        float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")
+    ] = 15.0
     gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
     offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
     voltage_gain: Annotated[Ratio, doc("Gain error of the voltage.")] = 0.0
@@ -109,7 +139,10 @@ class N6705SimulatorSettings:
         doc("Distance of the converter's points that a mean is made of."),
     ] = 20.48e-6
     trigger_s: Annotated[
-        float, Ge(0), Unit("s"), doc("Time from an edge at the trigger input to the log.")
+        float,
+        Ge(0),
+        Unit("s"),
+        doc("Time from an edge at the trigger input to the log."),
     ] = 5e-6
     fifo_s: Annotated[float, Gt(0), Unit("s"), doc("Length of the buffer.")] = 20.0
     io_manager_ppm: Annotated[

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Keysight N6705 with its modules: a SCPI server on a socket of this machine, which
-measures a simulated table.
+"""A simulated Keysight N6705 with its modules: a SCPI server on a socket of this
+machine, which measures a simulated table.
 
-It shares nothing with the driver but the wire. Facts it is built on: N6705C and N6700C operating
-guides, External Data Logging.
+It shares nothing with the driver but the wire. Facts it is built on: N6705C and N6700C
+operating guides, External Data Logging.
 """
 
 from __future__ import annotations
@@ -25,10 +25,21 @@ from rig.simulation.world import NS_PER_S, World
 _LISTEN_S = 0.05
 #: *IDN?: nothing can take this for an instrument.
 _IDN = "Keysight Technologies,N6705C,SIMULATED,0.0"
-#: What one message sets of these is taken together (N6705C operating guide, Coupled Commands).
+#: What one message sets of these is taken together (N6705C operating guide, Coupled
+#: Commands).
 _COUPLED = ("VOLT", "VOLT:RANG")
 #: Commands that need a channel list, by their beginnings.
-_OF_CHANNELS = ("CURR", "EMUL", "FETC", "FUNC", "MEAS", "OUTP", "VOLT", "SENS:ELOG", "SENS:FUNC")
+_OF_CHANNELS = (
+    "CURR",
+    "EMUL",
+    "FETC",
+    "FUNC",
+    "MEAS",
+    "OUTP",
+    "VOLT",
+    "SENS:ELOG",
+    "SENS:FUNC",
+)
 
 
 class Simulator:
@@ -46,7 +57,9 @@ class Simulator:
         self._world = world
         self._faults = settings.faults
         self._channels = {
-            number: Channel(number, model, number == dut_channel, number == sync_channel)
+            number: Channel(
+                number, model, number == dut_channel, number == sync_channel
+            )
             for number, model in enumerate(settings.modules, start=1)
         }
         for number in self._faults.output_on:
@@ -67,8 +80,8 @@ class Simulator:
         self._server.settimeout(_LISTEN_S)
         self.resource = f"TCPIP::127.0.0.1::{self._server.getsockname()[1]}::SOCKET"
         self._commands = self._table()
-        # A daemon only so that an owner who forgets close() does not hang at the end of the
-        # program.
+        # A daemon only so that an owner who forgets close() does not hang at the end of
+        # the program.
         self._thread = threading.Thread(
             target=self._serve, name="keysight n6705 simulator", daemon=True
         )
@@ -120,15 +133,21 @@ class Simulator:
                     return
                 answer = held + self._message(line.decode("ascii", "replace").strip())
                 held = b""
-                # A command has no answer; that to the question about errors behind it is late.
+                # A command has no answer; that to the question about errors behind it
+                # is late.
                 if self._late and answer:
-                    answer, held, self._late, mute = b"", answer, False, self._faults.mute
+                    answer, held, self._late, mute = (
+                        b"",
+                        answer,
+                        False,
+                        self._faults.mute,
+                    )
                 if answer and not mute:
                     connection.sendall(answer)
 
     def _message(self, message: str) -> bytes:
-        """Carry out one program message; the answers of its queries are joined by semicolons (IEEE
-        488.2).
+        """Carry out one program message; the answers of its queries are joined by
+        semicolons (IEEE 488.2).
         """
         answers: list[bytes] = []
         for header, arguments in scpi.units(message):
@@ -140,8 +159,8 @@ class Simulator:
             except scpi.ScpiError as refusal:
                 self._errors.append(str(refusal))
                 if not str(refusal).startswith("-2"):
-                    # an error in a command, not in carrying it out: the rest of the message is
-                    # dropped
+                    # an error in a command, not in carrying it out: the rest of the
+                    # message is dropped
                     break
                 continue
             if answer is not None:
@@ -215,7 +234,9 @@ class Simulator:
 
         return {
             "OUTP": self._output,
-            "OUTP?": lambda words, channels: scpi.flags([channel.on for channel in channels]),
+            "OUTP?": lambda words, channels: scpi.flags(
+                [channel.on for channel in channels]
+            ),
             "OUTP:PROT:CLE": self._clear_protection,
             "STAT:QUES?": lambda words, channels: ",".join(
                 str(channel.take_events()) for channel in channels
@@ -227,7 +248,9 @@ class Simulator:
             "FUNC": acts.set_priority,
             "FUNC?": told("priority"),
             "VOLT": self._volt,
-            "VOLT?": lambda words, channels: scpi.numbers([channel.volt for channel in channels]),
+            "VOLT?": lambda words, channels: scpi.numbers(
+                [channel.volt for channel in channels]
+            ),
             "VOLT:RANG": acts.set_voltage_range,
             "CURR": acts.set_limit,
             "CURR?": limits,
@@ -286,7 +309,9 @@ class Simulator:
         on = scpi.boolean(words)
         self._log.catch_up()
         for channel in channels:
-            early_ns = channel.set_ns + self._faults.settle_s * NS_PER_S - self._world.now_ns()
+            early_ns = (
+                channel.set_ns + self._faults.settle_s * NS_PER_S - self._world.now_ns()
+            )
             channel.on = on and not self._faults.output_stays_off and early_ns <= 0
         self._supply()
 
@@ -305,7 +330,8 @@ class Simulator:
 
     def _order(self, words: list[str], channels: list[Channel]) -> None:
         self._swapped = (
-            scpi.choice(words, "NORMal", "SWAPped") == "SWAP" or self._faults.keeps_byte_order
+            scpi.choice(words, "NORMal", "SWAPped") == "SWAP"
+            or self._faults.keeps_byte_order
         )
 
     def _function(self, name: str) -> Act:
@@ -319,7 +345,10 @@ class Simulator:
 
     def _function_told(self, name: str) -> Act:
         return lambda words, channels: scpi.flags(
-            [self._log.is_on(channel, name, self._faults.stuck_hidden) for channel in channels]
+            [
+                self._log.is_on(channel, name, self._faults.stuck_hidden)
+                for channel in channels
+            ]
         )
 
     def _pin_function(self, pin: int) -> Act:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell of a simulated X-NUCLEO-LPM01A: its commands, what they set, and what is wrong with the
-board on purpose.
+"""The shell of a simulated X-NUCLEO-LPM01A: its commands, what they set, and what is
+wrong with the board on purpose.
 
-Commands: ST UM2269 Rev 6 section 4.3.2; error details, and events: what public clients know of real
-boards. What neither tells is marked as a choice.
+Commands: ST UM2269 Rev 6 section 4.3.2; error details, and events: what public clients
+know of real boards. What neither tells is marked as a choice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 from rig.settings.declare import Number, Or, Ratio, Seed
 
-_RATES = {"1": 1, "2": 2, "5": 5, "10": 10, "20": 20, "50": 50, "100": 100, "200": 200, "500": 500}
+_RATES = {
+    "1": 1,
+    "2": 2,
+    "5": 5,
+    "10": 10,
+    "20": 20,
+    "50": 50,
+    "100": 100,
+    "200": 200,
+    "500": 500,
+}
 _RATES |= {
     "1k": 1000,
     "2k": 2000,
@@ -28,7 +38,17 @@ _RATES |= {
     "50k": 50_000,
     "100k": 100_000,
 }
-_STANDALONE = ("help", "echo", "powershield", "version", "range", "status", "htc", "hrc", "psrst")
+_STANDALONE = (
+    "help",
+    "echo",
+    "powershield",
+    "version",
+    "range",
+    "status",
+    "htc",
+    "hrc",
+    "psrst",
+)
 _CHOICES = {
     "acqmode": ("dyn", "stat"),
     "funcmode": ("optim", "high"),
@@ -37,30 +57,41 @@ _CHOICES = {
     "trigsrc": ("sw", "d7"),
     "pwrend": ("on", "off"),
 }
-_NUMBERS = {"trigdelay": (0.0, 30.0), "currthre": (0.0, 10e-3), "currthres": (0.0, 50e-3)}
+_NUMBERS = {
+    "trigdelay": (0.0, 30.0),
+    "currthre": (0.0, 10e-3),
+    "currthres": (0.0, 50e-3),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Lpm01aFaults:
-    """Faults of a simulated LPM01A; places are bytes of the stream of the first acquisition, times
-    seconds of each one, and below 0 is never.
+    """Faults of a simulated LPM01A; places are bytes of the stream of the first
+    acquisition, times seconds of each one, and below 0 is never.
     """
 
     lose_byte_at: Annotated[int, Unit("B"), doc("Place where bytes are lost.")] = -1
     lose_bytes: Annotated[int, Unit("B"), doc("How many are lost.")] = 1
-    flip_byte_at: Annotated[int, Unit("B"), doc("Place of a byte that is changed.")] = -1
+    flip_byte_at: Annotated[
+        int, Unit("B"), doc("Place of a byte that is changed.")
+    ] = -1
     flip_mask: Annotated[Number, doc("Bits of it that are changed.")] = 0x10
     insert_byte_at: Annotated[int, Unit("B"), doc("Place where a byte is put in.")] = -1
     inserted: Annotated[Number, doc("The byte that is put in.")] = 0x41
     stale: Annotated[
         str,
         doc(
-            'What goes on at the start: "streaming", "streaming binary", "half line" or "summary".'
+            'What goes on at the start: "streaming", "streaming binary", "half line" or'
+            ' "summary".'
         ),
     ] = ""
-    error_to: Annotated[str, doc("Beginning of a command that is answered by an error.")] = ""
+    error_to: Annotated[
+        str, doc("Beginning of a command that is answered by an error.")
+    ] = ""
     error_detail: Annotated[str, doc("Text of that error.")] = "simulated refusal"
-    no_answer_to: Annotated[str, doc("Beginning of a command that is not answered.")] = ""
+    no_answer_to: Annotated[
+        str, doc("Beginning of a command that is not answered.")
+    ] = ""
     no_effect_of: Annotated[
         str, doc("Beginning of a command that is acknowledged, and does nothing.")
     ] = ""
@@ -68,10 +99,13 @@ class Lpm01aFaults:
         str, doc("What comes behind a prompt before every answer, asked by nobody.")
     ] = ""
     only: Annotated[
-        tuple[Number, ...], doc("Which of the times these commands come, from 1; none: all.")
+        tuple[Number, ...],
+        doc("Which of the times these commands come, from 1; none: all."),
     ] = ()
     load_rises_at_s: Annotated[float, Unit("s"), doc("The load rises.")] = -1.0
-    overcurrent_at_s: Annotated[float, Unit("s"), doc("The current is too high.")] = -1.0
+    overcurrent_at_s: Annotated[
+        float, Unit("s"), doc("The current is too high.")
+    ] = -1.0
     voltage_drop_at_s: Annotated[float, Unit("s"), doc("The voltage drops.")] = -1.0
     power_down_at_s: Annotated[
         float, Unit("s"), doc("The board tells of a power-down, as of an error.")
@@ -86,9 +120,13 @@ class Lpm01aFaults:
     mute_at_s: Annotated[float, Unit("s"), doc("Nothing comes any more.")] = -1.0
     unplugged_at_s: Annotated[float, Unit("s"), doc("The board is unplugged.")] = -1.0
     event_skipped: Annotated[Number, doc("Edge that is not told.")] = -1
-    no_completion: Annotated[bool, doc("The end of an acquisition is not told.")] = False
+    no_completion: Annotated[bool, doc("The end of an acquisition is not told.")] = (
+        False
+    )
     prompt: Annotated[str, doc("Prompt of the shell.")] = "PowerShield > "
-    supply_found_on: Annotated[bool, doc("The supply is on when the board is opened.")] = False
+    supply_found_on: Annotated[
+        bool, doc("The supply is on when the board is opened.")
+    ] = False
     old_error: Annotated[str, doc("Error from before, which `status` tells once.")] = ""
     calibration_error: Annotated[
         str, doc("Error whenever the voltage is set, which `status` tells once.")
@@ -97,11 +135,14 @@ class Lpm01aFaults:
 
 @dataclass(frozen=True, slots=True)
 class Lpm01aSimulatorSettings:
-    """The board's true errors, and how it answers, on which manual and boards differ."""
+    """The board's true errors, and how it answers, on which manual and boards
+    differ."""
 
     firmware: Annotated[str, doc("Version of the firmware.")] = "1.0.6"
     serial: Annotated[str, doc("Serial number.")] = "540619864-1110659081-4784204"
-    clock_ppm: Annotated[float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")] = 20.0
+    clock_ppm: Annotated[
+        float, Gt(-1e6), Unit("ppm"), doc("How fast its clock is.")
+    ] = 20.0
     gain: Annotated[Ratio, doc("Gain error of the current.")] = 0.0
     offset_a: Annotated[float, Unit("A"), doc("Offset error of the current.")] = 0.0
     noise_a: Annotated[
@@ -118,7 +159,9 @@ class Lpm01aSimulatorSettings:
     ] = 0.0
     seed: Annotated[Seed, doc("Seed of the noise.")] = 0
     stamp: Annotated[str, doc("How a line with a time stamp begins.")] = "TimeStamp: "
-    refusal: Annotated[str, doc("Answer to a command that is refused.")] = "error {command}"
+    refusal: Annotated[str, doc("Answer to a command that is refused.")] = (
+        "error {command}"
+    )
     presence: Annotated[str, doc("Answer to `powershield`.")] = "ack powershield"
     status: Annotated[str, doc("Answer to `status`.")] = "ack status {said}"
     pwr_get: Annotated[str, doc("Answer to `pwr get`.")] = "ack pwr get {state}"
@@ -126,7 +169,9 @@ class Lpm01aSimulatorSettings:
         str, doc("Commands that are answered without `ack` (UM2269 Rev 6, table 50).")
     ] = ""
     event: Annotated[str, doc("Last word of an edge's line.")] = "ris"
-    faults: Annotated[Lpm01aFaults, doc("What goes wrong.")] = field(default_factory=Lpm01aFaults)
+    faults: Annotated[Lpm01aFaults, doc("What goes wrong.")] = field(
+        default_factory=Lpm01aFaults
+    )
 
 
 class ShellRefusal(Exception):
@@ -134,18 +179,23 @@ class ShellRefusal(Exception):
 
 
 def number(text: str) -> float:
-    """Read a number as the shell takes it: digits, then u, m or k, or a signed power of ten; raises
-    Refused.
+    """Read a number as the shell takes it: digits, then u, m or k, or a signed power of
+    ten; raises Refused.
     """
     match = re.fullmatch(r"(\d+)(?:([umk])|([+-]\d+))?", text)
     if match is None:
         raise ShellRefusal(f"wrong numerical value '{text}'")
-    power = {"u": -6, "m": -3, "k": 3, None: 0}[match[2]] if match[3] is None else int(match[3])
+    power = (
+        {"u": -6, "m": -3, "k": 3, None: 0}[match[2]]
+        if match[3] is None
+        else int(match[3])
+    )
     return float(f"{match[1]}e{power}")
 
 
 def reset_s(word: str) -> float:
-    """Read how long `targrst` keeps the target off, 0 for ever (UM2269: 1 ms to 1 s)."""
+    """Read how long `targrst` keeps the target off, 0 for ever (UM2269: 1 ms to 1
+    s)."""
     seconds = number(word)
     if seconds and not 1e-3 <= seconds <= 1:
         raise ShellRefusal("value out of range [1m; 1]")
@@ -153,7 +203,8 @@ def reset_s(word: str) -> float:
 
 
 def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Write values as rows of `DDDDsEE\\r\\n`; there is no sign, so what is below 0 is 0."""
+    """Write values as rows of `DDDDsEE\\r\\n`; there is no sign, so what is below 0 is
+    0."""
     positive = np.maximum(values, 1e-30)
     exponents = np.floor(np.log10(positive)).astype(np.int64) - 3
     mantissas = np.rint(positive / 10.0**exponents).astype(np.int64)
@@ -173,10 +224,11 @@ def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 class SimulatedShell:
     """The board's commands and what they have set.
 
-    `power` is the word of the last `pwr`; with `auto`, the default, an acquisition supplies the
-    DUT. Choices: `off` keeps the supply off in an acquisition and after it, `pwrend on` restores
-    nothing that was commanded on and dropped, and a board reset by `psrst` keeps its port, as over
-    its UART, supplies nothing and is ready at once.
+    `power` is the word of the last `pwr`; with `auto`, the default, an acquisition
+    supplies the DUT. Choices: `off` keeps the supply off in an acquisition and after
+    it, `pwrend on` restores nothing that was commanded on and dropped, and a board
+    reset by `psrst` keeps its port, as over its UART, supplies nothing and is ready at
+    once.
     """
 
     def __init__(self, settings: Lpm01aSimulatorSettings) -> None:
@@ -237,7 +289,9 @@ class SimulatedShell:
             self.error = ""
             return (self._settings.status.format(said=status),)
         if not self.host and name not in _STANDALONE:
-            raise ShellRefusal("command available only when PowerShield is controlled by host")
+            raise ShellRefusal(
+                "command available only when PowerShield is controlled by host"
+            )
         if name in ("htc", "hrc"):
             self.host = name == "htc"
         elif name == "powershield":
@@ -254,7 +308,9 @@ class SimulatedShell:
             self._configure(name, words)
         return (f"ack {command}",)
 
-    def _power(self, command: str, words: list[str], supply_on: bool) -> tuple[str, ...]:
+    def _power(
+        self, command: str, words: list[str], supply_on: bool
+    ) -> tuple[str, ...]:
         if self._version() < (1, 0, 2):
             raise ShellRefusal("unknown command")
         if (
@@ -273,7 +329,12 @@ class SimulatedShell:
             raise ShellRefusal("one argument is needed")
         if words[0] == "get":
             true_v = self.supply_v * (1 + self._settings.supply_v_error)
-            return (f"ack {command} {decimal(np.array([true_v]))[0, :7].tobytes().decode()}",)
+            return (
+                (
+                    f"ack {command}"
+                    f" {decimal(np.array([true_v]))[0, :7].tobytes().decode()}"
+                ),
+            )
         volts = number(words[0])
         if not 1.8 <= volts <= 3.3:
             raise ShellRefusal("value out of range [1800m; 3300m]")
@@ -334,13 +395,17 @@ class SimulatedShell:
     def _start(self) -> None:
         if self.set["trigsrc"] != "sw" or self.set["acqmode"] != "dyn":
             raise ShellRefusal("simulated: trigger sw and mode dyn only")
-        ascii_limit_s = {10_000: 1.0, 20_000: 0.5, 50_000: 0.0, 100_000: 0.0}.get(self.sample_hz)
+        ascii_limit_s = {10_000: 1.0, 20_000: 0.5, 50_000: 0.0, 100_000: 0.0}.get(
+            self.sample_hz
+        )
         if (
             self.set["format"] == "ascii_dec"
             and ascii_limit_s is not None
             and not 0 < self.acquisition_s <= ascii_limit_s
         ):
-            raise ShellRefusal("acquisition time too long for this frequency and format")
+            raise ShellRefusal(
+                "acquisition time too long for this frequency and format"
+            )
 
     def _version(self) -> tuple[int, ...]:
         return tuple(int(part) for part in self._settings.firmware.split("."))

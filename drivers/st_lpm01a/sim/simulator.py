@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated X-NUCLEO-LPM01A on a pseudo terminal: bytes in, bytes out, as on the board's USB
-port.
+"""A simulated X-NUCLEO-LPM01A on a pseudo terminal: bytes in, bytes out, as on the
+board's USB port.
 
 Framing of replies: what public clients assert of real boards.
 """
@@ -35,11 +35,14 @@ from rig.simulation.world import NS_PER_S, World
 __all__ = ["Lpm01aFaults", "Lpm01aSimulator", "Lpm01aSimulatorSettings", "main"]
 
 _TX_B = (
-    32_768  # what the board holds back before it stops sampling; the real size is not documented
+    # what the board holds back before it stops sampling; the real size is not
+    # documented
+    32_768
 )
 _BACKLOG = 100_000
 _POLL_S = 0.002
-#: Where nothing is sampled or sent: a command ends it, and the end of the simulator waits for it.
+#: Where nothing is sampled or sent: a command ends it, and the end of the simulator
+#: waits for it.
 _IDLE_S = 0.02
 _FRAMES_S = 0.004  # four of full-speed USB: in real time, nothing goes out more often
 _TIMEOUT_S = 60.0
@@ -48,8 +51,8 @@ _END_OF_LINE = b"\r\n"
 
 
 class Lpm01aSimulator:
-    """One simulated board in a thread of its own; `port` is what a driver opens. `supply` is called
-    at every change of the supply.
+    """One simulated board in a thread of its own; `port` is what a driver opens.
+    `supply` is called at every change of the supply.
     """
 
     def __init__(
@@ -79,12 +82,14 @@ class Lpm01aSimulator:
         self._switch(settings.faults.supply_found_on)
         self._shell.power = "on" if settings.faults.supply_found_on else "auto"
         self._begin_stale(settings.faults.stale)
-        self._thread = threading.Thread(target=self._work, name="simulated LPM01A", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, name="simulated LPM01A", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and the pseudo terminal; closing twice is allowed. The supply stays as it
-        is.
+        """End the thread and the pseudo terminal; closing twice is allowed. The supply
+        stays as it is.
         """
         self._stopping.set()
         self._thread.join()
@@ -94,7 +99,9 @@ class Lpm01aSimulator:
         left = {
             "": b"",
             "half line": b"409-07\r\n6410-0",
-            "summary": b"\r\nend\r\n\r\nsummary beg\r\n0000-00\r\n6409-07\r\nsummary end\r\n",
+            "summary": (
+                b"\r\nend\r\n\r\nsummary beg\r\n0000-00\r\n6409-07\r\nsummary end\r\n"
+            ),
             "streaming": b"409-07\r\n" + b"6409-07\r\n" * 3000,
             "streaming binary": b"\xa0" + b"\x52\xa0" * 3000,
         }
@@ -114,10 +121,16 @@ class Lpm01aSimulator:
     def _work(self) -> None:
         try:
             while not self._stopping.is_set():
-                # What a terminal holds when it is opened is thrown away; what a board holds on USB
-                # comes after.
-                wants = [self._master] if self._tx and self._heard and not self._mute else []
-                busy = self._back_on_ns is not None or (self._acquisition and not self._mute)
+                # What a terminal holds when it is opened is thrown away; what a board
+                # holds on USB comes after.
+                wants = (
+                    [self._master]
+                    if self._tx and self._heard and not self._mute
+                    else []
+                )
+                busy = self._back_on_ns is not None or (
+                    self._acquisition and not self._mute
+                )
                 patience_s = _POLL_S if busy else _IDLE_S
                 readable, writable = ready([self._master], wants, patience_s)
                 if readable:
@@ -137,8 +150,8 @@ class Lpm01aSimulator:
             self._unwatch()
 
     def _deliver(self) -> None:
-        """Send what a board in real time would have sent by now: here virtual time ran ahead of the
-        line.
+        """Send what a board in real time would have sent by now: here virtual time ran
+        ahead of the line.
         """
         end_s = time.monotonic() + _DELIVERY_S
         while (
@@ -187,15 +200,18 @@ class Lpm01aSimulator:
             if self._struck(faults.error_to, command):
                 raise ShellRefusal(faults.error_detail)
             if command == "stop" and self._acquisition is not None:
-                # It is answered by the end of the stream alone (mlcommons/tiny: "stop does not
-                # ack").
+                # It is answered by the end of the stream alone (mlcommons/tiny: "stop
+                # does not ack").
                 self._acquisition.stop_ns = self._world.now_ns()
                 return
             if command == "start" and self._acquisition is not None:
                 raise ShellRefusal("acquisition on going")
             answer = self._shell.answer(command, self._world.supply_on)
         except ShellRefusal as refusal:
-            self._say(self._settings.refusal.format(command=command), f"Error detail: {refusal}")
+            self._say(
+                self._settings.refusal.format(command=command),
+                f"Error detail: {refusal}",
+            )
             return
         self._power(command)
         binary = (
@@ -251,7 +267,10 @@ class Lpm01aSimulator:
             self._settings.faults, lose_byte_at=-1, flip_byte_at=-1, insert_byte_at=-1
         )  # fmt: skip
         self._acquisition = Lpm01aAcquisition(
-            replace(self._settings, faults=faults), self._shell, self._world, self._random
+            replace(self._settings, faults=faults),
+            self._shell,
+            self._world,
+            self._random,
         )
         self._tx += self._acquisition.begin()
         self._unwatch = self._world.watch(self._hold)
@@ -279,8 +298,8 @@ class Lpm01aSimulator:
             self._unwatch()
 
     def _hold(self) -> None:
-        """Hold virtual time until the backlog is small; a host that reads nothing for long is no
-        reason to hold it for ever.
+        """Hold virtual time until the backlog is small; a host that reads nothing for
+        long is no reason to hold it for ever.
         """
         end_s = time.monotonic() + _TIMEOUT_S
         while (
@@ -298,8 +317,8 @@ class _UnpluggedError(Exception):
 
 
 def main(out: TextIO, settings: Lpm01aSimulatorSettings | None = None) -> None:
-    """Be a board in a process of its own until a signal ends it, in a world of real time in which
-    the DUT draws 33 mW.
+    """Be a board in a process of its own until a signal ends it, in a world of real
+    time in which the DUT draws 33 mW.
 
     Writes `pty PORT`, then `supply on` or `supply off` at every change, each a line.
     """
@@ -311,7 +330,9 @@ def main(out: TextIO, settings: Lpm01aSimulatorSettings | None = None) -> None:
     world = World()
     began_ns = time.monotonic_ns()
     ended = threading.Event()
-    world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+    )
     world.put(0, True, 0.033)
     signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
     board = Lpm01aSimulator(

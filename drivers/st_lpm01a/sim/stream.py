@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two data streams of a simulated X-NUCLEO-LPM01A, byte for byte: ST UM2269 Rev 6 section 4.4;
-NUL after a time stamp and events: what public clients assert of real boards.
+"""The two data streams of a simulated X-NUCLEO-LPM01A, byte for byte: ST UM2269 Rev 6
+section 4.4; NUL after a time stamp and events: what public clients assert of real
+boards.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings, SimulatedShell,
 from rig.simulation.world import NS_PER_S, World
 
 STAMP_SAMPLES = 1000
-#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and nothing
-#: else.
+#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and
+#: nothing else.
 _OVERCURRENT_A = 0.059
 _STALL_S = 2.0
 
 
 def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
-    """Write currents as 4 bits of negative power of 16 and 12 bits of mantissa, the high byte
-    first.
+    """Write currents as 4 bits of negative power of 16 and 12 bits of mantissa, the
+    high byte first.
     """
     words = np.zeros(len(values_a), dtype=np.uint16)
     for power in range(15):
@@ -36,8 +37,8 @@ def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
 
 
 class Lpm01aAcquisition:
-    """One acquisition: what the front end sees becomes bytes of the stream, with metadata where
-    they belong.
+    """One acquisition: what the front end sees becomes bytes of the stream, with
+    metadata where they belong.
     """
 
     def __init__(
@@ -66,7 +67,11 @@ class Lpm01aAcquisition:
         self._supplied: list[tuple[float, int]] = [(-np.inf, world.supply_on)]
         if (drops_s := settings.faults.drops_supply_at_s) >= 0:
             self._supplied.append((self._start_ns + drops_s * NS_PER_S, 0))
-        self._limit = round(shell.acquisition_s * shell.sample_hz) if shell.acquisition_s else None
+        self._limit = (
+            round(shell.acquisition_s * shell.sample_hz)
+            if shell.acquisition_s
+            else None
+        )
         self._events = 0
         self._sent_b = 0
         self._told: set[str] = set()
@@ -87,7 +92,8 @@ class Lpm01aAcquisition:
         return self._front_end.due(self._world.horizon_ns())
 
     def switched(self, time_ns: float, on: bool) -> None:
-        """Note that the supply is on or off from that time on, whatever was to come after it."""
+        """Note that the supply is on or off from that time on, whatever was to come
+        after it."""
         self._supplied = [each for each in self._supplied if each[0] < time_ns]
         self._supplied.append((time_ns, on))
 
@@ -96,18 +102,24 @@ class Lpm01aAcquisition:
         return self._spoil(self._stamp())
 
     def interject(self, command: str, supply_on: bool) -> bytes:
-        """Return the binary answer to a command during the acquisition; empty where it is text."""
+        """Return the binary answer to a command during the acquisition; empty where it
+        is text."""
         if not self._binary:
             return b""
         payloads = {
             "targrst": b"\xf6",
-            "volt get": b"\xf7"
-            + round(self._shell.supply_v * (1 + self._settings.supply_v_error) * 1000).to_bytes(2),
+            "volt get": (
+                b"\xf7"
+                + round(
+                    self._shell.supply_v * (1 + self._settings.supply_v_error) * 1000
+                ).to_bytes(2)
+            ),
             "temp": b"\xf8" + (28).to_bytes(2),
             "pwr get": b"\xf9" + bytes([supply_on]),
         }
         found = next(
-            (payload for name, payload in payloads.items() if command.startswith(name)), b""
+            (payload for name, payload in payloads.items() if command.startswith(name)),
+            b"",
         )
         return self._spoil(b"\xf0" + found + b"\xff\xff") if found else b""
 
@@ -119,14 +131,18 @@ class Lpm01aAcquisition:
             else min(self._world.horizon_ns(), self.stop_ns)
         )
         count = min(
-            self._front_end.due(horizon_ns), STAMP_SAMPLES - self._front_end.at % STAMP_SAMPLES
+            self._front_end.due(horizon_ns),
+            STAMP_SAMPLES - self._front_end.at % STAMP_SAMPLES,
         )
         if self._limit is not None:
             count = min(count, self._limit - self._front_end.at)
         faults = self._settings.faults
         for at_s in (faults.ends_at_s, faults.unplugged_at_s, faults.mute_at_s):
             if at_s >= 0:
-                count = min(count, max(round(at_s * self._shell.sample_hz) - self._front_end.at, 0))
+                count = min(
+                    count,
+                    max(round(at_s * self._shell.sample_hz) - self._front_end.at, 0),
+                )
         stream = b"".join(self._samples(count)) if count else b""
         stream += b"".join(self._mishaps())
         ended = (
@@ -146,10 +162,14 @@ class Lpm01aAcquisition:
 
     def end(self) -> bytes:
         """Return what ends the stream: from here on it is text again."""
-        rows = decimal(np.array([self._least if np.isfinite(self._least) else 0.0, self._most]))
+        rows = decimal(
+            np.array([self._least if np.isfinite(self._least) else 0.0, self._most])
+        )
         beginning = b"\xf0\xf4\xff\xff" if self._binary else b"\r\nend\r\n"
         summary = b"\r\nsummary beg\r\n" + rows.tobytes() + b"summary end\r\n"
-        completed = f"\r\n{self._settings.faults.prompt}Acquisition completed\r\n".encode()
+        completed = (
+            f"\r\n{self._settings.faults.prompt}Acquisition completed\r\n".encode()
+        )
         return (
             self._spoil(beginning)
             + summary
@@ -172,11 +192,15 @@ class Lpm01aAcquisition:
             yield self._encoded(values[at:place], block.first + at)
             at = place
             if self._events != self._settings.faults.event_skipped:
-                yield f"event {self._events % 100:02d} {self._settings.event}\r\n".encode()
+                number = self._events % 100
+                line = f"event {number:02d} {self._settings.event}\r\n"
+                yield line.encode()
             self._events += 1
         yield self._encoded(values[at:], block.first + at)
         for first, stop in self._front_end.late():
-            yield self._error(f"simulated: the device told of samples {first} to {stop} too late")
+            yield self._error(
+                f"simulated: the device told of samples {first} to {stop} too late"
+            )
         if self._front_end.at % STAMP_SAMPLES == 0:
             yield self._stamp()
 
@@ -184,10 +208,14 @@ class Lpm01aAcquisition:
         """Return for each sample 1 where the supply is on in its middle, else 0."""
         times_s = (first + 0.5 + np.arange(count)) * self._front_end.period_s
         since_ns, on = zip(*self._supplied, strict=True)
-        places = np.searchsorted(since_ns, self._start_ns + times_s * NS_PER_S, side="right")
+        places = np.searchsorted(
+            since_ns, self._start_ns + times_s * NS_PER_S, side="right"
+        )
         return np.array(on, dtype=np.float64)[places - 1]
 
-    def _converted(self, power_w: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    def _converted(
+        self, power_w: NDArray[np.float64], first: int
+    ) -> NDArray[np.float64]:
         settings = self._settings
         shell = self._shell
         true_v = shell.supply_v * (1 + settings.supply_v_error)
@@ -196,11 +224,15 @@ class Lpm01aAcquisition:
         self._overcurrent = self._overcurrent or bool((true_a >= _OVERCURRENT_A).any())
         seen_a = true_a * (1 + settings.gain) + settings.offset_a
         if settings.noise_a:
-            seen_a = seen_a + settings.noise_a * self._random.standard_normal(len(seen_a))
+            seen_a = seen_a + settings.noise_a * self._random.standard_normal(
+                len(seen_a)
+            )
         seen_a = seen_a * on
         # The board knows its voltage only as it was set.
         return (
-            seen_a * shell.supply_v / shell.sample_hz if shell.set["output"] == "energy" else seen_a
+            seen_a * shell.supply_v / shell.sample_hz
+            if shell.set["output"] == "energy"
+            else seen_a
         )
 
     def _encoded(self, values: NDArray[np.float64], first: int) -> bytes:
@@ -208,18 +240,24 @@ class Lpm01aAcquisition:
             return b""
         if self._binary:
             return hexadecimal(values)
-        return (b"\0" if first % STAMP_SAMPLES == 0 else b"") + decimal(values).tobytes()
+        return (b"\0" if first % STAMP_SAMPLES == 0 else b"") + decimal(
+            values
+        ).tobytes()
 
     def _stamp(self) -> bytes:
         time_ms = round(self._front_end.at * 1000 / self._shell.sample_hz)
         faults = self._settings.faults
         load = 0
         if 0 <= faults.load_rises_at_s <= self.elapsed_s:
-            load = min(round(100 * (self.elapsed_s - faults.load_rises_at_s) / 0.5), 100)
+            load = min(
+                round(100 * (self.elapsed_s - faults.load_rises_at_s) / 0.5), 100
+            )
         if self._binary:
             return b"\xf0\xf3" + time_ms.to_bytes(4) + bytes([load]) + b"\xff\xff"
         seconds, rest_ms = divmod(time_ms, 1000)
-        stamp = f"{self._settings.stamp}{seconds:03d}s {rest_ms:03d}ms, buff {load:02d}%"
+        stamp = (
+            f"{self._settings.stamp}{seconds:03d}s {rest_ms:03d}ms, buff {load:02d}%"
+        )
         return f"\r\n{stamp}\r\n".encode()
 
     def _error(self, text: str) -> bytes:
@@ -239,7 +277,9 @@ class Lpm01aAcquisition:
             "pwr off": (faults.power_off_at_s, b"\xf0\xf9\x00\xff\xff"),
         }
         for text, (at_s, binary) in mishaps.items():
-            due = 0 <= at_s <= self.elapsed_s or (text == "overcurrent" and self._overcurrent)
+            due = 0 <= at_s <= self.elapsed_s or (
+                text == "overcurrent" and self._overcurrent
+            )
             if due and text not in self._told:
                 self._told.add(text)
                 if self._binary and binary:
@@ -253,9 +293,15 @@ class Lpm01aAcquisition:
         first = self._sent_b
         self._sent_b += len(stream)
         out = bytearray(stream)
-        if 0 <= (at := faults.flip_byte_at - first) < len(stream) and faults.flip_byte_at >= 0:
+        if (
+            0 <= (at := faults.flip_byte_at - first) < len(stream)
+            and faults.flip_byte_at >= 0
+        ):
             out[at] ^= faults.flip_mask
-        if 0 <= (at := faults.insert_byte_at - first) < len(stream) and faults.insert_byte_at >= 0:
+        if (
+            0 <= (at := faults.insert_byte_at - first) < len(stream)
+            and faults.insert_byte_at >= 0
+        ):
             out.insert(at, faults.inserted)
         if faults.lose_byte_at >= 0:
             del out[

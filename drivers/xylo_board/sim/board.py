@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated board's power events as a worker writes them, of the power that the world has; with a
-stopwatch, delays, and faults of its own.
+"""A simulated board's power events as a worker writes them, of the power that the world
+has; with a stopwatch, delays, and faults of its own.
 """
 
 from __future__ import annotations
@@ -21,25 +21,38 @@ _LATE_S = 0.3
 
 
 class BoardSimulator:
-    """One channel of a board, and another channel that draws nothing. Time is the world's."""
+    """One channel of a board, and another channel that draws nothing. Time is the
+    world's."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings of the simulated board: what the channel draws apart from the DUT, and how its
-        clock and its line are.
+        """Settings of the simulated board: what the channel draws apart from the DUT,
+        and how its clock and its line are.
         """
 
-        base_w: Annotated[float, Unit("W"), doc("Power of the channel apart from the DUT.")] = 0.0
+        base_w: Annotated[
+            float, Unit("W"), doc("Power of the channel apart from the DUT.")
+        ] = 0.0
         gain: Annotated[Ratio, doc("Gain error of the ADC.")] = 0.0
-        clock_ppm: Annotated[float, Gt(-1e6), Unit("ppm"), doc("How fast the stopwatch is.")] = 0.0
+        clock_ppm: Annotated[
+            float, Gt(-1e6), Unit("ppm"), doc("How fast the stopwatch is.")
+        ] = 0.0
         delay_s: Annotated[
-            float, Ge(0), Unit("s"), doc("Time from a measurement to its reading, at least.")
+            float,
+            Ge(0),
+            Unit("s"),
+            doc("Time from a measurement to its reading, at least."),
         ] = 0.001
         start_s: Annotated[
-            float, Ge(0), Unit("s"), doc("Time from the command to the stopwatch's start.")
+            float,
+            Ge(0),
+            Unit("s"),
+            doc("Time from the command to the stopwatch's start."),
         ] = 0.001
         stamps: Annotated[bool, doc("The events have stamps.")] = True
-        share: Annotated[Ratio, doc("Part of the DUT's power that the channel carries.")] = 1.0
+        share: Annotated[
+            Ratio, doc("Part of the DUT's power that the channel carries.")
+        ] = 1.0
 
     def __init__(self, settings: Settings, channel: str, hz: int, world: World) -> None:
         self._settings, self._world = settings, world
@@ -82,11 +95,13 @@ class BoardSimulator:
 
 
 class _EventCounter(SimulatedCounter):
-    """The clock of the simulated host; what it counts it also keeps as measurements: time of
-    reading, stamp, power.
+    """The clock of the simulated host; what it counts it also keeps as measurements:
+    time of reading, stamp, power.
     """
 
-    def __init__(self, world: World, settings: BoardSimulator.Settings, hz: int) -> None:
+    def __init__(
+        self, world: World, settings: BoardSimulator.Settings, hz: int
+    ) -> None:
         super().__init__(world, update_s=1 / hz)
         start_ns = round(settings.start_s * NS_PER_S)
         began_ns = world.now_ns() + start_ns
@@ -104,7 +119,9 @@ class _EventCounter(SimulatedCounter):
         given = self._given
         while count := min(self._adc.due(self._world.horizon_ns()), 10_000):
             first = self._adc.at
-            for number, watts in enumerate(self._adc.take(count).power_w, start=first + 1):
+            for number, watts in enumerate(
+                self._adc.take(count).power_w, start=first + 1
+            ):
                 after_ns = round(number * self._adc.period_s * NS_PER_S)
                 stamp_us = round(after_ns * (1 + given.clock_ppm * 1e-6) / 1000)
                 read_ns = self._first_ns + self._zero_ns + after_ns

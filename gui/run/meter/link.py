@@ -28,7 +28,8 @@ KEPT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is metered: a rail of a bench file, or a kind of monitor with its settings alone."""
+    """What is metered: a rail of a bench file, or a kind of monitor with its settings
+    alone."""
 
     path: Path | None = None
     rail: str = ""
@@ -37,12 +38,17 @@ class Source:
 
     def resolved(self) -> config.Config:
         """Return the bench; raises ConfigError."""
-        return alone(self.kind, self.settings) if self.path is None else config.load(self.path)
+        return (
+            alone(self.kind, self.settings)
+            if self.path is None
+            else config.load(self.path)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class MeterSaid:
-    """Something that a meter says: an event of the engine, Metering, Recorded, NotRecorded."""
+    """Something that a meter says: an event of the engine, Metering, Recorded,
+    NotRecorded."""
 
     link: MeterLink
     what: Any
@@ -50,8 +56,8 @@ class MeterSaid:
 
 @dataclass(frozen=True, slots=True)
 class MeterOver:
-    """The meter has ended: every port is closed, every supply off; `error` is None where it was
-    asked to.
+    """The meter has ended: every port is closed, every supply off; `error` is None
+    where it was asked to.
     """
 
     link: MeterLink
@@ -60,7 +66,8 @@ class MeterOver:
 
 @dataclass(slots=True, eq=False)
 class MeterLink:
-    """One run of a meter; `post` is called from its thread with MeterSaid and MeterOver."""
+    """One run of a meter; `post` is called from its thread with MeterSaid and
+    MeterOver."""
 
     source: Source
     post: Callable[[Any], None]
@@ -123,7 +130,9 @@ class MeterLink:
         error: BaseException | None = None
         try:
             resolved = self.source.resolved()
-            meter_supply(resolved, self.source.rail, self._tell, self._stop, (self._recent,))
+            meter_supply(
+                resolved, self.source.rail, self._tell, self._stop, (self._recent,)
+            )
         except BaseException as failure:
             error = failure
         self.post(MeterOver(self, error))

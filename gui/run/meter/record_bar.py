@@ -37,7 +37,9 @@ class RecordBar(QWidget):
     def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("meter-record-bar")
-        self.folder = PathField("meter-folder", "Folder of the recordings", "recordings")
+        self.folder = PathField(
+            "meter-folder", "Folder of the recordings", "recordings"
+        )
         self.folder.setText(str(folder))
         self.kind = QComboBox()
         self.kind.setObjectName("meter-trigger")
@@ -56,10 +58,14 @@ class RecordBar(QWidget):
         self.record = QPushButton("Record")
         self.record.setObjectName("meter-record")
         self.record.setAccessibleName("Record, or end the recording")
-        self.record.setToolTip("Ctrl+R: a new folder with trace.jls; Trace shows it at the end")
+        self.record.setToolTip(
+            "Ctrl+R: a new folder with trace.jls; Trace shows it at the end"
+        )
         self.said = plain("meter-record-said")
         self.said.setProperty("role", "muted")
-        self.said.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.said.setSizePolicy(
+            QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
+        )
         self.kind.currentIndexChanged.connect(self._chosen)
         self._state = RecordState.OFF
         self._running = False
@@ -73,7 +79,8 @@ class RecordBar(QWidget):
 
     @property
     def trigger(self) -> Trigger:
-        """Return what begins the recording; raises ConfigError where the level is no current."""
+        """Return what begins the recording; raises ConfigError where the level is no
+        current."""
         kind = self._kind
         before_s: float = self.before.currentData()
         if kind is TriggerKind.NOW:
@@ -85,7 +92,9 @@ class RecordBar(QWidget):
             return Trigger(kind, parse(self.level.text(), "A"), before_s)
         except ValueError as error:
             raise ConfigError(
-                "the trigger has no current", evidence=str(error), try_next="a value as 10 mA"
+                "the trigger has no current",
+                evidence=str(error),
+                try_next="a value as 10 mA",
             ) from error
 
     @property

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meter: one monitor without a task, its numbers and its live picture, and recordings."""
+"""The meter: one monitor without a task, its numbers and its live picture, and
+recordings."""
 
 from __future__ import annotations
 
@@ -68,7 +69,9 @@ class MeterScreen(Screen):
         self._timer.timeout.connect(self._frame)
         self._lay_out()
         self._listen()
-        self.view.set_silence("Start switches the supply on and shows what is drawn from it")
+        self.view.set_silence(
+            "Start switches the supply on and shows what is drawn from it"
+        )
         self._bench_changed(shell.bench_path)
 
     # What other parts call
@@ -229,8 +232,8 @@ class MeterScreen(Screen):
             self.record_bar.said.setText("")
         if reading.power is None and link.silent_s > _SILENT_S:
             self.view.set_silence(
-                "the monitor sends no samples; one that records from the first edge of SYNC on "
-                "waits for it"
+                "the monitor sends no samples; one that records from the first edge of"
+                " SYNC on waits for it"
             )
 
     def _show_state(self) -> None:
@@ -247,7 +250,9 @@ class MeterScreen(Screen):
 
         def rails() -> tuple[tuple[str, str], ...]:
             resolved = config.load(path)
-            return tuple((rail, choice.kind) for rail, choice in resolved.monitors.items())
+            return tuple(
+                (rail, choice.kind) for rail, choice in resolved.monitors.items()
+            )
 
         self.shell.worker.do(
             rails,

@@ -7,7 +7,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.run.meter.link import Source
 from gui.widgets.labels import Labels
@@ -16,7 +23,8 @@ from rig.errors import ConfigError
 
 
 class SourceBar(QWidget):
-    """The bar; a rail of the open bench is chosen, or a kind of monitor and its settings."""
+    """The bar; a rail of the open bench is chosen, or a kind of monitor and its
+    settings."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,10 +40,14 @@ class SourceBar(QWidget):
         self.settings = QLineEdit()
         self.settings.setObjectName("meter-settings")
         self.settings.setAccessibleName("Settings of the monitor")
-        self.settings.setPlaceholderText("settings, as device=JS220-000415 (F11 on Bench scans)")
+        self.settings.setPlaceholderText(
+            "settings, as device=JS220-000415 (F11 on Bench scans)"
+        )
         self.start = _button("meter-start", "Start", "F5: supply on, and measure")
         self.start.setProperty("role", "primary")
-        self.stop = _button("meter-stop", "Stop", "Shift+F5 or Esc: the supply is off then")
+        self.stop = _button(
+            "meter-stop", "Stop", "Shift+F5 or Esc: the supply is off then"
+        )
         self.reset = _button(
             "meter-reset", "Reset", "let energy, charge and time begin again (Ctrl+0)"
         )
@@ -46,7 +58,8 @@ class SourceBar(QWidget):
 
     @property
     def source(self) -> Source:
-        """Return what is chosen; raises ConfigError where the settings cannot be read."""
+        """Return what is chosen; raises ConfigError where the settings cannot be
+        read."""
         chosen: Source = self.choice.currentData()
         if chosen.path is not None:
             return chosen
@@ -56,18 +69,23 @@ class SourceBar(QWidget):
             raise ConfigError(
                 "the settings cannot be read",
                 evidence=str(error),
-                try_next="KEY=VALUE, a space between two; quotes around a value with spaces",
+                try_next=(
+                    "KEY=VALUE, a space between two; quotes around a value with spaces"
+                ),
             ) from error
         return Source(kind=chosen.kind, settings=settings)
 
     def offer(
         self, path: Path | None, rails: Sequence[tuple[str, str]], kinds: Sequence[str]
     ) -> None:
-        """Offer the rails of a bench, each with its kind, and kinds of monitors by themselves."""
+        """Offer the rails of a bench, each with its kind, and kinds of monitors by
+        themselves."""
         self.choice.clear()
         for rail, kind in rails:
             name = f"{path.name if path is not None else ''}: {rail or kind}"
-            self.choice.addItem(f"{name} ({kind})" if rail else name, Source(path, rail))
+            self.choice.addItem(
+                f"{name} ({kind})" if rail else name, Source(path, rail)
+            )
         for kind in kinds:
             self.choice.addItem(f"monitor {kind} alone", Source(kind=kind))
         self._chosen()

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a meter: the newest second on the left, what it came to on the right."""
+"""The numbers of a meter: the newest second on the left, what it came to on the
+right."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QWidget,
+)
 
 from gui.theme import Theme
 from gui.widgets.text import PlainLabel, plain
@@ -73,7 +81,9 @@ class ValuesView(QWidget):
         recorded = reading.state in (RecordState.RECORDING, RecordState.ENDING)
         if recorded:
             self._show_amounts("record", reading.recorded)
-        self.remark.setText(reading.total.remark or (reading.recorded.remark if recorded else ""))
+        self.remark.setText(
+            reading.total.remark or (reading.recorded.remark if recorded else "")
+        )
 
     def show_recorded(self, amounts: Amounts) -> None:
         """Show what a finished recording holds."""

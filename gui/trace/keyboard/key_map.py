@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which key does what on the trace screen; the sheet of keys is gui/trace/keyboard/key_sheet.py."""
+"""Which key does what on the trace screen; the sheet of keys is
+gui/trace/keyboard/key_sheet.py."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from gui.trace.shown.state import TraceState
 
 @dataclass(frozen=True, slots=True)
 class ScreenKeys:
-    """What keys do that is not of the state alone; `reach_s` is how near an edge snaps."""
+    """What keys do that is not of the state alone; `reach_s` is how near an edge
+    snaps."""
 
     reach_s: Callable[[], float]
     next_window: Callable[[bool], None]
@@ -42,7 +44,9 @@ def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
         Qt.Key.Key_N: lambda: screen.next_window(not shift),
         Qt.Key.Key_Z: lambda: keys.zoom_to_selection(state),
         Qt.Key.Key_X: lambda: state.set_snap(not state.snap),
-        Qt.Key.Key_L: lambda: keys.logarithmic(state, not state.scales["power"].logarithmic),
+        Qt.Key.Key_L: lambda: keys.logarithmic(
+            state, not state.scales["power"].logarithmic
+        ),
         Qt.Key.Key_U: lambda: state.set_utc(not state.utc),
         Qt.Key.Key_I: lambda: state.set_numbered(not state.numbered),
         Qt.Key.Key_H: screen.toggle_levels,
@@ -72,7 +76,9 @@ def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
     return True
 
 
-def _with_control(key: Qt.Key, shift: bool, screen: ScreenKeys, state: TraceState) -> bool:
+def _with_control(
+    key: Qt.Key, shift: bool, screen: ScreenKeys, state: TraceState
+) -> bool:
     actions: dict[tuple[Qt.Key, bool], Callable[[], object]] = {
         (Qt.Key.Key_Z, False): state.undo,
         (Qt.Key.Key_Z, True): state.redo,

@@ -37,13 +37,15 @@ def zoom_to_selection(state: TraceState) -> None:
 
 
 def single(state: TraceState, reach_s: float) -> None:
-    """Put a marker at the mouse, or in the middle of the view; it snaps to an edge near."""
+    """Put a marker at the mouse, or in the middle of the view; it snaps to an edge
+    near."""
     at_s = state.view.at(0.5) if state.cursor_s is None else state.cursor_s
     state.place_single(state.snapped(at_s, reach_s))
 
 
 def dual(state: TraceState, reach_s: float) -> None:
-    """Put a dual marker around the chosen window; without one over the middle of the view."""
+    """Put a dual marker around the chosen window; without one over the middle of the
+    view."""
     chosen = state.chosen
     if chosen is not None:
         state.place_dual(chosen.start_s, chosen.stop_s, chosen.name)
@@ -77,11 +79,17 @@ def delete(state: TraceState) -> None:
 
 
 def to_edge(state: TraceState, forward: bool) -> None:
-    """Move the selected marker's line to the next edge or the one before; without a marker, the
-    view.
+    """Move the selected marker's line to the next edge or the one before; without a
+    marker, the view.
     """
     mark = state.markers.chosen
-    from_s = state.view.at(0.5) if mark is None else mark.a_s if mark.b_s is None else mark.b_s
+    from_s = (
+        state.view.at(0.5)
+        if mark is None
+        else mark.a_s
+        if mark.b_s is None
+        else mark.b_s
+    )
     edge = state.edge_beside(from_s, forward)
     if edge is None:
         return
@@ -95,7 +103,8 @@ def to_edge(state: TraceState, forward: bool) -> None:
 
 
 def logarithmic(state: TraceState, on: bool) -> None:
-    """Show all signals on logarithmic axes, or on linear ones; exact ends are given up."""
+    """Show all signals on logarithmic axes, or on linear ones; exact ends are given
+    up."""
     for signal in SIGNALS:
         state.set_scale(signal, Scale(on))
 

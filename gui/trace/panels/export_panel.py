@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export of the selection, the view or the whole trace at its full rate, its size stated first."""
+"""Export of the selection, the view or the whole trace at its full rate, its size
+stated first."""
 
 from __future__ import annotations
 
@@ -70,10 +71,14 @@ class ExportPanel(QWidget):
         self.progress.hide()
         self.notice = Notice()
         self._lay_out()
-        self._bridge.arrived.connect(lambda share: self.progress.setValue(round(1000 * share)))
+        self._bridge.arrived.connect(
+            lambda share: self.progress.setValue(round(1000 * share))
+        )
         self.what.currentIndexChanged.connect(lambda _: self._estimate())
         self.form.currentIndexChanged.connect(lambda _: self._renamed())
-        self.path.editingFinished.connect(lambda: self._named(Path(self.path.text().strip())))
+        self.path.editingFinished.connect(
+            lambda: self._named(Path(self.path.text().strip()))
+        )
         self.button.clicked.connect(lambda _: self.export())
         self.cancel.clicked.connect(lambda _: self._cancel())
 
@@ -88,11 +93,17 @@ class ExportPanel(QWidget):
         state.listen(self._changed)
         subject = state.subject
         trial = f"-trial-{subject.trial}" if subject.trial else ""
-        stem = subject.title.removesuffix(subject.path.suffix) if not trial else subject.title
+        stem = (
+            subject.title.removesuffix(subject.path.suffix)
+            if not trial
+            else subject.title
+        )
         folder = folder_for(subject.path)
         self.picture.setText(str(free_path(folder / f"{stem}{trial}.png")))
         self.path.setText(
-            str(free_path(folder_for(subject.path) / f"{stem}{trial}-part.{self._form}"))
+            str(
+                free_path(folder_for(subject.path) / f"{stem}{trial}-part.{self._form}")
+            )
         )
         self._estimate()
 
@@ -114,7 +125,11 @@ class ExportPanel(QWidget):
         stretch = self._stretch()
         if self._state is None or stretch is None or not self.path.text().strip():
             return
-        trace, path, form = self._state.subject.trace, Path(self.path.text().strip()), self._form
+        trace, path, form = (
+            self._state.subject.trace,
+            Path(self.path.text().strip()),
+            self._form,
+        )
         self.notice.clear()
         self.progress.setValue(0)
         self._running(True)
@@ -164,13 +179,15 @@ class ExportPanel(QWidget):
 
         def show(size_b: int) -> None:
             self.size_text.setText(
-                f"about {bytes_text(size_b)}: {samples} samples, "
-                f"{quantity(stop_s - start_s, 's')} at {quantity(trace.sample_hz, 'Hz')}, "
-                "none left out"
+                f"about {bytes_text(size_b)}: {samples} samples,"
+                f" {quantity(stop_s - start_s, 's')} at"
+                f" {quantity(trace.sample_hz, 'Hz')}, none left out"
             )
 
         self._size.start(
-            lambda stopped: trace.export_bytes(start_s, stop_s, form), show, self.notice.show_error
+            lambda stopped: trace.export_bytes(start_s, stop_s, form),
+            show,
+            self.notice.show_error,
         )
 
     def _named(self, path: Path) -> None:
@@ -193,7 +210,9 @@ class ExportPanel(QWidget):
     def _cancel(self) -> None:
         self._task.cancel()
         self._running(False)
-        self.notice.show_text("the export was cancelled: no part of it stays", Severity.INFORMATION)
+        self.notice.show_text(
+            "the export was cancelled: no part of it stays", Severity.INFORMATION
+        )
 
     def _done(self, path: Path) -> None:
         self._running(False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The markers: a list, and the selected one with exact entry of its times, its label, and what can
-be done with it.
+"""The markers: a list, and the selected one with exact entry of its times, its label,
+and what can be done with it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ COLUMNS = (
     Column("#", lambda mark: str(mark.number), lambda mark: mark.number),
     Column("label", lambda mark: mark.label),
     Column("first", lambda mark: _time(mark.a_s), lambda mark: mark.a_s, right=True),
-    Column("second", lambda mark: _time(mark.b_s), lambda mark: mark.b_s or 0.0, right=True),
+    Column(
+        "second", lambda mark: _time(mark.b_s), lambda mark: mark.b_s or 0.0, right=True
+    ),
     Column(
         "dt",
         lambda mark: "" if mark.dt_s is None else quantity(abs(mark.dt_s), "s"),
@@ -47,7 +49,8 @@ COLUMNS = (
 
 
 class MarkerPanel(QWidget):
-    """The markers and the selected one; `more` are buttons of the screen: name, text, action."""
+    """The markers and the selected one; `more` are buttons of the screen: name, text,
+    action."""
 
     def __init__(
         self,
@@ -61,14 +64,21 @@ class MarkerPanel(QWidget):
         self.table.setAccessibleName("Markers")
         self.notice = Notice()
         self.label = self._field("marker-label", "Label of the marker", self._set_label)
-        self.a = self._field("marker-a", "Time of the first line", lambda: self._set_time("a"))
-        self.b = self._field("marker-b", "Time of the second line", lambda: self._set_time("b"))
-        self.dt = self._field("marker-dt", "Time from the first to the second line", self._set_dt)
+        self.a = self._field(
+            "marker-a", "Time of the first line", lambda: self._set_time("a")
+        )
+        self.b = self._field(
+            "marker-b", "Time of the second line", lambda: self._set_time("b")
+        )
+        self.dt = self._field(
+            "marker-dt", "Time from the first to the second line", self._set_dt
+        )
         self.rate = PlainLabel()
         self.rate.setObjectName("marker-rate")
         self.hint = PlainLabel(
-            "S puts a marker at the mouse, D a dual one around the chosen window or the middle of "
-            "the view; Shift-drag selects. Lines snap to edges of SYNC; Alt places freely."
+            "S puts a marker at the mouse, D a dual one around the chosen window or the"
+            " middle of the view; Shift-drag selects. Lines snap to edges of SYNC; Alt"
+            " places freely."
         )
         self.hint.setWordWrap(True)
         self._buttons = {
@@ -120,8 +130,8 @@ class MarkerPanel(QWidget):
             self._state.clear()
 
     def to_edge(self, forward: bool) -> None:
-        """Move the line at hand of the selected marker to the next edge, or the one before: the
-        second line of a dual marker.
+        """Move the line at hand of the selected marker to the next edge, or the one
+        before: the second line of a dual marker.
         """
         state, mark = self._state, self._mark
         if state is None or mark is None:
@@ -181,7 +191,11 @@ class MarkerPanel(QWidget):
 
     def _set_label(self) -> None:
         mark = self._mark
-        if self._state is not None and mark is not None and self.label.text() != mark.label:
+        if (
+            self._state is not None
+            and mark is not None
+            and self.label.text() != mark.label
+        ):
             self._state.set_label(mark.number, self.label.text())
 
     def _set_time(self, part: Part) -> None:
@@ -203,14 +217,16 @@ class MarkerPanel(QWidget):
             self._state.set_dt(mark.number, value)
 
     def _value(self, field: QLineEdit, before: float | None) -> float | None:
-        """Return what was typed; None where it is nothing else than before, or no time."""
+        """Return what was typed; None where it is nothing else than before, or no
+        time."""
         if before is None or field.text() == values.exact(before, "s"):
             return None
         try:
             value = values.parse(field.text(), "s")
         except ValueError as error:
             self.notice.show_text(
-                f"{error}\ntry: a time in seconds, as 0.5, 18 ms or 1.2e-3", Severity.ERROR
+                f"{error}\ntry: a time in seconds, as 0.5, 18 ms or 1.2e-3",
+                Severity.ERROR,
             )
             return None
         self.notice.clear()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of problems: of the trial, and gaps of the trace; a click zooms to the place."""
+"""The list of problems: of the trial, and gaps of the trace; a click zooms to the
+place."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _AROUND_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A row of the list: what it is, the evidence, what it means, and where it is, if anywhere."""
+    """A row of the list: what it is, the evidence, what it means, and where it is, if
+    anywhere."""
 
     what: str
     detail: str
@@ -39,12 +41,17 @@ class Trouble:
 
 
 def troubles(subject: Subject) -> list[Trouble]:
-    """Return the problems of a trial, then the gaps of the trace and notes of how it was read."""
+    """Return the problems of a trial, then the gaps of the trace and notes of how it
+    was read."""
     found = []
     for problem in subject.problems:
-        elsewhere = problem.rail not in ("", subject.rail) or problem.segment != subject.segment
+        elsewhere = (
+            problem.rail not in ("", subject.rail) or problem.segment != subject.segment
+        )
         place = None if elsewhere else subject.trace.locate(problem)
-        where = "" if not elsewhere else f"segment {problem.segment} {problem.rail}".strip()
+        where = (
+            "" if not elsewhere else f"segment {problem.segment} {problem.rail}".strip()
+        )
         found.append(
             Trouble(
                 problem.code,
@@ -60,20 +67,24 @@ def troubles(subject: Subject) -> list[Trouble]:
             Trouble(
                 "gap",
                 cause,
-                "Samples are lost here, or not to be trusted: energies of windows around it have "
-                "no value, or a larger uncertainty. Look at the monitor's cable and at "
-                "the load of this computer.",
+                "Samples are lost here, or not to be trusted: energies of windows"
+                " around it have no value, or a larger uncertainty. Look at the"
+                " monitor's cable and at the load of this computer.",
                 float(start_s),
                 float(stop_s),
             )
         )
-    found += [Trouble("note", note, "Of how the file was read.") for note in subject.notes]
+    found += [
+        Trouble("note", note, "Of how the file was read.") for note in subject.notes
+    ]
     return found
 
 
 COLUMNS = (
     Column("what", lambda trouble: trouble.what),
-    Column("where", lambda trouble: trouble.where, lambda trouble: trouble.start_s or 0.0),
+    Column(
+        "where", lambda trouble: trouble.where, lambda trouble: trouble.start_s or 0.0
+    ),
     Column("evidence", lambda trouble: trouble.detail),
 )
 
@@ -105,12 +116,16 @@ class ProblemsPanel(QWidget):
         return len(rows)
 
     def _chosen(self, trouble: Trouble) -> None:
-        self._text.setText(visible(f"{trouble.what}: {trouble.detail}\n{trouble.meaning}"))
+        self._text.setText(
+            visible(f"{trouble.what}: {trouble.detail}\n{trouble.meaning}")
+        )
         state = self._state
         if state is None or trouble.start_s is None or trouble.stop_s is None:
             return
         state.choose(Stretch(trouble.start_s, trouble.stop_s, trouble.what))
         around_s = 0.0 if trouble.stop_s > trouble.start_s else _AROUND_S
         state.set_view(
-            state.view.on(trouble.start_s - around_s, trouble.stop_s + around_s, margin=1.0)
+            state.view.on(
+                trouble.start_s - around_s, trouble.stop_s + around_s, margin=1.0
+            )
         )

@@ -48,7 +48,8 @@ def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
 
 
 def copied(found: TraceStatistics, name: str) -> str:
-    """Return all numbers as lines with tabs, in SI units with all digits, for a table."""
+    """Return all numbers as lines with tabs, in SI units with all digits, for a
+    table."""
     rows = [
         *([("labels", ", ".join(found.labels), "")] if found.labels else []),
         ("stretch", name, ""),
@@ -84,7 +85,8 @@ def _values(one: SignalStatistics) -> tuple[float, ...]:
 
 
 def _shown(value: float, unit: str, one: SignalStatistics) -> str:
-    """Return a value of a signal; 0 where it is less than the samples can tell apart."""
+    """Return a value of a signal; 0 where it is less than the samples can tell
+    apart."""
     if abs(value) < _RESOLUTION * max(abs(one.least), abs(one.most)):
         value = 0.0
     return digits(value, unit)

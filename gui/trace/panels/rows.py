@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of the trace screen: letters are keys of the screen, and do not search in the table."""
+"""A table of the trace screen: letters are keys of the screen, and do not search in the
+table."""
 
 from __future__ import annotations
 
@@ -16,7 +17,11 @@ class Rows(Table):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Leave letters, digits and signs to the screen."""
-        if event.text().isprintable() and event.text() and not event.modifiers() & _HELD:
+        if (
+            event.text().isprintable()
+            and event.text()
+            and not event.modifiers() & _HELD
+        ):
             event.ignore()
         else:
             super().keyPressEvent(event)

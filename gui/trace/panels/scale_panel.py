@@ -45,8 +45,12 @@ class ScalePanel(QWidget):
             log.setAccessibleName(f"Logarithmic axis of the {signal}")
             log.clicked.connect(partial(self._set_log, signal))
             self.logs[signal] = log
-            self.lows[signal] = self._field(signal, "from", partial(self._set_ends, signal))
-            self.highs[signal] = self._field(signal, "to", partial(self._set_ends, signal))
+            self.lows[signal] = self._field(
+                signal, "from", partial(self._set_ends, signal)
+            )
+            self.highs[signal] = self._field(
+                signal, "to", partial(self._set_ends, signal)
+            )
             auto = QPushButton("Auto")
             auto.setObjectName(f"scale-{signal}-auto")
             auto.setAccessibleName(f"Automatic axis of the {signal}")
@@ -60,8 +64,8 @@ class ScalePanel(QWidget):
         self.numbered = _box("scale-numbers", "&Numbers above each plot (I)")
         self.numbered.clicked.connect(self._set_numbered)
         hint = PlainLabel(
-            "Empty ends are automatic: what is visible, without zero where that would hide the "
-            "ripple. Both ends given are exact, as 0 mA and 25 mA."
+            "Empty ends are automatic: what is visible, without zero where that would"
+            " hide the ripple. Both ends given are exact, as 0 mA and 25 mA."
         )
         hint.setWordWrap(True)
         layout = QVBoxLayout(self)
@@ -95,8 +99,12 @@ class ScalePanel(QWidget):
             self.logs[signal].setChecked(scale.logarithmic)
             ends = scale.exact
             unit = UNITS[signal]
-            self.lows[signal].setText("" if ends is None else values.exact(ends[0], unit))
-            self.highs[signal].setText("" if ends is None else values.exact(ends[1], unit))
+            self.lows[signal].setText(
+                "" if ends is None else values.exact(ends[0], unit)
+            )
+            self.highs[signal].setText(
+                "" if ends is None else values.exact(ends[1], unit)
+            )
 
     def _set_utc(self, on: bool) -> None:
         if self._state is not None:
@@ -123,11 +131,14 @@ class ScalePanel(QWidget):
         try:
             ends = values.parse(low, UNITS[signal]), values.parse(high, UNITS[signal])
         except ValueError as error:
-            self.notice.show_text(f"{error}\ntry: as 25 m{UNITS[signal]}", Severity.ERROR)
+            self.notice.show_text(
+                f"{error}\ntry: as 25 m{UNITS[signal]}", Severity.ERROR
+            )
             return
         if not ends[0] < ends[1] or (scale.logarithmic and ends[1] <= 0):
             self.notice.show_text(
-                f"an axis from {low} to {high}\ntry: the smaller end first", Severity.ERROR
+                f"an axis from {low} to {high}\ntry: the smaller end first",
+                Severity.ERROR,
             )
             return
         self.notice.clear()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of the visible span and of the selection, always in view, and always exact."""
+"""The statistics of the visible span and of the selection, always in view, and always
+exact."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ _WIDE_PX = 560
 
 
 class StatisticsPanel(QWidget):
-    """Two boxes: the visible span, and the selection; `changed` is emitted with every number."""
+    """Two boxes: the visible span, and the selection; `changed` is emitted with every
+    number."""
 
     changed = Signal()
 
@@ -65,7 +67,9 @@ class StatisticsPanel(QWidget):
         self._state = state
         trace = state.subject.trace
         self._of_view = Numbers(worker, trace, "trace-visible", self._show_visible)
-        self._of_selection = Numbers(worker, trace, "trace-selection", self._show_selection)
+        self._of_selection = Numbers(
+            worker, trace, "trace-selection", self._show_selection
+        )
         state.listen(self._changed)
         self._ask_visible()
         self._ask_selection()
@@ -81,11 +85,13 @@ class StatisticsPanel(QWidget):
 
     @property
     def selection(self) -> TraceStatistics | None:
-        """Return the numbers of the selection; None while they are computed, or without one."""
+        """Return the numbers of the selection; None while they are computed, or without
+        one."""
         return None if self._of_selection is None else self._of_selection.now
 
     def for_lanes(self) -> LaneNumbers:
-        """Return the numbers that stand above the lanes: of the selection, else of the view."""
+        """Return the numbers that stand above the lanes: of the selection, else of the
+        view."""
         if self._state is not None and self._state.selection is not None:
             return LaneNumbers("selection", self.selection)
         return LaneNumbers("view", self.view)
@@ -93,7 +99,9 @@ class StatisticsPanel(QWidget):
     @property
     def waiting(self) -> bool:
         """Return whether numbers are being computed, or the view still moves."""
-        numbers = [one for one in (self._of_view, self._of_selection) if one is not None]
+        numbers = [
+            one for one in (self._of_view, self._of_selection) if one is not None
+        ]
         return self._rest.isActive() or any(one.pending for one in numbers)
 
     def stop(self) -> None:
@@ -164,7 +172,8 @@ class StatisticsBox(QFrame):
         self._grid = QGridLayout()
         self._narrow: bool | None = None
         self.headline = {
-            key: _label(f"{name}-{key}") for key in ("energy", "charge", "span", "samples", "lost")
+            key: _label(f"{name}-{key}")
+            for key in ("energy", "charge", "span", "samples", "lost")
         }
         self.cells = {
             (row, head): _label(f"{name}-{row}-{head}", right=True)
@@ -182,7 +191,11 @@ class StatisticsBox(QFrame):
     def set_stretch(self, stretch: Stretch | None) -> None:
         """Say of what the numbers are."""
         self._stretch = stretch
-        what = "none: Shift-drag, D, or a row of the windows" if stretch is None else stretch.name
+        what = (
+            "none: Shift-drag, D, or a row of the windows"
+            if stretch is None
+            else stretch.name
+        )
         self._head.setText(visible(f"{self._title}: {what}"))
 
     def show_pending(self) -> None:
@@ -195,7 +208,10 @@ class StatisticsBox(QFrame):
         found = numbers.now
         if found is None:
             self._fill(_PENDING if numbers.pending else "")
-            self._remark("" if numbers.error is None else error_text(numbers.error), Severity.ERROR)
+            self._remark(
+                "" if numbers.error is None else error_text(numbers.error),
+                Severity.ERROR,
+            )
             return
         self._fill("-")
         for key, text in readout.headline(found):
@@ -211,7 +227,8 @@ class StatisticsBox(QFrame):
         set_severity(self.remark, severity)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Put the signals side by side where there is no room for all numbers of one."""
+        """Put the signals side by side where there is no room for all numbers of
+        one."""
         super().resizeEvent(event)
         self._arrange(narrow=self.width() < _WIDE_PX)
 
@@ -223,7 +240,9 @@ class StatisticsBox(QFrame):
             self._grid.addWidget(self._names[name], *_turned(number, 0, narrow))
             self._names[name].setAlignment(_RIGHT if narrow else _LEFT)
             for column, head in enumerate(readout.HEADS, start=1):
-                self._grid.addWidget(self.cells[name, head], *_turned(number, column, narrow))
+                self._grid.addWidget(
+                    self.cells[name, head], *_turned(number, column, narrow)
+                )
         for column, head in enumerate(readout.HEADS, start=1):
             self._grid.addWidget(self._names[head], *_turned(0, column, narrow))
             self._names[head].setAlignment(_LEFT if narrow else _RIGHT)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of windows: a row zooms to its window, and highlights it while the mouse is over it."""
+"""The table of windows: a row zooms to its window, and highlights it while the mouse is
+over it."""
 
 from __future__ import annotations
 
@@ -34,8 +35,14 @@ def _mean_w(span: TrialSpan) -> float | None:
 
 
 COLUMNS = (
-    Column("step", lambda span: "" if span.step is None else str(span.step), lambda s: s.step or 0),
-    Column("phase", lambda span: span.phase, tip="of one run, where a phase was repeated"),
+    Column(
+        "step",
+        lambda span: "" if span.step is None else str(span.step),
+        lambda s: s.step or 0,
+    ),
+    Column(
+        "phase", lambda span: span.phase, tip="of one run, where a phase was repeated"
+    ),
     Column("time", lambda span: quantity(_latency(span), "s"), _latency, right=True),
     Column(
         "energy",
@@ -51,8 +58,15 @@ COLUMNS = (
         right=True,
         tip="mean over the window",
     ),
-    Column("flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"),
-    Column("start", lambda span: f"{span.start_s:.4f} s", lambda span: span.start_s, right=True),
+    Column(
+        "flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"
+    ),
+    Column(
+        "start",
+        lambda span: f"{span.start_s:.4f} s",
+        lambda span: span.start_s,
+        right=True,
+    ),
 )
 
 

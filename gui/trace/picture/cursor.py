@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is under the mouse, as a line of text: for the eye, from the columns of the picture."""
+"""What is under the mouse, as a line of text: for the eye, from the columns of the
+picture."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from rig.units import quantity
 
 
 def cursor_text(state: TraceState, pictures: Pictures | None) -> str:
-    """Return time and values under the mouse: one value, or least to most where a column has more
-    samples.
+    """Return time and values under the mouse: one value, or least to most where a
+    column has more samples.
     """
     at_s = state.cursor_s
     if at_s is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers above each lane: mean, least, most and integral of what is selected, or else visible;
-and the levels that were put on it.
+"""Numbers above each lane: mean, least, most and integral of what is selected, or else
+visible; and the levels that were put on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _PENDING = "..."
 
 @dataclass(frozen=True, slots=True)
 class LaneNumbers:
-    """What the numbers are of, "selection" or "view", and they; None while they are computed."""
+    """What the numbers are of, "selection" or "view", and they; None while they are
+    computed."""
 
     of: str
     now: TraceStatistics | None
@@ -58,8 +59,8 @@ def level_text(name: str, levels: tuple[float, float]) -> str:
 
 
 def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) -> None:
-    """Paint texts above a lane, from the left, as many as there is room for; what is left out is
-    marked so.
+    """Paint texts above a lane, from the left, as many as there is room for; what is
+    left out is marked so.
     """
     metrics = QFontMetricsF(painter.font())
     x = area.left() + 2
@@ -70,11 +71,15 @@ def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) 
         more = 0.0 if last else metrics.horizontalAdvance("…") + 4
         if x + wide + more > area.right():
             whole = part if last else f"{part}   …"
-            part = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, area.right() - x)
+            part = metrics.elidedText(
+                whole, Qt.TextElideMode.ElideRight, area.right() - x
+            )
             last = True
             wide = area.right() - x
         box = QRectF(x, area.top() - HEAD_PX, wide, HEAD_PX)
-        painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, part)
+        painter.drawText(
+            box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, part
+        )
         x += wide
         if last:
             return

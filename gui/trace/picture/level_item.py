@@ -38,15 +38,22 @@ def level_at(y: float, area: QRectF, y_range: Range, scale: Scale) -> float:
 def first_levels(area: QRectF, y_range: Range, scale: Scale) -> Range:
     """Return two levels in a lane that has none yet."""
     low, high = (
-        level_at(area.bottom() - part * area.height(), area, y_range, scale) for part in _PARTS
+        level_at(area.bottom() - part * area.height(), area, y_range, scale)
+        for part in _PARTS
     )
     return low, high
 
 
 def paint_levels(
-    painter: QPainter, area: QRectF, levels: Range, y_range: Range, scale: Scale, theme: Theme
+    painter: QPainter,
+    area: QRectF,
+    levels: Range,
+    y_range: Range,
+    scale: Scale,
+    theme: Theme,
 ) -> None:
-    """Paint both lines, where they lie in the lane; at the edge of it where they do not."""
+    """Paint both lines, where they lie in the lane; at the edge of it where they do
+    not."""
     painter.setPen(line_pen(QColor(theme.marker), 2.0))
     for level in levels:
         y = y_of(level, area, y_range, scale)
@@ -59,6 +66,10 @@ def grabbed_level(
 ) -> int | None:
     """Return which of two lines is within reach."""
     places = [y_of(level, area, y_range, scale) for level in levels]
-    near = [(abs(place - y), which) for which, place in enumerate(places) if place is not None]
+    near = [
+        (abs(place - y), which)
+        for which, place in enumerate(places)
+        if place is not None
+    ]
     distance, which = min(near, default=(math.inf, 0))
     return which if distance <= GRAB_PX else None

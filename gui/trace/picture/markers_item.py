@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers as painted over all lanes: lines with flags, and between the lines of a dual one a bar
-that says how far they are apart and moves both.
+"""Markers as painted over all lanes: lines with flags, and between the lines of a dual
+one a bar that says how far they are apart and moves both.
 """
 
 from __future__ import annotations
@@ -51,14 +51,16 @@ def paint_selection(
     shade.setAlphaF(_SHADE)
     wide = (right - left) * area.width()
     painter.fillRect(
-        QRectF(area.left() + left * area.width(), top, wide, lanes.time.top() - top), shade
+        QRectF(area.left() + left * area.width(), top, wide, lanes.time.top() - top),
+        shade,
     )
 
 
 def grabbed(
     markers: Markers, x: float, y: float, view: Viewport, lanes: Lanes
 ) -> tuple[Mark, Part] | None:
-    """Return the part of a marker at a place of the widget: a line, or in the strip the bar."""
+    """Return the part of a marker at a place of the widget: a line, or in the strip the
+    bar."""
     at_s = view.start_s + (x - lanes.time.left()) / lanes.time.width() * view.span_s
     reach_s = GRAB_PX / lanes.time.width() * view.span_s
     line = markers.near(at_s, reach_s)
@@ -72,7 +74,12 @@ def grabbed(
 
 
 def _paint(
-    painter: QPainter, mark: Mark, chosen: bool, view: Viewport, lanes: Lanes, theme: Theme
+    painter: QPainter,
+    mark: Mark,
+    chosen: bool,
+    view: Viewport,
+    lanes: Lanes,
+    theme: Theme,
 ) -> None:
     strip = lanes.markers
     colour = QColor(theme.marker)

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strip of the whole trace: its envelope, windows, gaps and markers, and where the view is."""
+"""The strip of the whole trace: its envelope, windows, gaps and markers, and where the
+view is."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture.bands_item import BandsItem, paint_gaps
@@ -22,8 +30,8 @@ _EDGE_PX = 6.0
 
 
 class Overview(QWidget):
-    """The whole trace in a strip; a drag moves the view, a drag at its border widens it, a drag
-    beside it makes another one.
+    """The whole trace in a strip; a drag moves the view, a drag at its border widens
+    it, a drag beside it makes another one.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -32,7 +40,9 @@ class Overview(QWidget):
         self.setAccessibleName("Overview of the whole trace")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(_HEIGHT_PX)
-        self.setToolTip("Drag the frame to move the view; drag beside it to choose another one")
+        self.setToolTip(
+            "Drag the frame to move the view; drag beside it to choose another one"
+        )
         self.theme = theme
         self._state: TraceState | None = None
         self._pictures: Pictures | None = None
@@ -60,7 +70,9 @@ class Overview(QWidget):
     def ask(self) -> None:
         """Ask for the picture of the whole trace."""
         if self._state is not None and self._pictures is not None:
-            self._pictures.want(self._state.view.fitted(), max(int(self._area.width()), 2))
+            self._pictures.want(
+                self._state.view.fitted(), max(int(self._area.width()), 2)
+            )
         self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -170,7 +182,9 @@ class Overview(QWidget):
             name, band = ("current", columns.current)
         if band is None:
             return
-        shape = Envelope(columns.start_s, columns.stop_s, band.least, band.mean, band.most)
+        shape = Envelope(
+            columns.start_s, columns.stop_s, band.least, band.mean, band.most
+        )
         y_range = Scale().range_of(band.least, band.most)
         colour = getattr(self.theme, name)
         fill = mixed(colour, self.theme.base, 0.6)
@@ -187,8 +201,12 @@ class Overview(QWidget):
         right = max(self._x(state.view.stop_s), left + 2.0)
         shade = QColor(self.theme.window)
         shade.setAlphaF(0.62)
-        painter.fillRect(QRectF(area.left(), area.top(), left - area.left(), area.height()), shade)
-        painter.fillRect(QRectF(right, area.top(), area.right() - right, area.height()), shade)
+        painter.fillRect(
+            QRectF(area.left(), area.top(), left - area.left(), area.height()), shade
+        )
+        painter.fillRect(
+            QRectF(right, area.top(), area.right() - right, area.height()), shade
+        )
         painter.setPen(line_pen(self.theme.accent, 2.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(left, area.top(), right - left, area.height()))

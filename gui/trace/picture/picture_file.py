@@ -33,8 +33,9 @@ _LEFT_PX = 6
 
 
 def save(stack: PlotStack, legend: Legend, path: Path) -> None:
-    """Write the picture of a trace, with what it is of, into a file, and put it on the clipboard;
-    as the name ends it is SVG, PDF, or PNG of twice the pixels. Raises BenchError.
+    """Write the picture of a trace, with what it is of, into a file, and put it on the
+    clipboard; as the name ends it is SVG, PDF, or PNG of twice the pixels. Raises
+    BenchError.
     """
     size = QSize(stack.width(), stack.height() + _HEAD_PX)
     pixels = QImage(size * _FINE, QImage.Format.Format_RGB32)
@@ -52,7 +53,9 @@ def save(stack: PlotStack, legend: Legend, path: Path) -> None:
     elif form == ".pdf":
         writer = QPdfWriter(str(path))
         writer.setResolution(_PDF_DPI)
-        writer.setPageSize(QPageSize(QSizeF(size) * 72 / _PDF_DPI, QPageSize.Unit.Point))
+        writer.setPageSize(
+            QPageSize(QSizeF(size) * 72 / _PDF_DPI, QPageSize.Unit.Point)
+        )
         writer.setPageMargins(QMarginsF())
         writer.setTitle(" ".join(_about(stack)))
         done = _paint(writer, stack, legend)
@@ -79,7 +82,8 @@ def _about(stack: PlotStack) -> tuple[str, str]:
 
 
 def _paint(device: QPaintDevice, stack: PlotStack, legend: Legend) -> bool:
-    """Paint session, trial, labels and phases above the picture; return whether it could be."""
+    """Paint session, trial, labels and phases above the picture; return whether it
+    could be."""
     painter = QPainter()
     if not painter.begin(device):
         return False
@@ -99,7 +103,8 @@ def _paint(device: QPaintDevice, stack: PlotStack, legend: Legend) -> bool:
 
 
 def folder_for(subject_path: Path) -> Path:
-    """Return where files of a trace or session are written to: beside it, or else at home."""
+    """Return where files of a trace or session are written to: beside it, or else at
+    home."""
     beside = subject_path.absolute().parent
     return beside if os.access(beside, os.W_OK) else home() or Path.cwd()
 

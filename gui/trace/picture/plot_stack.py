@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stacked picture: current, voltage, power and SYNC over one time axis, with bands, gaps and
-markers. All is painted in one go, from the last picture that came.
+"""The stacked picture: current, voltage, power and SYNC over one time axis, with bands,
+gaps and markers. All is painted in one go, from the last picture that came.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from gui.picture.lanes import (
 )
 from gui.picture.painting import line_pen, mixed
 from gui.theme import Theme
-from gui.trace.picture.lane_numbers import HEAD_PX, AskNumbers, level_text, paint_head, texts
+from gui.trace.picture.lane_numbers import (
+    HEAD_PX,
+    AskNumbers,
+    level_text,
+    paint_head,
+    texts,
+)
 from gui.trace.picture.level_item import paint_levels
 from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.picture.utc_ticks import of_utc
@@ -42,7 +48,8 @@ _PATIENCE_MS = 40
 
 
 class PlotStack(QWidget):
-    """The picture of a trace; the mouse on it is in gui/trace/picture/stack_mouse.py."""
+    """The picture of a trace; the mouse on it is in
+    gui/trace/picture/stack_mouse.py."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,7 +63,8 @@ class PlotStack(QWidget):
         self.state: TraceState | None = None
         self._pictures: Pictures | None = None
         self._bands = BandsItem()
-        #: Who has the numbers that stand above the lanes; and the axes as they were painted.
+        #: Who has the numbers that stand above the lanes; and the axes as they were
+        #: painted.
         self.ask_numbers: AskNumbers | None = None
         self.y_ranges: dict[str, tuple[float, float]] = {}
         self._late = QTimer(self)
@@ -102,7 +110,8 @@ class PlotStack(QWidget):
 
     @property
     def painted_bands(self) -> int:
-        """Return how many bands the newest frame has, of those that share a pixel one."""
+        """Return how many bands the newest frame has, of those that share a pixel
+        one."""
         return self._bands.count
 
     @property
@@ -122,9 +131,13 @@ class PlotStack(QWidget):
         """Return where the lanes lie."""
         has_sync = self.state is not None and self.state.subject.has_sync
         has_phases = self.state is not None and len(self.state.subject.bands) > 0
-        has_heads = self.state is not None and (self.state.numbered or bool(self.state.levels))
+        has_heads = self.state is not None and (
+            self.state.numbered or bool(self.state.levels)
+        )
         head_px = HEAD_PX if has_heads else 0.0
-        return laid_out(self.width(), self.height(), self.shown, has_sync, has_phases, head_px)
+        return laid_out(
+            self.width(), self.height(), self.shown, has_sync, has_phases, head_px
+        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Ask for a picture of the new width."""
@@ -151,7 +164,10 @@ class PlotStack(QWidget):
         view = state.view
         subject = state.subject
         painter.fillRect(lanes.markers, mixed(self.theme.raised, self.theme.base, 0.6))
-        areas = [*lanes.signals.values(), *([lanes.sync] if lanes.sync is not None else [])]
+        areas = [
+            *lanes.signals.values(),
+            *([lanes.sync] if lanes.sync is not None else []),
+        ]
         for area in areas:
             self._bands.paint(painter, subject.bands, view, area, self.theme)
             paint_gaps(painter, subject.reduced_s, view, area, self.theme, True)
@@ -175,7 +191,9 @@ class PlotStack(QWidget):
         if state.cursor_s is not None:
             x = lanes.time.left() + view.fraction(state.cursor_s) * lanes.time.width()
             painter.setPen(line_pen(mixed(self.theme.text, self.theme.base, 0.45)))
-            painter.drawLine(QPointF(x, lanes.phases.top()), QPointF(x, lanes.time.top()))
+            painter.drawLine(
+                QPointF(x, lanes.phases.top()), QPointF(x, lanes.time.top())
+            )
 
     def _time_ticks(self, state: TraceState, lanes: Lanes) -> ticks.Ticks:
         view = state.view
@@ -185,15 +203,23 @@ class PlotStack(QWidget):
             return ticks.of_time(view.start_s, view.stop_s, room)
         return of_utc(view.start_s, view.stop_s, room, began_ns)
 
-    def _paint_head(self, painter: QPainter, state: TraceState, name: str, area: QRectF) -> None:
-        """Paint what stands above a lane: levels, and numbers of the selection or of the view."""
+    def _paint_head(
+        self, painter: QPainter, state: TraceState, name: str, area: QRectF
+    ) -> None:
+        """Paint what stands above a lane: levels, and numbers of the selection or of
+        the view."""
         parts = [level_text(name, state.levels[name])] if name in state.levels else []
         if state.numbered and self.ask_numbers is not None:
             parts += texts(name, self.ask_numbers())
         paint_head(painter, area, parts, self.theme)
 
     def _paint_signal(
-        self, painter: QPainter, state: TraceState, name: str, area: QRectF, columns: Columns | None
+        self,
+        painter: QPainter,
+        state: TraceState,
+        name: str,
+        area: QRectF,
+        columns: Columns | None,
     ) -> None:
         colour = getattr(self.theme, name)
         scale = state.scales[name]
@@ -201,10 +227,14 @@ class PlotStack(QWidget):
         title = name.capitalize() + (", log" if scale.logarithmic else "")
         if columns is None or band is None:
             painter.setPen(QColor(self.theme.muted))
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, f"{name}: reading the trace ...")
+            painter.drawText(
+                area, Qt.AlignmentFlag.AlignCenter, f"{name}: reading the trace ..."
+            )
             paint_frame(painter, area, self.theme)
             return
-        whole = Envelope(columns.start_s, columns.stop_s, band.least, band.mean, band.most)
+        whole = Envelope(
+            columns.start_s, columns.stop_s, band.least, band.mean, band.most
+        )
         part = whole.inside(state.view)
         y_range = self.y_ranges[name] = scale.range_of(part.least, part.most)
         make = ticks.logarithmic if scale.logarithmic else ticks.linear
@@ -216,7 +246,9 @@ class PlotStack(QWidget):
             scale.drawn(part.mean),
             scale.drawn(part.most),
         )
-        paint_signal(painter, area, drawn, state.view, y_range, axis, title, colour, self.theme)
+        paint_signal(
+            painter, area, drawn, state.view, y_range, axis, title, colour, self.theme
+        )
         if name in state.levels:
             paint_levels(painter, area, state.levels[name], y_range, scale, self.theme)
         self._paint_head(painter, state, name, area)
@@ -225,11 +257,15 @@ class PlotStack(QWidget):
         edges = state.edges
         if edges is None:
             painter.setPen(QColor(self.theme.muted))
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "SYNC: reading the edges ...")
+            painter.drawText(
+                area, Qt.AlignmentFlag.AlignCenter, "SYNC: reading the edges ..."
+            )
             return
         paint_sync(painter, area, edges.seen_s, edges.falls, state.view, self.theme)
 
-    def _paint_highlights(self, painter: QPainter, state: TraceState, lanes: Lanes) -> None:
+    def _paint_highlights(
+        self, painter: QPainter, state: TraceState, lanes: Lanes
+    ) -> None:
         whole = lanes.whole
         top = lanes.phases.bottom()
         for stretch, strength in ((state.chosen, 0.10), (state.hovered, 0.18)):
@@ -243,7 +279,13 @@ class PlotStack(QWidget):
             fill = QColor(self.theme.accent)
             fill.setAlphaF(strength)
             painter.fillRect(
-                QRectF(whole.left() + left * whole.width(), top, wide, lanes.time.top() - top), fill
+                QRectF(
+                    whole.left() + left * whole.width(),
+                    top,
+                    wide,
+                    lanes.time.top() - top,
+                ),
+                fill,
             )
 
     # Changes.
@@ -255,7 +297,8 @@ class PlotStack(QWidget):
             self.update()
 
     def want(self) -> None:
-        """Show the view: at once where the picture serves, else when the next one is there."""
+        """Show the view: at once where the picture serves, else when the next one is
+        there."""
         if self.state is None or self._pictures is None:
             return
         if self._pictures.want(self.state.view, self.pixels):

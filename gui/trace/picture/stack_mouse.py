@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mouse on the picture: the wheel zooms, a drag pans, moves a marker, or selects."""
+"""The mouse on the picture: the wheel zooms, a drag pans, moves a marker, or
+selects."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _NOTCH = 120.0
 
 @dataclass(slots=True)
 class _Drag:
-    """A drag at hand: of a marker's part, of the view (no number), or a new selection."""
+    """A drag at hand: of a marker's part, of the view (no number), or a new
+    selection."""
 
     x: float
     at_s: float
@@ -37,7 +39,8 @@ class _Drag:
 
 
 class InteractiveStack(PlotStack):
-    """The picture with what the mouse does on it. Alt places a marker freely, off the edges."""
+    """The picture with what the mouse does on it. Alt places a marker freely, off the
+    edges."""
 
     _drag: _Drag | None = None
     #: The signal that the mouse was over last.
@@ -52,7 +55,9 @@ class InteractiveStack(PlotStack):
             state.set_levels(name, None)
         else:
             area = self.lanes.signals[name]
-            state.set_levels(name, first_levels(area, self.y_ranges[name], state.scales[name]))
+            state.set_levels(
+                name, first_levels(area, self.y_ranges[name], state.scales[name])
+            )
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802
         """Zoom at the mouse; with Shift, or sideways, pan."""
@@ -61,11 +66,17 @@ class InteractiveStack(PlotStack):
             return
         notches = event.angleDelta().y() / _NOTCH
         sideways = event.angleDelta().x() / _NOTCH
-        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier or (sideways and not notches):
-            state.set_view(state.view.panned(-(notches or sideways) * 0.1 * state.view.span_s))
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier or (
+            sideways and not notches
+        ):
+            state.set_view(
+                state.view.panned(-(notches or sideways) * 0.1 * state.view.span_s)
+            )
         elif notches:
             state.set_view(
-                state.view.zoomed(ZOOM_STEP**notches, self.time_at(event.position().x()))
+                state.view.zoomed(
+                    ZOOM_STEP**notches, self.time_at(event.position().x())
+                )
             )
         event.accept()
 
@@ -151,7 +162,9 @@ class InteractiveStack(PlotStack):
             return
         at_s = self.time_at(event.position().x())
         inside = [
-            span for span in state.subject.spans_at(at_s) if span.start_s <= at_s < span.stop_s
+            span
+            for span in state.subject.spans_at(at_s)
+            if span.start_s <= at_s < span.stop_s
         ]
         if inside:
             span = min(inside, key=lambda each: each.stop_s - each.start_s)
@@ -193,7 +206,12 @@ class InteractiveStack(PlotStack):
         """Return the level under the mouse: of which signal, and which of the two."""
         name = self._signal_at(place)
         state = self.state
-        if state is None or name is None or name not in state.levels or name not in self.y_ranges:
+        if (
+            state is None
+            or name is None
+            or name not in state.levels
+            or name not in self.y_ranges
+        ):
             return None
         axis = self.lanes.signals[name], state.levels[name], self.y_ranges[name]
         which = grabbed_level(place.y(), *axis, state.scales[name])
@@ -201,12 +219,16 @@ class InteractiveStack(PlotStack):
 
     def _move_level(self, state: TraceState, level: tuple[str, int], y: float) -> None:
         name, which = level
-        to = level_at(y, self.lanes.signals[name], self.y_ranges[name], state.scales[name])
+        to = level_at(
+            y, self.lanes.signals[name], self.y_ranges[name], state.scales[name]
+        )
         pair = list(state.levels[name])
         pair[which] = to
         state.set_levels(name, (pair[0], pair[1]))
 
-    def _move_marker(self, state: TraceState, drag: _Drag, x: float, free: bool) -> None:
+    def _move_marker(
+        self, state: TraceState, drag: _Drag, x: float, free: bool
+    ) -> None:
         if drag.number is None:
             return
         if drag.part == "both":

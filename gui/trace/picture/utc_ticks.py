@@ -10,16 +10,34 @@ from gui.picture.ticks import MOST, Ticks
 _NS = 1_000_000_000
 _DAY_NS = 86_400 * _NS
 #: Steps of a second and more, in seconds; below, 1, 2, 5 times a power of ten.
-_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+_STEPS_S = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    14400,
+    43200,
+    86400,
+)
 _UNITS = ((1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
 def of_utc(start_s: float, stop_s: float, room: int, started_ns: int) -> Ticks:
-    """Return at most about `room` ticks between two times of a trace that began at `started_ns`
-    (nanoseconds since 1970 UTC); their places are times of the trace.
+    """Return at most about `room` ticks between two times of a trace that began at
+    `started_ns` (nanoseconds since 1970 UTC); their places are times of the trace.
 
-    Texts are times of day, with the date as the base; of less than a second what is past a second,
-    which is the base.
+    Texts are times of day, with the date as the base; of less than a second what is
+    past a second, which is the base.
     """
     if not stop_s > start_s:
         return Ticks((), (), "s")
@@ -41,8 +59,8 @@ def of_utc(start_s: float, stop_s: float, room: int, started_ns: int) -> Ticks:
 
 
 def utc_text(at_s: float, started_ns: int, resolution_s: float) -> str:
-    """Return an instant of a trace as a time of day in UTC, with the digits that a resolution
-    allows.
+    """Return an instant of a trace as a time of day in UTC, with the digits that a
+    resolution allows.
     """
     at_ns = started_ns + round(at_s * _NS)
     digits = next((count for count in range(9) if resolution_s >= 10.0**-count), 9)

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trace screen shows: its state, and what is computed for it; nothing is drawn here."""
+"""What the trace screen shows: its state, and what is computed for it; nothing is drawn
+here."""

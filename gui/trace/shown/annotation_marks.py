@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers of the screen <-> annotations of a file; what is not shown stays in the file."""
+"""Markers of the screen <-> annotations of a file; what is not shown stays in the
+file."""
 
 from __future__ import annotations
 
@@ -24,11 +25,14 @@ def saved(trace: SessionTrace, content: Annotations) -> str:
     """Write annotations, and return in words where they are; raises DataError."""
     path = trace.annotate(content)
     other = trace.joulescope_path
-    return f"saved as {path}" + (f"; Joulescope UI shows them with {other}" if other else "")
+    return f"saved as {path}" + (
+        f"; Joulescope UI shows them with {other}" if other else ""
+    )
 
 
 def as_annotations(shown: tuple[Mark, ...], file: Annotations) -> Annotations:
-    """Return the markers that are shown, with the notes and levels of the file they came from."""
+    """Return the markers that are shown, with the notes and levels of the file they
+    came from."""
     markers = tuple(
         SingleMarker(mark.a_s, mark.label)
         if mark.b_s is None

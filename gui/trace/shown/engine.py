@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trace screen asks of the engine: open a trace with what is around it. Slow: called in a
-background thread.
+"""What the trace screen asks of the engine: open a trace with what is around it. Slow:
+called in a background thread.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ _LEAST_SAMPLES = 2
 class Subject:
     """What the screen shows: a trace, and of which session, trial and rail it is.
 
-    `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start, stop) for
-    each gap, `causes` say why, `reduced_s` has one for each stretch of means. `spans` and `bands`
-    are the measured windows, as rows and as drawn; `band_names` are the texts of the bands,
-    `phases` those of their colours, `borders_s` all ends of windows, `occasions` the samples in all
-    segments of the trial. `notes` say how the file was read.
+    `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start,
+    stop) for each gap, `causes` say why, `reduced_s` has one for each stretch of means.
+    `spans` and `bands` are the measured windows, as rows and as drawn; `band_names` are
+    the texts of the bands, `phases` those of their colours, `borders_s` all ends of
+    windows, `occasions` the samples in all segments of the trial. `notes` say how the
+    file was read.
     """
 
     path: Path
@@ -70,11 +71,13 @@ class Subject:
 
     @property
     def resolution_s(self) -> float:
-        """Return the time to which instants of the trace mean something: a part of a sample."""
+        """Return the time to which instants of the trace mean something: a part of a
+        sample."""
         return 1e-3 / self.trace.sample_hz
 
     def border_near(self, at_s: float) -> float | None:
-        """Return the end of a window that is nearest to an instant; None where there are none."""
+        """Return the end of a window that is nearest to an instant; None where there
+        are none."""
         after = int(np.searchsorted(self.borders_s, at_s))
         near = self.borders_s[max(after - 1, 0) : after + 1]
         return float(near[np.argmin(np.abs(near - at_s))]) if len(near) else None
@@ -84,7 +87,9 @@ class Subject:
         spans = self.trace.spans
         if spans is None:
             return []
-        return [self.spans[place] for place in spans.within(at_s, at_s + self.resolution_s)]
+        return [
+            self.spans[place] for place in spans.within(at_s, at_s + self.resolution_s)
+        ]
 
 
 def open_subject(
@@ -94,16 +99,20 @@ def open_subject(
     segment: int = 1,
     said: Options | None = None,
 ) -> Subject:
-    """Open a trace: a file, a trial's folder, or a session's folder with a trial; raises RigError.
+    """Open a trace: a file, a trial's folder, or a session's folder with a trial;
+    raises RigError.
 
-    `rail` None is the first one; `said` is what a file of another program does not say itself.
+    `rail` None is the first one; `said` is what a file of another program does not say
+    itself.
     """
     said = said or Options()
     if (path / EVENTS).exists():
         if said != Options():
             raise ConfigError(
                 f"{path} is a session of the rig's own",
-                try_next="its traces have one signal of each kind: leave out what names them",
+                try_next=(
+                    "its traces have one signal of each kind: leave out what names them"
+                ),
             )
         session = open_session(path)
         folder = SessionFolder(path)
@@ -119,12 +128,17 @@ def open_subject(
             raise DataError(
                 f"{path} has no traces",
                 evidence="its bench has no energy monitor",
-                try_next="the trials screen has its latencies; a bench with a monitor has traces",
+                try_next=(
+                    "the trials screen has its latencies; a bench with a monitor has"
+                    " traces"
+                ),
             )
         chosen = rails[0] if rail is None or rail not in rails else rail
         trace = session.trace(number, chosen, segment)
         count = len(segments(folder.recorded(number)))
-        return _subject(path, trace, session, number, chosen, segment, trials, rails, count)
+        return _subject(
+            path, trace, session, number, chosen, segment, trials, rails, count
+        )
     trace = open_trace(path, **asdict(said))
     place = trace.place
     if place is None:
@@ -150,18 +164,27 @@ def _subject(
         raise DataError(
             f"{path} has no samples to show",
             evidence=said or "it was closed before its first samples were written",
-            try_next="another copy; of a session that was cut off rig check says what is left",
+            try_next=(
+                "another copy; of a session that was cut off rig check says what is"
+                " left"
+            ),
         )
     spans = trace.spans
     annotations, notes = _annotations(trace)
     gaps = trace.gaps
-    gaps_s = np.array([(gap.start, gap.stop) for gap in gaps], dtype=np.float64).reshape(-1, 2)
-    reduced_s = np.array([(span.start, span.stop) for span in trace.reduced], dtype=np.float64)
+    gaps_s = np.array(
+        [(gap.start, gap.stop) for gap in gaps], dtype=np.float64
+    ).reshape(-1, 2)
+    reduced_s = np.array(
+        [(span.start, span.stop) for span in trace.reduced], dtype=np.float64
+    )
     reduced_s = reduced_s.reshape(-1, 2) / trace.sample_hz
     if len(reduced_s):
         total_s = float(np.diff(reduced_s, axis=1).sum())
         many = "stretch" if len(reduced_s) == 1 else "stretches"
-        share = f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
+        share = (
+            f"{len(reduced_s)} {many} between windows, {quantity(total_s, 's')} in all"
+        )
         notes = (*notes, f"{share}: means in place of samples")
     problems = _problems(session, trial)
     bands, band_names, phases = _bands(spans, session)
@@ -194,20 +217,26 @@ def _subject(
 
 
 def _occasions(
-    session: Session | None, spans: Spans | None, trial: int, rail: str, segment: int, count: int
+    session: Session | None,
+    spans: Spans | None,
+    trial: int,
+    rail: str,
+    segment: int,
+    count: int,
 ) -> tuple[Occasion, ...]:
     """Return the samples of a trial of a session, of all its segments."""
     if session is None or spans is None:
         return ()
     numbers = range(1, count + 1)
     return of_segments(
-        spans if number == segment else session.spans(trial, rail, number) for number in numbers
+        spans if number == segment else session.spans(trial, rail, number)
+        for number in numbers
     )
 
 
 def _annotations(trace: SessionTrace) -> tuple[Annotations, tuple[str, ...]]:
-    """Return the annotations of a trace; what cannot be read is a note, and no reason to show
-    nothing.
+    """Return the annotations of a trace; what cannot be read is a note, and no reason
+    to show nothing.
     """
     try:
         return trace.annotations(), ()
@@ -216,7 +245,8 @@ def _annotations(trace: SessionTrace) -> tuple[Annotations, tuple[str, ...]]:
 
 
 def _problems(session: Session | None, trial: int) -> tuple[SessionProblem, ...]:
-    """Return the problems of a trial; a session that is damaged has those that can be read."""
+    """Return the problems of a trial; a session that is damaged has those that can be
+    read."""
     if session is None:
         return ()
     try:
@@ -228,8 +258,8 @@ def _problems(session: Session | None, trial: int) -> tuple[SessionProblem, ...]
 def _bands(
     spans: Spans | None, session: Session | None
 ) -> tuple[BandSpans, tuple[str, ...], Mapping[int, str]]:
-    """Return what is drawn of spans, their names, and those of their colours: crossings lie in
-    their search, whose band is enough.
+    """Return what is drawn of spans, their names, and those of their colours: crossings
+    lie in their search, whose band is enough.
     """
     if spans is None or session is None:
         return BandSpans.none(), (), {}
@@ -249,4 +279,8 @@ def _bands(
     of_colours = dict(zip(numbers, spans.phases, strict=True))
     of_colours |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
     shown = set(colour[drawn].tolist())
-    return bands, names, {number: of_colours[number] for number in of_colours if number in shown}
+    return (
+        bands,
+        names,
+        {number: of_colours[number] for number in of_colours if number in shown},
+    )

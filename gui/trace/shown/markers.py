@@ -27,13 +27,15 @@ class Mark:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return start and stop, in the order of time; of a single marker both are its instant."""
+        """Return start and stop, in the order of time; of a single marker both are its
+        instant."""
         other_s = self.a_s if self.b_s is None else self.b_s
         return min(self.a_s, other_s), max(self.a_s, other_s)
 
     @property
     def dt_s(self) -> float | None:
-        """Return the time from the first line to the second one; None for a single marker."""
+        """Return the time from the first line to the second one; None for a single
+        marker."""
         return None if self.b_s is None else self.b_s - self.a_s
 
     @property
@@ -46,7 +48,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """All markers of a trace of `duration_s`, in the order of their numbers, and the selected one.
+    """All markers of a trace of `duration_s`, in the order of their numbers, and the
+    selected one.
 
     Every instant is kept inside the trace.
     """
@@ -73,8 +76,9 @@ class Markers:
         return self._with(Mark(self._free(), self._kept(a_s), self._kept(b_s), label))
 
     def moved(self, number: int, part: Part, to_s: float) -> Markers:
-        """Return the markers with a line of one at another instant; "both" moves both lines of a
-        dual marker, `to_s` being that of its first one, and keeps their distance.
+        """Return the markers with a line of one at another instant; "both" moves both
+        lines of a dual marker, `to_s` being that of its first one, and keeps their
+        distance.
         """
         mark = self.mark(number)
         if mark is None:
@@ -88,11 +92,14 @@ class Markers:
         start_s, stop_s = mark.span
         by_s = min(max(to_s - mark.a_s, -start_s), self.duration_s - stop_s)
         return self._with(
-            replace(mark, a_s=self._kept(mark.a_s + by_s), b_s=self._kept(mark.b_s + by_s))
+            replace(
+                mark, a_s=self._kept(mark.a_s + by_s), b_s=self._kept(mark.b_s + by_s)
+            )
         )
 
     def with_dt(self, number: int, dt_s: float) -> Markers:
-        """Return the markers with the second line of a dual one at a distance from its first."""
+        """Return the markers with the second line of a dual one at a distance from its
+        first."""
         mark = self.mark(number)
         if mark is None or mark.b_s is None:
             return self
@@ -120,7 +127,8 @@ class Markers:
         return replace(self, marks=(), selected=None)
 
     def loaded(self, marks: Iterable[tuple[float, float | None, str]]) -> Markers:
-        """Return the markers with more, given as first instant, second one or None, and label."""
+        """Return the markers with more, given as first instant, second one or None, and
+        label."""
         result = self
         for a_s, b_s, label in marks:
             if b_s is None:
@@ -130,8 +138,8 @@ class Markers:
         return result
 
     def near(self, at_s: float, reach_s: float) -> tuple[Mark, Part] | None:
-        """Return the marker line within reach of an instant; of two that are equally near, that of
-        the selected marker.
+        """Return the marker line within reach of an instant; of two that are equally
+        near, that of the selected marker.
         """
         found = [
             (abs(place_s - at_s), mark.number != self.selected, mark.number, part)
@@ -148,7 +156,9 @@ class Markers:
     def _free(self) -> int:
         """Return the lowest number that no marker has."""
         taken = {mark.number for mark in self.marks}
-        return next(number for number in range(1, len(taken) + 2) if number not in taken)
+        return next(
+            number for number in range(1, len(taken) + 2) if number not in taken
+        )
 
     def _kept(self, at_s: float) -> float:
         return min(max(at_s, 0.0), self.duration_s)

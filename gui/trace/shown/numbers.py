@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact numbers of the view and of the selection: computed in the background from the samples, and
-given up as soon as another stretch is asked for.
+"""Exact numbers of the view and of the selection: computed in the background from the
+samples, and given up as soon as another stretch is asked for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a trace: the last one stays until the next is there, and a wider one than what is
-shown is asked for, so that most steps of a pan need none.
+"""Pictures of a trace: the last one stays until the next is there, and a wider one than
+what is shown is asked for, so that most steps of a pan need none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Does(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Columns of a stretch; `zoom_s` is the span of the view that they were made for."""
+    """Columns of a stretch; `zoom_s` is the span of the view that they were made
+    for."""
 
     columns: Columns
     start_s: float
@@ -76,11 +77,18 @@ class Pictures:
         return self._asked is not None
 
     def want(self, view: Viewport, pixels: int) -> bool:
-        """Ask for the picture of a view; return whether the one that is there serves already."""
+        """Ask for the picture of a view; return whether the one that is there serves
+        already."""
         now = self.now
-        if now is not None and now.serves(view, pixels) and now.prepared == self.trace.prepared:
+        if (
+            now is not None
+            and now.serves(view, pixels)
+            and now.prepared == self.trace.prepared
+        ):
             return True
-        panned = now is not None and 1 / _SAME_ZOOM < now.zoom_s / view.span_s < _SAME_ZOOM
+        panned = (
+            now is not None and 1 / _SAME_ZOOM < now.zoom_s / view.span_s < _SAME_ZOOM
+        )
         share = _WIDE if panned else _NARROW
         start_s = max(view.start_s - share * view.span_s, 0.0)
         stop_s = min(view.stop_s + share * view.span_s, view.duration_s)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges of y axes: what a picture needs, rounded so that it does not dance; logarithms of it."""
+"""Ranges of y axes: what a picture needs, rounded so that it does not dance; logarithms
+of it."""
 
 from __future__ import annotations
 
@@ -12,32 +13,37 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _MARGIN = 0.06
-#: A logarithmic axis shows so many decades at most below its top: noise about zero has no end.
+#: A logarithmic axis shows so many decades at most below its top: noise about zero has
+#: no end.
 _DECADES = 7.0
 _FLAT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How a y axis is to be: linear or logarithmic, and `exact` ends, or None for what the picture
-    needs.
+    """How a y axis is to be: linear or logarithmic, and `exact` ends, or None for what
+    the picture needs.
     """
 
     logarithmic: bool = False
     exact: tuple[float, float] | None = None
 
     def range_of(self, least: Array, most: Array) -> tuple[float, float]:
-        """Return the ends of the axis, in what is drawn: logarithms on a logarithmic axis."""
+        """Return the ends of the axis, in what is drawn: logarithms on a logarithmic
+        axis."""
         if self.exact is not None:
             low, high = self.exact
             if not self.logarithmic:
                 return low, high
             if high > 0:
-                return math.log10(low if low > 0 else high * 10**-_DECADES), math.log10(high)
+                return math.log10(low if low > 0 else high * 10**-_DECADES), math.log10(
+                    high
+                )
         return _log_range(least, most) if self.logarithmic else _range(least, most)
 
     def drawn(self, values: Array) -> Array:
-        """Return values as they are drawn; on a logarithmic axis zero and less is at the floor."""
+        """Return values as they are drawn; on a logarithmic axis zero and less is at
+        the floor."""
         if not self.logarithmic:
             return values
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,4 +87,8 @@ def _top(logs: Array) -> float:
 def _ends(least: Array, most: Array) -> tuple[float, float]:
     lows = least[np.isfinite(least)]
     highs = most[np.isfinite(most)]
-    return (float(lows.min()), float(highs.max())) if len(lows) and len(highs) else (np.nan, np.nan)
+    return (
+        (float(lows.min()), float(highs.max()))
+        if len(lows) and len(highs)
+        else (np.nan, np.nan)
+    )

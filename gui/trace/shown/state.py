@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trace screen shows: view, markers, what is chosen; and who hears of changes."""
+"""What the trace screen shows: view, markers, what is chosen; and who hears of
+changes."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from gui.trace.shown.scales import Scale
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity
 
-Topic = Literal["view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered", "axis"]
+Topic = Literal[
+    "view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered", "axis"
+]
 
 #: Lanes of the picture, from top to bottom.
 SIGNALS = ("current", "voltage", "power")
@@ -33,7 +36,8 @@ class Stretch:
 
 
 class TraceState:
-    """View, markers with undo, the chosen stretch, scales; listeners are told what changed."""
+    """View, markers with undo, the chosen stretch, scales; listeners are told what
+    changed."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -43,10 +47,12 @@ class TraceState:
         markers = Markers(trace.duration_s).loaded(saved).select(None)
         self.history: History[Markers] = History(markers)
         self.snap = True
-        #: The edges of SYNC: of a long trace they are there later than its first picture.
+        #: The edges of SYNC: of a long trace they are there later than its first
+        #: picture.
         self.edges: EdgeTimes | None = None
         self.cursor_s: float | None = None
-        #: The row at hand of the window table, or a problem's place; and what the mouse is over.
+        #: The row at hand of the window table, or a problem's place; and what the mouse
+        #: is over.
         self.chosen: Stretch | None = None
         self.hovered: Stretch | None = None
         self.scales: dict[str, Scale] = {name: Scale() for name in SIGNALS}
@@ -68,8 +74,8 @@ class TraceState:
 
     @property
     def selection(self) -> Stretch | None:
-        """Return the stretch whose numbers are shown beside those of the view: between the lines of
-        the selected dual marker, else the chosen window.
+        """Return the stretch whose numbers are shown beside those of the view: between
+        the lines of the selected dual marker, else the chosen window.
         """
         mark = self.markers.chosen
         if mark is not None and mark.is_dual:
@@ -106,7 +112,8 @@ class TraceState:
         self._tell("scale")
 
     def set_utc(self, utc: bool) -> None:
-        """Show times in UTC, where the trace says when it began, or in seconds from its start."""
+        """Show times in UTC, where the trace says when it began, or in seconds from its
+        start."""
         self.utc = utc and self.subject.trace.started_ns is not None
         self._tell("axis")
 
@@ -139,8 +146,8 @@ class TraceState:
     # Markers.
 
     def snapped(self, at_s: float, reach_s: float, free: bool = False) -> float:
-        """Return the end of a window, or else the edge, that is within reach of an instant, where
-        markers snap; else the instant.
+        """Return the end of a window, or else the edge, that is within reach of an
+        instant, where markers snap; else the instant.
         """
         if free or not self.snap:
             return at_s
@@ -148,8 +155,11 @@ class TraceState:
         edge = None if edges is None else edges.nearest(at_s)
         edge_s = None if edge is None else edge.at_s
         border_s = self.subject.border_near(at_s)
-        # A pulse is one place to the eye until it is wide: its mark is where the window ends.
-        together = edge_s is None or (border_s is not None and abs(border_s - edge_s) < reach_s)
+        # A pulse is one place to the eye until it is wide: its mark is where the window
+        # ends.
+        together = edge_s is None or (
+            border_s is not None and abs(border_s - edge_s) < reach_s
+        )
         near_s = border_s if together else edge_s
         return near_s if near_s is not None and abs(near_s - at_s) <= reach_s else at_s
 

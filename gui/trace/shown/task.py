@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One thing at a time that is computed in the background: a newer request gives up the older."""
+"""One thing at a time that is computed in the background: a newer request gives up the
+older."""
 
 from __future__ import annotations
 

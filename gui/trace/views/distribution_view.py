@@ -101,13 +101,17 @@ class DistributionView(QWidget):
         self.notice.clear()
         if spectral:
             self._task.start(
-                lambda stopped: trace.spectrum(start_s, stop_s, signal, stopped=stopped),
+                lambda stopped: trace.spectrum(
+                    start_s, stop_s, signal, stopped=stopped
+                ),
                 self._show,
                 self._failed,
             )
         else:
             self._task.start(
-                lambda stopped: trace.histogram(start_s, stop_s, signal, _BINS, stopped=stopped),
+                lambda stopped: trace.histogram(
+                    start_s, stop_s, signal, _BINS, stopped=stopped
+                ),
                 self._show,
                 self._failed,
             )

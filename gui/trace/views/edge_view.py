@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One edge of SYNC from near: samples around it, where a marker on it stands, and how well that is
-known.
+"""One edge of SYNC from near: samples around it, where a marker on it stands, and how
+well that is known.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _SPREADS = 6
 
 @dataclass(frozen=True, slots=True)
 class EdgePicture:
-    """The samples around an edge: borders in seconds after it, values; `u_s` is the standard
-    uncertainty of where it is.
+    """The samples around an edge: borders in seconds after it, values; `u_s` is the
+    standard uncertainty of where it is.
     """
 
     edge: Edge
@@ -45,7 +45,8 @@ class EdgePicture:
 
 
 def picture(trace: SessionTrace, edge: Edge, signal: str) -> EdgePicture:
-    """Return the picture of an edge; raises DataError where its samples cannot be read."""
+    """Return the picture of an edge; raises DataError where its samples cannot be
+    read."""
     u_s = trace.edge_uncertainty_s(edge.at_s)
     around_s = max(_SAMPLES / trace.sample_hz, _SPREADS * u_s)
     start_s = max(edge.at_s - around_s, 0.0)
@@ -58,7 +59,8 @@ def picture(trace: SessionTrace, edge: Edge, signal: str) -> EdgePicture:
 
 
 class EdgeView(QWidget):
-    """The edge nearest to the selected marker's line, or to the chosen window's start."""
+    """The edge nearest to the selected marker's line, or to the chosen window's
+    start."""
 
     def __init__(self, theme: Theme, worker: Does) -> None:
         super().__init__()
@@ -144,7 +146,9 @@ class EdgeView(QWidget):
         if edges is None and state.subject.has_sync:
             return
         if edges is None or not len(edges):
-            self.notice.show_text("this trace has no edges of SYNC", Severity.INFORMATION)
+            self.notice.show_text(
+                "this trace has no edges of SYNC", Severity.INFORMATION
+            )
             return
         self.notice.clear()
         mark = state.markers.chosen
@@ -165,7 +169,9 @@ class EdgeView(QWidget):
             return
         trace, signal = state.subject.trace, self.signal.currentText()
         self._task.start(
-            lambda stopped: picture(trace, edge, signal), self._show, self.notice.show_error
+            lambda stopped: picture(trace, edge, signal),
+            self._show,
+            self.notice.show_error,
         )
 
     def _show(self, found: EdgePicture) -> None:
@@ -181,13 +187,14 @@ class EdgeView(QWidget):
         self.plot.fit()
         what = "falling" if edge.falls else "rising"
         text = (
-            f"{what} edge at {edge.at_s:.9f} s, known to {quantity(found.u_s, 's')} (standard "
-            "uncertainty; the bands are one and two of them)."
+            f"{what} edge at {edge.at_s:.9f} s, known to {quantity(found.u_s, 's')}"
+            " (standard uncertainty; the bands are one and two of them)."
         )
         if edge.is_window_end:
             off = quantity(edge.seen_s - edge.at_s, "s")
             text += (
-                f"\nA window ends here: at the mark by the time base. As SYNC was sampled, the "
-                f"edge was seen {off} after it, known to {quantity(edge.u_s, 's')}."
+                "\nA window ends here: at the mark by the time base. As SYNC was"
+                f" sampled, the edge was seen {off} after it, known to"
+                f" {quantity(edge.u_s, 's')}."
             )
         self.text.setText(text)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials of a session over each other in one sample, aligned on its edge, and what differs."""
+"""The trials of a session over each other in one sample, aligned on its edge, and what
+differs."""
 
 from __future__ import annotations
 
@@ -27,7 +28,12 @@ _COUNTED = ("sample", "stream")
 COLUMNS = (
     Column("trial", lambda one: str(one.trial), lambda one: one.trial),
     Column("step", lambda one: str(one.step), lambda one: one.step),
-    Column("time", lambda one: quantity(one.length_s, "s"), lambda one: one.length_s, right=True),
+    Column(
+        "time",
+        lambda one: quantity(one.length_s, "s"),
+        lambda one: one.length_s,
+        right=True,
+    ),
     Column(
         "off the median",
         lambda one: quantity(one.distance_w, "W"),
@@ -39,8 +45,8 @@ COLUMNS = (
 
 
 class OverlayView(QWidget):
-    """Power of each trial over the time since the sample's edge; below, each less the mean of the
-    others.
+    """Power of each trial over the time since the sample's edge; below, each less the
+    mean of the others.
     """
 
     def __init__(self, theme: Theme, worker: Does) -> None:
@@ -62,7 +68,9 @@ class OverlayView(QWidget):
         self.previous = self._button("overlay-previous", "◂", "Previous sample", -1)
         self.next = self._button("overlay-next", "▸", "Next sample", 1)
         self.power = PlainPlot("overlay-power", "Power of each trial", theme)
-        self.difference = PlainPlot("overlay-difference", "Differences between the trials", theme)
+        self.difference = PlainPlot(
+            "overlay-difference", "Differences between the trials", theme
+        )
         self.table = Rows(COLUMNS, "overlay-table")
         self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
@@ -75,8 +83,8 @@ class OverlayView(QWidget):
         return self._task.pending
 
     def set_state(self, state: TraceState) -> None:
-        """Take the session of a trace; the sample is that of the chosen window. Another trial of it
-        is shown in the same sample as the one before.
+        """Take the session of a trace; the sample is that of the chosen window. Another
+        trial of it is shown in the same sample as the one before.
         """
         before = self._state
         same = before is not None and before.subject.path == state.subject.path
@@ -140,11 +148,14 @@ class OverlayView(QWidget):
         return offered[place] if 0 <= place < len(offered) else None
 
     def _offer(self, occasions: Sequence[Occasion], wanted: Occasion | None) -> None:
-        """Offer the samples of a trial; the one at hand is `wanted`, or the first that counts."""
+        """Offer the samples of a trial; the one at hand is `wanted`, or the first that
+        counts."""
         identity = None if wanted is None else wanted.identity
         kinds = [one.kind in _COUNTED for one in occasions]
         first = kinds.index(True) if True in kinds else 0
-        same = [place for place, one in enumerate(occasions) if one.identity == identity]
+        same = [
+            place for place, one in enumerate(occasions) if one.identity == identity
+        ]
         with QSignalBlocker(self.occasion):
             self.occasion.clear()
             self.occasion.addItems([str(one) for one in occasions])
@@ -177,7 +188,8 @@ class OverlayView(QWidget):
         wanted = self.wanted
         if wanted is None:
             self.notice.show_text(
-                "this trial has no windows to lay over those of others", Severity.INFORMATION
+                "this trial has no windows to lay over those of others",
+                Severity.INFORMATION,
             )
             return
         kind, sample, repetition = wanted.identity
@@ -206,14 +218,18 @@ class OverlayView(QWidget):
             own = colours[(one.trial - 1) % len(colours)]
             colour = self.theme.bad if one.trial == found.odd else own
             width = 2.0 if one.trial == found.odd else 1.0
-            name = f"trial {one.trial}" + (", the odd one" if one.trial == found.odd else "")
+            name = f"trial {one.trial}" + (
+                ", the odd one" if one.trial == found.odd else ""
+            )
             self.power.curve(found.middle_s, one.power_w, colour, name, width)
             self.difference.curve(found.middle_s, one.difference_w, colour, width=width)
         for plot in (self.power, self.difference):
             plot.line(0.0, self.theme.marker, dashed=True)
             plot.fit()
         self.table.set_rows(found.trials)
-        self._remark.setText(visible(found.remark or "no trial stands out in this sample"))
+        self._remark.setText(
+            visible(found.remark or "no trial stands out in this sample")
+        )
 
     def _button(self, name: str, text: str, accessible: str, by: int) -> QPushButton:
         button = QPushButton(text)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What views beside the picture have in common: their layout, and the choice of a signal."""
+"""What views beside the picture have in common: their layout, and the choice of a
+signal."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from gui.trace.shown.state import SIGNALS, TraceState
 from gui.widgets.notice import Notice
 
 
-def lay_out(view: QWidget, row: QHBoxLayout, notice: Notice, plot: QWidget, text: QLabel) -> None:
+def lay_out(
+    view: QWidget, row: QHBoxLayout, notice: Notice, plot: QWidget, text: QLabel
+) -> None:
     """Put a row of controls above a plot, and a text below it."""
     row.addStretch(1)
     layout = QVBoxLayout(view)

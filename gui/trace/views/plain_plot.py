@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plain plot of pyqtgraph in the colours of a theme, for views of a part of the trace."""
+"""A plain plot of pyqtgraph in the colours of a theme, for views of a part of the
+trace."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ Array = NDArray[np.float64]
 
 
 class PlainPlot(QWidget):
-    """A plot with curves, bands and lines that can be moved and zoomed with the mouse. Most are
-    behind a tab that nobody opens: pyqtgraph's part of it is made when it is shown, or drawn on.
+    """A plot with curves, bands and lines that can be moved and zoomed with the mouse.
+    Most are behind a tab that nobody opens: pyqtgraph's part of it is made when it is
+    shown, or drawn on.
     """
 
     def __init__(self, name: str, accessible: str, theme: Theme) -> None:
@@ -67,7 +69,9 @@ class PlainPlot(QWidget):
     def legend(self) -> None:
         """Name the curves in a corner."""
         if self._legend is None:
-            self._legend = self._plot.addLegend(offset=(-8, 8), labelTextColor=self.theme.text)
+            self._legend = self._plot.addLegend(
+                offset=(-8, 8), labelTextColor=self.theme.text
+            )
 
     def curve(
         self,
@@ -81,18 +85,27 @@ class PlainPlot(QWidget):
         """Draw a curve."""
         more: dict[str, Any] = {"name": no_markup(name)} if name else {}
         if dots:
-            more |= {"symbol": "o", "symbolSize": 5, "symbolBrush": colour, "symbolPen": None}
+            more |= {
+                "symbol": "o",
+                "symbolSize": 5,
+                "symbolBrush": colour,
+                "symbolPen": None,
+            }
         pen = pyqtgraph.mkPen(colour, width=width)
         self._plot.plot(x, y, pen=pen, connect="finite", **more)
 
-    def steps(self, borders: Array, y: Array, colour: str, fill: float | None = None) -> None:
+    def steps(
+        self, borders: Array, y: Array, colour: str, fill: float | None = None
+    ) -> None:
         """Draw a staircase: a value between each two borders."""
         more: dict[str, Any] = {}
         if fill is not None:
             shade = QColor(colour)
             shade.setAlphaF(0.35)
             more = {"fillLevel": fill, "fillBrush": shade}
-        self._plot.plot(borders, y, stepMode="center", pen=pyqtgraph.mkPen(colour), **more)
+        self._plot.plot(
+            borders, y, stepMode="center", pen=pyqtgraph.mkPen(colour), **more
+        )
 
     def band(self, low: float, high: float, colour: str, share: float = 0.25) -> None:
         """Shade a stretch of the x axis."""
@@ -112,7 +125,10 @@ class PlainPlot(QWidget):
         options = {"position": 0.93, "color": colour} if text else None
         self._plot.addItem(
             pyqtgraph.InfiniteLine(
-                x, pen=pyqtgraph.mkPen(colour, style=style), label=text or None, labelOpts=options
+                x,
+                pen=pyqtgraph.mkPen(colour, style=style),
+                label=text or None,
+                labelOpts=options,
             )
         )
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sessions of a folder as rows of a list: status, verdict, what was measured, size, tags.
+"""The sessions of a folder as rows of a list: status, verdict, what was measured, size,
+tags.
 
-Quick also for a thousand: of results.json only what a row shows is looked at, and a session that
-did not change is not read again. One that crashed, is damaged, or is none of this version has a row
-with what can be known of it.
+Quick also for a thousand: of results.json only what a row shows is looked at, and a
+session that did not change is not read again. One that crashed, is damaged, or is none
+of this version has a row with what can be known of it.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ _ENDED_EMPTY = "the run ended before its first line; the folder can be removed"
 class Listed:
     """One session as a row of a list; what is not known is empty.
 
-    `verdict` is None where there are no results. `trials` of `trials_due` are finished. `reason`
-    says why a session cannot be read, did not end, or has a verdict that is not true. `changed`: a
-    file from which the row is made is not as events.jsonl has it; then the verdict is false.
+    `verdict` is None where there are no results. `trials` of `trials_due` are finished.
+    `reason` says why a session cannot be read, did not end, or has a verdict that is
+    not true. `changed`: a file from which the row is made is not as events.jsonl has
+    it; then the verdict is false.
     """
 
     path: Path
@@ -103,7 +105,14 @@ class Listed:
         """Return all that a search looks at, in small letters."""
         verdict = "none" if self.verdict is None else self.verdict.replace(" ", "-")
         words = [
-            *(self.name, self.bench, self.task, self.scenario, self.device, self.monitors),
+            *(
+                self.name,
+                self.bench,
+                self.task,
+                self.scenario,
+                self.device,
+                self.monitors,
+            ),
             *(self.created_utc, self.outcome, self.reason, *self.labels),
             *(f"#{tag}" for tag in self.tags),
             *(f"status:{self.status}", f"verdict:{verdict}"),
@@ -112,8 +121,8 @@ class Listed:
 
 
 class Listing:
-    """The sessions of a folder, which remembers what it has read; `fault` says why tags are
-    missing.
+    """The sessions of a folder, which remembers what it has read; `fault` says why tags
+    are missing.
     """
 
     def __init__(self, root: Path | str = "sessions") -> None:
@@ -146,7 +155,8 @@ class Listing:
 
 
 def read(path: Path) -> Listed:
-    """Return the row of one session folder, whatever state that is in; without its tags."""
+    """Return the row of one session folder, whatever state that is in; without its
+    tags."""
     try:
         if strange := inventory.strange(path):
             # The rest of such a folder is not read either: it may hold a million files.
@@ -154,14 +164,21 @@ def read(path: Path) -> Listed:
             return Listed(path, UNREADABLE, reason=f"{first.name} {first.detail}")
         size_b = _size_b(path)
         return _read(path, size_b)
-    except (RigError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (
+        RigError,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:
         said = error.cause if isinstance(error, RigError) else repr(error)
         return Listed(path, UNREADABLE, reason=said)
 
 
 def search(rows: Iterable[Listed], words: str) -> list[Listed]:
-    """Return the rows in which every word is found; -word leaves out, #tag is a whole tag,
-    status:killed and verdict:fail name what they say.
+    """Return the rows in which every word is found; -word leaves out, #tag is a whole
+    tag, status:killed and verdict:fail name what they say.
     """
     wanted = words.lower().split()
     return [row for row in rows if _matches(row, wanted)]
@@ -194,7 +211,9 @@ def _folders(root: Path) -> list[Path]:
         inside = sorted(root.iterdir())
     except OSError:
         return []
-    return [path for path in inside if not path.name.startswith(".") and is_session(path)]
+    return [
+        path for path in inside if not path.name.startswith(".") and is_session(path)
+    ]
 
 
 def _tags(root: Path) -> tuple[Tags, str]:
@@ -205,8 +224,8 @@ def _tags(root: Path) -> tuple[Tags, str]:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Return what changes when a session does: times and sizes of the files that a row is made
-    of.
+    """Return what changes when a session does: times and sizes of the files that a row
+    is made of.
     """
     numbers: list[int] = []
     for name in (EVENTS, BENCH, RESULTS, PROVENANCE, REPORT):
@@ -259,7 +278,9 @@ def _with_provenance(row: Listed, folder: SessionFolder) -> Listed:
     sut = facts.get("sut")
     monitors = facts.get("monitors")
     names = (
-        [_text(info, "name") for info in monitors.values()] if isinstance(monitors, Mapping) else []
+        [_text(info, "name") for info in monitors.values()]
+        if isinstance(monitors, Mapping)
+        else []
     )
     return replace(
         row,
@@ -300,7 +321,9 @@ def _with_results(row: Listed, path: Path) -> Listed:
     if told.problems:
         first = told.problems[0]
         reason = f"trial {first.trial}: {first.code}: {first.detail}"
-    return replace(row, verdict=verdict, reason="" if verdict is Outcome.PASS else reason)
+    return replace(
+        row, verdict=verdict, reason="" if verdict is Outcome.PASS else reason
+    )
 
 
 def _with_changes(row: Listed, found: Sequence[Change]) -> Listed:
@@ -308,7 +331,9 @@ def _with_changes(row: Listed, found: Sequence[Change]) -> Listed:
         return row
     marks = (*row.labels, *(label.text for label in changed.mark(found)))
     verdict = None if row.verdict is None else Outcome.INVALID
-    return replace(row, changed=True, labels=marks, verdict=verdict, reason=changed.reason(found))
+    return replace(
+        row, changed=True, labels=marks, verdict=verdict, reason=changed.reason(found)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +349,8 @@ class _Replication:
 
     @property
     def judged(self) -> Outcome:
-        """Return the outcome; schemas before 6 have only `ok`, which too few trials made false."""
+        """Return the outcome; schemas before 6 have only `ok`, which too few trials
+        made false."""
         if self.outcome is not None:
             return self.outcome
         return replication.outcome_of(self.ok, self.rule, self.trials)
@@ -332,7 +358,8 @@ class _Replication:
 
 @dataclass(frozen=True, slots=True)
 class _Results:
-    """What a row shows of results.json; of any schema, and quicker to read than all of it."""
+    """What a row shows of results.json; of any schema, and quicker to read than all of
+    it."""
 
     bench: str
     scenario: str
@@ -342,7 +369,8 @@ class _Results:
 
 
 def _of_bench(path: Path) -> tuple[str, str]:
-    """Return the name of the bench, and that of its scenario, from the bench file as resolved."""
+    """Return the name of the bench, and that of its scenario, from the bench file as
+    resolved."""
     try:
         content = tomllib.loads(foreign_files.read_text(path, path.parent))
     except (OSError, ValueError, DataError):
@@ -368,5 +396,10 @@ def summary(rows: Iterable[Listed]) -> str:
     for row in rows:
         counts[row.outcome] = counts.get(row.outcome, 0) + 1
     total = sum(counts.values())
-    parts = [f"{count} {word}" for word, count in sorted(counts.items(), key=lambda one: -one[1])]
-    return ": ".join(filter(None, (f"{total} session{'s' * (total != 1)}", ", ".join(parts))))
+    parts = [
+        f"{count} {word}"
+        for word, count in sorted(counts.items(), key=lambda one: -one[1])
+    ]
+    return ": ".join(
+        filter(None, (f"{total} session{'s' * (total != 1)}", ", ".join(parts)))
+    )

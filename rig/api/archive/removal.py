@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions taken away: into a trash folder beside them, from which they come back, or for good."""
+"""Sessions taken away: into a trash folder beside them, from which they come back, or
+for good."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def to_trash(path: Path) -> Path:
 def restore(path: Path) -> Path:
     """Move a session out of the trash folder; return where it is now."""
     if path.parent.name != TRASH:
-        raise DataError(f"{path} is in no trash folder", try_next=f"a folder below {TRASH}")
+        raise DataError(
+            f"{path} is in no trash folder", try_next=f"a folder below {TRASH}"
+        )
     with _taken(path):
         return _moved(path, path.parent.parent)
 
@@ -37,7 +40,8 @@ def delete(path: Path) -> None:
     """Delete a session for good."""
     with _taken(path):
         try:
-            # Under another name first: what is deleted by halves is no session any more.
+            # Under another name first: what is deleted by halves is no session any
+            # more.
             gone = _moved(path, path.parent / TRASH, ".deleting")
             shutil.rmtree(gone)
         except OSError as error:
@@ -45,7 +49,8 @@ def delete(path: Path) -> None:
 
 
 def trashed(root: Path) -> list[Path]:
-    """Return the sessions in the trash folder of a folder of sessions, the newest first."""
+    """Return the sessions in the trash folder of a folder of sessions, the newest
+    first."""
     place = root / TRASH
     if not place.is_dir():
         return []
@@ -55,11 +60,13 @@ def trashed(root: Path) -> list[Path]:
 
 @contextmanager
 def _taken(path: Path) -> Iterator[None]:
-    """Keep a session from being taken up while it is moved; refuse one that runs, and what is none
-    at all.
+    """Keep a session from being taken up while it is moved; refuse one that runs, and
+    what is none at all.
     """
     if path.is_symlink() or not path.is_dir() or not is_session(path):
-        raise DataError(f"{path} is no session folder", try_next="rig sessions shows the sessions")
+        raise DataError(
+            f"{path} is no session folder", try_next="rig sessions shows the sessions"
+        )
     if is_running(path):
         raise _busy(path)
     events = path / EVENTS
@@ -74,7 +81,8 @@ def _taken(path: Path) -> Iterator[None]:
 
 def _busy(path: Path) -> DeviceBusy:
     return DeviceBusy(
-        f"{path} is running", try_next="wait until it has ended, or stop it; then take it away"
+        f"{path} is running",
+        try_next="wait until it has ended, or stop it; then take it away",
     )
 
 

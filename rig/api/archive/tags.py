@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tags of sessions: words that a person gives them, kept beside the session folders.
 
-They lie in one file in the folder of sessions, never in a session's own: `rig check` refuses every
-file there that events.jsonl does not name. A session is known by the hash of its first event, so
-that its tags stay when its folder gets another name.
+They lie in one file in the folder of sessions, never in a session's own: `rig check`
+refuses every file there that events.jsonl does not name. A session is known by the hash
+of its first event, so that its tags stay when its folder gets another name.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Tags:
 
     @classmethod
     def read(cls, root: Path) -> Tags:
-        """Read the tags; a folder without them has none. Raise DataError where the file is no such
-        file.
+        """Read the tags; a folder without them has none. Raise DataError where the file
+        is no such file.
         """
         if not os.path.lexists(root / FILE):
             return cls({})
@@ -48,7 +48,8 @@ class Tags:
 
 
 def identity(path: Path) -> str:
-    """Return what a session is known by: the hash of its first event, else its folder's name."""
+    """Return what a session is known by: the hash of its first event, else its folder's
+    name."""
     try:
         with foreign_files.opened(path / EVENTS, path) as stream:
             first = strict_json.parse_object(stream.readline(_LINE_MAX_B).decode())
@@ -58,16 +59,21 @@ def identity(path: Path) -> str:
 
 
 def cleaned(words: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the tags that somebody typed: words between blanks, commas or #, each once, in
-    order.
+    """Return the tags that somebody typed: words between blanks, commas or #, each
+    once, in order.
     """
     text = words if isinstance(words, str) else " ".join(words)
-    found = [word[:_LETTERS_MAX] for word in _BETWEEN.split(text) if word.isprintable() and word]
+    found = [
+        word[:_LETTERS_MAX]
+        for word in _BETWEEN.split(text)
+        if word.isprintable() and word
+    ]
     return tuple(dict.fromkeys(found))
 
 
 def write(path: Path, tags: str | Iterable[str]) -> tuple[str, ...]:
-    """Give a session these tags in the place of those that it has; return them as they are kept."""
+    """Give a session these tags in the place of those that it has; return them as they
+    are kept."""
     root = path.parent
     kept = cleaned(tags)
     rows = _rows(root) if os.path.lexists(root / FILE) else {}

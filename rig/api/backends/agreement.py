@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agreement of a session's answers with those of a reference: decisions, outputs and their parts.
+"""Agreement of a session's answers with those of a reference: decisions, outputs and
+their parts.
 
-A session keeps what the device answered to each sample. Two answers are compared whole, byte by
-byte, and part by part where the task tells the parts of an output; a sample agrees where each
-trial's answer does.
+A session keeps what the device answered to each sample. Two answers are compared whole,
+byte by byte, and part by part where the task tells the parts of an output; a sample
+agrees where each trial's answer does.
 """
 
 from __future__ import annotations
@@ -30,22 +31,25 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered to a sample: the decision that the task made of it, and the bytes."""
+    """What was answered to a sample: the decision that the task made of it, and the
+    bytes."""
 
     decision: str
     output: bytes
 
 
-#: The answers to each sample, by its index in the task; of a session one or more a trial.
+#: The answers to each sample, by its index in the task; of a session one or more a
+#: trial.
 Answers = Mapping[int, Sequence[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """So many of the samples agree in one respect; `largest` is the largest difference of numbers
-    that stand in the same place, None where bytes or words were compared, or their count differs.
-    `told` is False where one side has nothing but zeros: it does not tell this part. `lag_steps`:
-    equal so many time steps later. `unit`: of the largest difference, where it is said.
+    """So many of the samples agree in one respect; `largest` is the largest difference
+    of numbers that stand in the same place, None where bytes or words were compared, or
+    their count differs. `told` is False where one side has nothing but zeros: it does
+    not tell this part. `lag_steps`: equal so many time steps later. `unit`: of the
+    largest difference, where it is said.
     """
 
     what: str
@@ -64,8 +68,9 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How a session's answers agree with a reference's: in decisions, in whole outputs, in parts of
-    them; `differing` are the first samples whose decisions differ, as "index: theirs, not ours".
+    """How a session's answers agree with a reference's: in decisions, in whole outputs,
+    in parts of them; `differing` are the first samples whose decisions differ, as
+    "index: theirs, not ours".
     """
 
     decisions: Agreed
@@ -79,8 +84,8 @@ _NAMED = 10
 
 
 def answers(session: Session) -> dict[int, list[Answer]]:
-    """Return what the device answered to each sample, in all finished trials, warm-up apart; raises
-    DataError.
+    """Return what the device answered to each sample, in all finished trials, warm-up
+    apart; raises DataError.
     """
     folder = SessionFolder(session.path)
     found: dict[int, list[Answer]] = defaultdict(list)
@@ -95,7 +100,8 @@ def answers(session: Session) -> dict[int, list[Answer]]:
 
 
 def _of_step(done: StepRecord) -> Iterator[tuple[int, Answer]]:
-    """Yield the samples of a query and their answers; a batch's output is those of its samples."""
+    """Yield the samples of a query and their answers; a batch's output is those of its
+    samples."""
     step = done.step
     if not isinstance(step, Query) or not kinds.of(step).measured or step.warmup:
         return
@@ -109,7 +115,8 @@ def _of_step(done: StepRecord) -> Iterator[tuple[int, Answer]]:
 
 
 def of_task(task: Task, indices: Sequence[int]) -> dict[int, list[Answer]] | None:
-    """Return what the task itself answers to samples; None where it has no answers of its own."""
+    """Return what the task itself answers to samples; None where it has no answers of
+    its own."""
     reference = getattr(task, "reference", None)
     if reference is None:
         return None
@@ -122,8 +129,8 @@ def of_task(task: Task, indices: Sequence[int]) -> dict[int, list[Answer]] | Non
 
 
 def agreement(theirs: Answers, reference: Answers, task: Task | None) -> Agreement:
-    """Compare a session's answers with a reference's, over the samples of both; raises DataError
-    where they have none in common.
+    """Compare a session's answers with a reference's, over the samples of both; raises
+    DataError where they have none in common.
 
     `task` tells the parts of an output, where it does that.
     """
@@ -161,24 +168,40 @@ def _parts(
     if not isinstance(task, Dissected):
         return
     read = {index: _numbers(task, answer.output) for index, answer in ours.items()}
-    others = {index: [_numbers(task, each.output) for each in theirs[index]] for index in ours}
+    others = {
+        index: [_numbers(task, each.output) for each in theirs[index]] for index in ours
+    }
     for name in next(iter(read.values()), {}):
-        pairs = [(one.get(name), read[index].get(name)) for index in read for one in others[index]]
+        pairs = [
+            (one.get(name), read[index].get(name))
+            for index in read
+            for one in others[index]
+        ]
         distances = [_away(one, two) for one, two in pairs]
         equal = sum(
-            all(_away(one.get(name), read[index].get(name)) == 0 for one in others[index])
+            all(
+                _away(one.get(name), read[index].get(name)) == 0
+                for one in others[index]
+            )
             for index in read
         )
         known = [each for each in distances if each is not None]
         whole = len(known) == len(distances)
         yield Agreed(
-            name, equal, len(read), max(known, default=0.0) if whole else None, _told(pairs)
+            name,
+            equal,
+            len(read),
+            max(known, default=0.0) if whole else None,
+            _told(pairs),
         )
 
 
 def _numbers(task: Dissected, output: bytes) -> Mapping[str, Floats]:
     try:
-        return {name: np.asarray(part, np.float64) for name, part in task.parts(output).items()}
+        return {
+            name: np.asarray(part, np.float64)
+            for name, part in task.parts(output).items()
+        }
     except (RigError, ValueError):
         return {}
 
@@ -192,4 +215,6 @@ def _away(one: Floats | None, two: Floats | None) -> float | None:
 
 def _told(pairs: Sequence[tuple[Floats | None, Floats | None]]) -> bool:
     sides = zip(*pairs, strict=True)
-    return all(any(part is not None and bool(part.any()) for part in side) for side in sides)
+    return all(
+        any(part is not None and bool(part.any()) for part in side) for side in sides
+    )

@@ -12,7 +12,14 @@ from rig.api.backends import agreement as agreeing
 from rig.api.backends import trains
 from rig.api.backends.agreement import Agreed, Agreement, Answers
 from rig.api.backends.file_reference import FileRun, of_file, with_membranes
-from rig.api.backends.rows import AS_FILE, AS_INTEGERS, Backend, BackendRow, Figure, ModelComparison
+from rig.api.backends.rows import (
+    AS_FILE,
+    AS_INTEGERS,
+    Backend,
+    BackendRow,
+    Figure,
+    ModelComparison,
+)
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.parts import open_task
@@ -31,13 +38,14 @@ from rig.store.session_folder import BENCH, SessionFolder
 
 
 def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelComparison:
-    """Compare sessions of one model on the same samples; raises DataError where they are not that,
-    or none has results.
+    """Compare sessions of one model on the same samples; raises DataError where they
+    are not that, or none has results.
 
-    The reference is the task's network, its NIR file in floating point; of a task that was trained
-    in whole numbers, and of one without a network, the task's own answers. No session is a
-    reference for another, so that their order changes the order of the rows alone. `task` has the
-    samples; without one it is opened from a session's bench file.
+    The reference is the task's network, its NIR file in floating point; of a task that
+    was trained in whole numbers, and of one without a network, the task's own answers.
+    No session is a reference for another, so that their order changes the order of the
+    rows alone. `task` has the samples; without one it is opened from a session's bench
+    file.
     """
     sessions = [each.session for each in backends if each.session is not None]
     if not sessions:
@@ -48,19 +56,23 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         )  # fmt: skip
     first = sessions[0].results
     _refuse_others(sessions)
-    told = {each.name: agreeing.answers(each.session) for each in backends if each.session}
+    told = {
+        each.name: agreeing.answers(each.session) for each in backends if each.session
+    }
     kept = {each.name: trains.read(each.session) for each in backends if each.session}
     task = task or next((one for each in sessions if (one := _task(each))), None)
     indices = sorted({index for each in told.values() for index in each})
     found = _references(task, indices, _replica(sessions[0]))
     rows = tuple(
-        BackendRow(each.name, failure=each.failure)
-        if each.session is None
-        else _row(
-            each.name,
-            each.session,
-            found.agreement(told[each.name], kept[each.name]),
-            found.besides(told[each.name]),
+        (
+            BackendRow(each.name, failure=each.failure)
+            if each.session is None
+            else _row(
+                each.name,
+                each.session,
+                found.agreement(told[each.name], kept[each.name]),
+                found.besides(told[each.name]),
+            )
         )
         for each in backends
     )
@@ -70,7 +82,9 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         task=first.task,
         scenario=first.scenario,
         samples=facts.samples,
-        data=", ".join(filter(None, (first.data.statement or first.data.source, facts.subset))),
+        data=", ".join(
+            filter(None, (first.data.statement or first.data.source, facts.subset))
+        ),
         reference=found.name(facts.model),
         rows=rows,
         beside=found.beside,
@@ -82,7 +96,8 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
 
 
 def _of_reset(facts: Mapping[str, Any]) -> list[str]:
-    """Return the note that the reset is a guess, where neither the file nor the bench says it."""
+    """Return the note that the reset is a guess, where neither the file nor the bench
+    says it."""
     if facts.get("reset_is_stated", True):
         return []
     said = f"{NOT_STATED}: run by the rule {facts.get('rule')}; try: {STATE_IT}"
@@ -90,7 +105,8 @@ def _of_reset(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _metrics(rows: Sequence[BackendRow]) -> tuple[str, ...]:
-    """Return the metrics of all rows in an order that does not depend on that of the rows."""
+    """Return the metrics of all rows in an order that does not depend on that of the
+    rows."""
     places: dict[str, int] = {}
     for row in rows:
         for place, one in enumerate(row.figures):
@@ -107,9 +123,13 @@ def _refuse_others(sessions: Sequence[Session]) -> None:
             key = differing[0]
             raise DataError(
                 "these sessions are not of one model and one set of samples",
-                evidence=f"{key}: {now.get(key)!r:.80} in {session.path.name}, {first[key]!r:.80} "
-                f"in {sessions[0].path.name}",
-                try_next="rig compare A B, which shows what differs between two sessions",
+                evidence=(
+                    f"{key}: {now.get(key)!r:.80} in {session.path.name},"
+                    f" {first[key]!r:.80} in {sessions[0].path.name}"
+                ),
+                try_next=(
+                    "rig compare A B, which shows what differs between two sessions"
+                ),
             )
 
 
@@ -122,7 +142,8 @@ def _about(session: Session) -> dict[str, Any]:
 
 
 def _replica(session: Session) -> Task | None:
-    """Return the session's task without its data, which knows the parts of an output."""
+    """Return the session's task without its data, which knows the parts of an
+    output."""
     with suppress(RigError):
         replay = Replay.of(Context.of(SessionFolder(session.path)))
         return replay.task if replay is not None else None
@@ -138,12 +159,13 @@ def _task(first: Session) -> Task | None:
 
 @dataclass(frozen=True, slots=True)
 class _References:
-    """What sessions are compared with: the file in floating point and the task's own answers, each
-    where it is there; `parted` knows the parts of an output.
+    """What sessions are compared with: the file in floating point and the task's own
+    answers, each where it is there; `parted` knows the parts of an output.
 
-    A task that has the trains of its own answers was trained by the rule that its file states in
-    whole numbers: its own answers are the reference, and the file in floating point stands beside.
-    Of any other network the file is the reference, and the network in whole numbers beside.
+    A task that has the trains of its own answers was trained by the rule that its file
+    states in whole numbers: its own answers are the reference, and the file in floating
+    point stands beside. Of any other network the file is the reference, and the network
+    in whole numbers beside.
     """
 
     file: FileRun | None
@@ -160,7 +182,8 @@ class _References:
 
     @property
     def beside(self) -> str:
-        """Return what sessions are compared with besides, as tables call it; empty: nothing."""
+        """Return what sessions are compared with besides, as tables call it; empty:
+        nothing."""
         if self.file is None or self.own is None:
             return ""
         return AS_INTEGERS if self.by_file else AS_FILE
@@ -186,8 +209,8 @@ class _References:
         return found if file is None else with_membranes(found, told, file, self.task)
 
     def besides(self, told: Answers) -> Agreed | None:
-        """Return on how many samples a session agrees with what stands beside: with whole numbers
-        in all of its outputs, with floating point in its decisions.
+        """Return on how many samples a session agrees with what stands beside: with
+        whole numbers in all of its outputs, with floating point in its decisions.
         """
         if self.file is None or self.own is None:
             return None
@@ -204,7 +227,9 @@ class _References:
         return self.agreement(self.file.answers, self.file.trains)
 
 
-def _references(task: Task | None, indices: Sequence[int], replica: Task | None) -> _References:
+def _references(
+    task: Task | None, indices: Sequence[int], replica: Task | None
+) -> _References:
     if task is None:
         return _References(None, None, {}, None, replica)
     return _References(
@@ -231,7 +256,9 @@ def _row(
         valid=session.valid,
         verdict=session.verdict.outcome,
         reason=session.verdict.reason,
-        labels=tuple(label.text for label in (*results.labels, *changed.mark(session.changed))),
+        labels=tuple(
+            label.text for label in (*results.labels, *changed.mark(session.changed))
+        ),
         rule=_rule(sut.details),
         agreement=agreement,
         beside=beside,
@@ -240,8 +267,8 @@ def _row(
 
 
 def _rule(details: Mapping[str, Any]) -> str:
-    """Return how a backend says that it runs the network: where its rule is another one than the
-    file's, why; else its arithmetic or program; empty where it says nothing.
+    """Return how a backend says that it runs the network: where its rule is another one
+    than the file's, why; else its arithmetic or program; empty where it says nothing.
     """
     if differs := details.get("rule differs"):
         return f"differs: {differs}"
@@ -276,8 +303,8 @@ def _figure(name: str, metric: MetricResult, results: Results) -> Figure:
 
 
 def _origin(unit: str, results: Results) -> str:
-    """Return which of the four labels a number has: times that of the device's times, powers and
-    energies that of its energies.
+    """Return which of the four labels a number has: times that of the device's times,
+    powers and energies that of its energies.
     """
     found = origins.of_facts(results.provenance.stored)
     if unit == "s":
@@ -294,7 +321,9 @@ def _notes(rows: Sequence[BackendRow]) -> list[str]:
         found.append(f"{label}: {'all' if everyone else ', '.join(names)}")
     for row in rows:
         if changed.CHANGED in row.labels:
-            found.append(f"{row.name}: {row.reason}; its numbers may not be those of the run")
+            found.append(
+                f"{row.name}: {row.reason}; its numbers may not be those of the run"
+            )
         elif row.failure is None and not row.valid:
             found.append(f"{row.name}: a trial is invalid; its numbers are no results")
         elif row.failure is None and row.verdict is not Outcome.PASS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of a comparison of networks: the NIR file, run by the reference interpreter in
-floating point, over the samples of a task.
+"""The reference of a comparison of networks: the NIR file, run by the reference
+interpreter in floating point, over the samples of a task.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _ROUNDING = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """What a file gave in floating point, by the index of the sample: answers in the task's form,
-    values (steps, outputs), the last membranes (outputs,) in the file's units; and its conventions.
+    """What a file gave in floating point, by the index of the sample: answers in the
+    task's form, values (steps, outputs), the last membranes (outputs,) in the file's
+    units; and its conventions.
     """
 
     answers: Answers
@@ -40,7 +41,8 @@ class FileRun:
 
 
 def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
-    """Run the network of a task in floating point over samples; None where the task has none."""
+    """Run the network of a task in floating point over samples; None where the task has
+    none."""
     if not isinstance(task, Networked):
         return None
     workload = task.network
@@ -60,7 +62,9 @@ def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
     membranes: dict[int, Floats] = {}
     source = graph.membrane_of(network, network.outputs[0])
     for group in together.values():
-        done = interpreter.run(network, np.stack(list(group.values())), workload.dt_s, how)
+        done = interpreter.run(
+            network, np.stack(list(group.values())), workload.dt_s, how
+        )
         values = done.values[network.outputs[0]]
         last = done.membranes[source] if source else values[:, -1]
         for index, value, membrane in zip(group, values, last, strict=True):
@@ -71,9 +75,11 @@ def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
     return FileRun(answers, trains, membranes, conventions.text_of(how))
 
 
-def with_membranes(found: Agreement, told: Answers, file: FileRun, task: object) -> Agreement:
-    """Return an agreement whose membranes are compared in the file's units, where the task tells
-    them so.
+def with_membranes(
+    found: Agreement, told: Answers, file: FileRun, task: object
+) -> Agreement:
+    """Return an agreement whose membranes are compared in the file's units, where the
+    task tells them so.
     """
     if not isinstance(task, TellsMembranes):
         return found
@@ -86,10 +92,15 @@ def with_membranes(found: Agreement, told: Answers, file: FileRun, task: object)
         theirs = [np.asarray(task.membranes(answer.output)) for answer in told[index]]
         there |= any(bool(one.any()) for one in theirs)
         away = max(float(np.max(np.abs(one - file.membranes[index]))) for one in theirs)
-        # A device answers in whole units, half of one is lost in writing; float32 has 7 digits.
-        room = max(0.51 * unit, _ROUNDING * float(np.max(np.abs(file.membranes[index]))))
+        # A device answers in whole units, half of one is lost in writing; float32 has 7
+        # digits.
+        room = max(
+            0.51 * unit, _ROUNDING * float(np.max(np.abs(file.membranes[index])))
+        )
         equal += away <= room
         largest = max(largest, away)
-    mine = Agreed(MEMBRANES, equal, len(common), largest, told=there, unit="the file's units")
+    mine = Agreed(
+        MEMBRANES, equal, len(common), largest, told=there, unit="the file's units"
+    )
     others = [part for part in found.parts if part.what != MEMBRANES]
     return replace(found, parts=(*others, mine))

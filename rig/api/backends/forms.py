@@ -14,7 +14,13 @@ from typing import Any
 from rig import table_file
 from rig.api.backends import trains
 from rig.api.backends.agreement import Agreed, Agreement
-from rig.api.backends.rows import AS_FILE, AS_INTEGERS, BackendRow, Figure, ModelComparison
+from rig.api.backends.rows import (
+    AS_FILE,
+    AS_INTEGERS,
+    BackendRow,
+    Figure,
+    ModelComparison,
+)
 from rig.network import complexity_text
 from rig.plain_text import visible
 from rig.results.stated import digits
@@ -25,11 +31,11 @@ _PAGE_COLUMNS = 100
 #: The line of what stands beside the reference: the network without any device.
 _LINES = {AS_INTEGERS: "(whole numbers)", AS_FILE: "(floating point)"}
 CAPTION = (
-    "decisions, outputs: samples on which every trial agrees with the reference; as integers: with "
-    "the network in whole numbers; as the file: decisions as in floating point; the line in "
-    "brackets is the network without a device: what quantisation alone changes; intervals of "
-    "95 %: of times and energies the same samples measured again, of shares other samples of this "
-    "kind"
+    "decisions, outputs: samples on which every trial agrees with the reference; as"
+    " integers: with the network in whole numbers; as the file: decisions as in"
+    " floating point; the line in brackets is the network without a device: what"
+    " quantisation alone changes; intervals of 95 %: of times and energies the same"
+    " samples measured again, of shares other samples of this kind"
 )
 
 
@@ -42,7 +48,8 @@ def head(found: ModelComparison) -> list[str]:
 
 
 def cells(row: BackendRow, found: ModelComparison) -> list[str]:
-    """Return a backend's line of the table; of one without a result its name and why."""
+    """Return a backend's line of the table; of one without a result its name and
+    why."""
     if row.failure is not None:
         return [row.name, f"did not run: {row.failure.cause}"]
     figures = [row.figure(name) for name in found.main_metrics]
@@ -59,14 +66,18 @@ def cells(row: BackendRow, found: ModelComparison) -> list[str]:
 
 
 def quantisation_cells(found: ModelComparison) -> list[str]:
-    """Return the line of the network without a device: what quantisation alone changes; empty
-    without one.
+    """Return the line of the network without a device: what quantisation alone changes;
+    empty without one.
     """
     if found.quantisation is None:
         return []
     agreed = [part_of(found.quantisation, name) for name in part_names(found)]
     filled = ["-"] * (len(found.main_metrics) + 2)
-    cells = [_LINES[found.beside], _agreed(found.quantisation.decisions), *map(_agreed, agreed)]
+    cells = [
+        _LINES[found.beside],
+        _agreed(found.quantisation.decisions),
+        *map(_agreed, agreed),
+    ]
     return [*cells, "itself", *filled, "no device: the network alone"]
 
 
@@ -83,12 +94,16 @@ def part_of(agreement: Agreement | None, name: str) -> Agreed | None:
     """Return the agreement of a part of the outputs, or of the outputs."""
     if agreement is None:
         return None
-    return next((one for one in (*agreement.parts, agreement.outputs) if one.what == name), None)
+    return next(
+        (one for one in (*agreement.parts, agreement.outputs) if one.what == name), None
+    )
 
 
 def origin_of(row: BackendRow, unit: str) -> str:
     """Return the origin of a backend's times or energies."""
-    return next((one.origin for one in row.figures if one.unit == unit and one.origin), "-")
+    return next(
+        (one.origin for one in row.figures if one.unit == unit and one.origin), "-"
+    )
 
 
 def figure_text(figure: Figure) -> str:
@@ -108,7 +123,8 @@ def figure_text(figure: Figure) -> str:
     middle = abs(figure.value * 2 - low - high) * factor <= 1e-6 * half
     if middle and figure.unit != "1":
         return f"{value:.{decimals}f} ± {half:.{decimals}f} {unit}"
-    return f"{value:.{decimals}f} ({ends(low, high, figure.value, factor)}) {unit}".rstrip()
+    interval = ends(low, high, figure.value, factor)
+    return f"{value:.{decimals}f} ({interval}) {unit}".rstrip()
 
 
 def _agreed(agreed: Agreed | None) -> str:
@@ -135,7 +151,8 @@ def about(found: ModelComparison) -> list[str]:
 
 
 def remarks(found: ModelComparison) -> list[str]:
-    """Return the lines below the table: what a reader must know, and where answers differ."""
+    """Return the lines below the table: what a reader must know, and where answers
+    differ."""
     lines = list(found.notes)
     for row in found.rows:
         if row.failure is not None:
@@ -173,7 +190,10 @@ def markdown(found: ModelComparison) -> str:
         table.append(f"| {' | '.join(_cell(each) for each in filled)} |")
     lines = [*about(found), "", *table, "", CAPTION + ".", ""]
     lines += [f"* {_line(each)}" for each in remarks(found)]
-    return "\n".join(each if each.startswith("|") else _wrapped(each) for each in lines) + "\n"
+    return (
+        "\n".join(each if each.startswith("|") else _wrapped(each) for each in lines)
+        + "\n"
+    )
 
 
 def _wrapped(text: str) -> str:
@@ -197,23 +217,43 @@ def _line(text: str) -> str:
 
 
 def csv_text(found: ModelComparison) -> str:
-    """Return the comparison as CSV: a line a backend, numbers in SI units, the network's complexity
-    behind them.
+    """Return the comparison as CSV: a line a backend, numbers in SI units, the
+    network's complexity behind them.
     """
-    names = ["decisions", "outputs", *(name for name in part_names(found) if name != "outputs")]
-    columns = ["backend", "sut", "kind", "monitor", "session", "failure", "trials", "samples"]
+    names = [
+        "decisions",
+        "outputs",
+        *(name for name in part_names(found) if name != "outputs"),
+    ]
+    columns = [
+        "backend",
+        "sut",
+        "kind",
+        "monitor",
+        "session",
+        "failure",
+        "trials",
+        "samples",
+    ]
     columns += ["valid", "verdict", "labels", "rule", "time_origin", "energy_origin"]
     columns += [f"agree_{name.replace(' ', '_')}" for name in names]
     columns += ["largest_membranes", "agree_beside", "quantisation_decisions"]
     for metric in found.metrics:
-        columns += [f"{metric}{end}" for end in ("", "_low", "_high", "_other_low", "_other_high")]
+        columns += [
+            f"{metric}{end}"
+            for end in ("", "_low", "_high", "_other_low", "_other_high")
+        ]
     counted = dataclasses.asdict(found.complexity) if found.complexity else {}
     rows = [[*columns, *(f"network_{key}" for key in counted)]]
-    rows += [_csv_cells(row, found, names) + list(counted.values()) for row in found.rows]
+    rows += [
+        _csv_cells(row, found, names) + list(counted.values()) for row in found.rows
+    ]
     return table_file.text(rows)
 
 
-def _csv_cells(row: BackendRow, found: ModelComparison, names: Sequence[str]) -> list[Any]:
+def _csv_cells(
+    row: BackendRow, found: ModelComparison, names: Sequence[str]
+) -> list[Any]:
     line: list[Any] = [row.name, row.sut, row.kind, row.monitor, row.session or ""]
     line += [_why(row) if row.failure else "", row.trials or "", found.samples]
     line += [row.valid, row.verdict or "", "; ".join(row.labels), row.rule]
@@ -221,7 +261,9 @@ def _csv_cells(row: BackendRow, found: ModelComparison, names: Sequence[str]) ->
     agreement = row.agreement
     for name in names:
         part = (
-            agreement.decisions if agreement and name == "decisions" else part_of(agreement, name)
+            agreement.decisions
+            if agreement and name == "decisions"
+            else part_of(agreement, name)
         )
         line.append(part.count if part and part.told else "")
     away = part_of(agreement, "membranes")
@@ -230,7 +272,11 @@ def _csv_cells(row: BackendRow, found: ModelComparison, names: Sequence[str]) ->
     line.append(found.quantisation.decisions.count if found.quantisation else "")
     for metric in found.metrics:
         figure = row.figure(metric)
-        line += [figure.value, *figure.same_samples, *figure.other_samples] if figure else [""] * 5
+        line += (
+            [figure.value, *figure.same_samples, *figure.other_samples]
+            if figure
+            else [""] * 5
+        )
     return ["" if cell is None else cell for cell in line]
 
 

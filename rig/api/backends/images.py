@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a task's network for the systems of a comparison that run firmware on this computer: a
-process, or an emulated board.
+"""Images of a task's network for the systems of a comparison that run firmware on this
+computer: a process, or an emulated board.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _LIMIT_S = 600.0
 
 
 def needs_image(planned: Planned) -> bool:
-    """Return whether a bench came from the tree, with the image of an example instead of one of
-    the task's network.
+    """Return whether a bench came from the tree, with the image of an example instead
+    of one of the task's network.
     """
     if not planned.from_example or not _port(planned):
         return False
@@ -36,15 +36,19 @@ def needs_image(planned: Planned) -> bool:
 
 
 def with_image(planned: Planned, task: object, root: Path) -> Planned:
-    """Return a bench whose program is an image of the task's network, built below `root` where it
-    is not there yet; raises ConfigError and BenchError where none can be made.
+    """Return a bench whose program is an image of the task's network, built below
+    `root` where it is not there yet; raises ConfigError and BenchError where none can
+    be made.
     """
     port = _port(planned)
     if not isinstance(task, BuildsImages):
         raise ConfigError(
             f"no image for {planned.name}: the task does not open, or has no firmware",
             path="--suts",
-            try_next="the other backends say why; or a bench file of your own with its program",
+            try_next=(
+                "the other backends say why; or a bench file of your own with its"
+                " program"
+            ),
         )
     text = task.firmware_header()
     name = f"{task.network.model}-{port}-{sha256(text.encode()).hexdigest()[:8]}"
@@ -59,7 +63,8 @@ def _bench(planned: Planned) -> Config:
 
 
 def _port(planned: Planned) -> str:
-    """Return the port of the firmware that a bench runs; empty where it runs none here."""
+    """Return the port of the firmware that a bench runs; empty where it runs none
+    here."""
     sut = _bench(planned).sut
     if sut.kind == "posix":
         return "posix"
@@ -93,7 +98,8 @@ def _built(folder: Path, name: str, header: str) -> Path:
         )
     except subprocess.TimeoutExpired as error:
         raise BenchError(
-            f"the image for {name} does not build", evidence=f"not done after {_LIMIT_S:.0f} s"
+            f"the image for {name} does not build",
+            evidence=f"not done after {_LIMIT_S:.0f} s",
         ) from error
     found = [path for path in projects.images(folder) if path.stem == _WORKLOAD]
     if made.returncode or not found:
@@ -101,7 +107,9 @@ def _built(folder: Path, name: str, header: str) -> Path:
             f"the image for {name} does not build",
             evidence="\n".join(made.stderr.splitlines()[-8:])
             or f"make ended with {made.returncode}",
-            try_next=f"rig firmware build --model MODEL.nir --target {name}, which says what the "
-            "network takes of the part",
+            try_next=(
+                f"rig firmware build --model MODEL.nir --target {name}, which says what"
+                " the network takes of the part"
+            ),
         )
     return found[0]

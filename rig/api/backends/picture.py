@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison of backends as a picture: a line a backend, a panel for the agreement of decisions
-and one for each main metric, with intervals, coloured by where the number comes from.
+"""A comparison of backends as a picture: a line a backend, a panel for the agreement of
+decisions and one for each main metric, with intervals, coloured by where the number
+comes from.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from rig.plain_text import visible
 from rig.report.style import BAD, FAINT, INK, SERIES, STYLE
 from rig.units import quantity
 
-_COLOURS = dict(zip(map(str, Origin), (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True))
+_COLOURS = dict(
+    zip(map(str, Origin), (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True)
+)
 #: Also told apart without colours.
 _MARKERS = dict(zip(map(str, Origin), "osD^", strict=True))
 _ROW_IN = 0.34
-#: Values of which the largest is more than so many times the least stand on a logarithmic axis.
+#: Values of which the largest is more than so many times the least stand on a
+#: logarithmic axis.
 _WIDE = 8.0
 Panel = list[tuple[float, float, float, str] | None]
 
@@ -43,13 +47,24 @@ def drawing(found: ModelComparison) -> Drawing:
     """Return the picture."""
     names = found.main_metrics
     wide = 1.9 + 2.5 * (1 + len(names))
-    figure = Drawing(figsize=(wide, 1.55 + _ROW_IN * len(found.rows)), layout="constrained")
+    figure = Drawing(
+        figsize=(wide, 1.55 + _ROW_IN * len(found.rows)), layout="constrained"
+    )
     panels = figure.subplots(1, 1 + len(names), sharey=True, squeeze=False)[0]
-    _draw(panels[0], "decisions as the reference", "1", [_decided(row) for row in found.rows])
+    _draw(
+        panels[0],
+        "decisions as the reference",
+        "1",
+        [_decided(row) for row in found.rows],
+    )
     for axes, name in zip(panels[1:], names, strict=True):
-        unit = next(one.unit for row in found.rows if (one := row.figure(name)) is not None)
+        unit = next(
+            one.unit for row in found.rows if (one := row.figure(name)) is not None
+        )
         _draw(axes, visible(name), unit, [_value(row, name) for row in found.rows])
-    panels[0].set_yticks(range(len(found.rows)), [visible(row.name) for row in found.rows])
+    panels[0].set_yticks(
+        range(len(found.rows)), [visible(row.name) for row in found.rows]
+    )
     panels[0].set_ylim(len(found.rows) - 0.5, -0.5)
     # What is written over the next panel is not covered by it.
     panels[0].set_zorder(2)
@@ -57,7 +72,9 @@ def drawing(found: ModelComparison) -> Drawing:
     for place, row in enumerate(found.rows):
         if row.failure is not None:
             _no_result(panels[0], place, row)
-    figure.suptitle(visible(f"{found.model}: {found.samples} samples"), x=0.01, ha="left", size=10)
+    figure.suptitle(
+        visible(f"{found.model}: {found.samples} samples"), x=0.01, ha="left", size=10
+    )
     _legend(figure, panels, found)
     return figure
 
@@ -84,7 +101,8 @@ def _draw(axes: Axes, title: str, unit: str, values: Panel) -> None:
             continue
         middle, low, high, origin = value
         colour = _COLOURS.get(origin, INK)
-        # An interval that does not hold its value (it can be one for other samples) is drawn as is.
+        # An interval that does not hold its value (it can be one for other samples) is
+        # drawn as is.
         axes.hlines(place, low, high, color=colour, linewidth=1.6)
         axes.plot(middle, place, _MARKERS.get(origin, "o"), color=colour, markersize=5)
         if unit != "1":
@@ -113,20 +131,32 @@ def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
     assert row.failure is not None
     text = visible(row.failure.cause).replace("\n", " ")
     shown = text if len(text) <= 70 else text[:67] + "..."
-    words = axes.text(0.0, place, f"did not run: {shown}", va="center", size=7, color=FAINT)
-    words.set_in_layout(False)  # it may reach over the next panel, where this backend has nothing
+    words = axes.text(
+        0.0, place, f"did not run: {shown}", va="center", size=7, color=FAINT
+    )
+    # it may reach over the next panel, where this backend has nothing
+    words.set_in_layout(False)
 
 
 def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None:
     used = {one.origin for row in found.rows for one in row.figures if one.origin}
     handles = [
-        Line2D([], [], color=_COLOURS[name], marker=_MARKERS[name], linewidth=1.6, label=name)
+        Line2D(
+            [],
+            [],
+            color=_COLOURS[name],
+            marker=_MARKERS[name],
+            linewidth=1.6,
+            label=name,
+        )
         for name in _COLOURS
         if name in used
     ]
     labels = dict.fromkeys(label for row in found.rows for label in row.labels)
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
-    bars = "bars: 95 %, of times and energies for the same samples, of shares for others"
+    bars = (
+        "bars: 95 %, of times and energies for the same samples, of shares for others"
+    )
     figure.supxlabel(bars, size=7, x=0.99, ha="right", color=FAINT)
     marked = visible(", ".join(labels))
     panels[-1].set_title(marked, loc="right", color=BAD, size=8, y=1.09)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model on several backends, as plain data: for each its session, how its answers agree with
-the reference, and its main numbers with interval and origin.
+"""One model on several backends, as plain data: for each its session, how its answers
+agree with the reference, and its main numbers with interval and origin.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ AS_FILE = "as the file"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A headline metric of a backend, with the 95 % intervals of its session: for the same samples
-    measured again, and for other samples; an end is None where there is none. `origin` is one of
-    the four labels, empty for what is neither a time nor an energy. `shown` names the interval
-    that stands in tables: of a share that for other samples, as all backends had the same ones;
-    `reason` says why that one is not known.
+    """A headline metric of a backend, with the 95 % intervals of its session: for the
+    same samples measured again, and for other samples; an end is None where there is
+    none. `origin` is one of the four labels, empty for what is neither a time nor an
+    energy. `shown` names the interval that stands in tables: of a share that for other
+    samples, as all backends had the same ones; `reason` says why that one is not known.
     """
 
     metric: str
@@ -41,7 +41,9 @@ class Figure:
     @property
     def interval(self) -> tuple[float | None, float | None]:
         """Return the interval that tables show."""
-        return self.other_samples if self.shown == "other samples" else self.same_samples
+        return (
+            self.other_samples if self.shown == "other samples" else self.same_samples
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,11 @@ class Failure:
 class BackendRow:
     """A backend: its name in the comparison, its session, and what came of it.
 
-    `beside`: on how many samples it agrees with what the comparison has beside its reference.
-    `rule` is what the backend says of how it runs the network, where that is told: conventions that
-    differ explain answers that do. `failure` is there where it has no result; then the rest is
-    empty. `valid`: the session ended, and every trial is valid; `verdict` is whether the trials
-    replicate, `reason` why they do not.
+    `beside`: on how many samples it agrees with what the comparison has beside its
+    reference. `rule` is what the backend says of how it runs the network, where that is
+    told: conventions that differ explain answers that do. `failure` is there where it
+    has no result; then the rest is empty. `valid`: the session ended, and every trial
+    is valid; `verdict` is whether the trials replicate, `reason` why they do not.
     """
 
     name: str
@@ -94,11 +96,11 @@ class BackendRow:
 class ModelComparison:
     """One model and one set of samples on several backends.
 
-    `reference` says whose answers the others are compared with. `beside` names what they are
-    compared with as well: the network in whole numbers, where the file in floating point is the
-    reference, or the other way round; `quantisation` is how both agree. `complexity` is the
-    network's, counted without any device, where the sessions tell it. `notes` are what a reader
-    must know.
+    `reference` says whose answers the others are compared with. `beside` names what
+    they are compared with as well: the network in whole numbers, where the file in
+    floating point is the reference, or the other way round; `quantisation` is how both
+    agree. `complexity` is the network's, counted without any device, where the sessions
+    tell it. `notes` are what a reader must know.
     """
 
     model: str

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sessions of a comparison: which bench each backend has, and what of it was run before."""
+"""The sessions of a comparison: which bench each backend has, and what of it was run
+before."""
 
 from __future__ import annotations
 
@@ -41,14 +42,15 @@ class UnknownBackend(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be compared: a model, how many samples (0: all; None: as many as the bench file
-    says, or 40, or all of inputs that are no task's own), and what a bench file says.
+    """What is to be compared: a model, how many samples (0: all; None: as many as the
+    bench file says, or 40, or all of inputs that are no task's own), and what a bench
+    file says.
 
-    `bench` may have a table [sut.NAME] for each backend (of several of one kind [sut.KIND-NAME]),
-    monitor (else there is none) and metadata of these, scenario, task and seeds of all; backends
-    that it has no table for come from the example benches. `overrides` are those of `rig run
-    --set`; those of a device or monitor are for backends of that kind. `files` are further
-    settings of the task, such as its inputs.
+    `bench` may have a table [sut.NAME] for each backend (of several of one kind
+    [sut.KIND-NAME]), monitor (else there is none) and metadata of these, scenario, task
+    and seeds of all; backends that it has no table for come from the example benches.
+    `overrides` are those of `rig run --set`; those of a device or monitor are for
+    backends of that kind. `files` are further settings of the task, such as its inputs.
     """
 
     model: Path
@@ -61,8 +63,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A backend's name, the text of its bench, resolved, its trials, and whether its device comes
-    from an example bench.
+    """A backend's name, the text of its bench, resolved, its trials, and whether its
+    device comes from an example bench.
     """
 
     name: str
@@ -72,24 +74,32 @@ class Planned:
 
 
 def plan(name: str, wanted: Wanted) -> Planned:
-    """Return the bench of a backend; raises UnknownBackend where there is none of this name, and
-    ConfigError where a bench is wrong.
+    """Return the bench of a backend; raises UnknownBackend where there is none of this
+    name, and ConfigError where a bench is wrong.
 
-    `name` is that of a table [sut.NAME] in the bench file, else a bench file of its own, else an
-    example bench, else a kind of backend, as its example bench with simulated energy has it, else
-    the beginning of an example bench's name, before "-" and the task: of another task than the
-    model's the backend of that bench, without a monitor.
+    `name` is that of a table [sut.NAME] in the bench file, else a bench file of its
+    own, else an example bench, else a kind of backend, as its example bench with
+    simulated energy has it, else the beginning of an example bench's name, before "-"
+    and the task: of another task than the model's the backend of that bench, without a
+    monitor.
     """
     own = tables(wanted.bench)
     from_example = name not in own.get("sut", {}) and not name.endswith(".toml")
     if name in own.get("sut", {}):
-        # Several tables of one kind are told apart by what stands behind it: [sut.cpu-nir].
-        tree: dict[str, Any] = {"sut": {name.partition("-")[0]: own.get("sut", {})[name]}}
+        # Several tables of one kind are told apart by what stands behind it:
+        # [sut.cpu-nir].
+        tree: dict[str, Any] = {
+            "sut": {name.partition("-")[0]: own.get("sut", {})[name]}
+        }
         tree |= {key: own[key] for key in ("monitor", "rail", "metadata") if key in own}
         if not own.keys() & {"monitor", "rail"}:
             tree |= {"monitor": _NO_MONITOR}
     else:
-        base = config.load(Path(name)) if name.endswith(".toml") else _of_example(name, wanted)
+        base = (
+            config.load(Path(name))
+            if name.endswith(".toml")
+            else _of_example(name, wanted)
+        )
         tree = tomllib.loads(base.toml())
     task_kind, task = _task(own, wanted)
     scenario = own.get("scenario") or tree.get("scenario", {})
@@ -101,7 +111,12 @@ def plan(name: str, wanted: Wanted) -> Planned:
         "name": f"compare-{wanted.model.stem}-{Path(name).stem}"[:80],
         "trials": wanted.trials,
     }
-    tree |= {"task": {task_kind: task}, "scenario": scenario, "bench": bench, "claim": {}}
+    tree |= {
+        "task": {task_kind: task},
+        "scenario": scenario,
+        "bench": bench,
+        "claim": {},
+    }
     folder = wanted.bench.resolve().parent if wanted.bench else Path.cwd()
     resolved = config.parsed(tomli_w.dumps(tree), folder)
     text = overridden(resolved, wanted.overrides)
@@ -110,8 +125,9 @@ def plan(name: str, wanted: Wanted) -> Planned:
 
 
 def overridden(resolved: Config, overrides: Sequence[str]) -> str:
-    """Return the whole text with all defaults, and with what the command line says: of a device or
-    monitor only where a backend has that kind, as another would be put in its place.
+    """Return the whole text with all defaults, and with what the command line says: of
+    a device or monitor only where a backend has that kind, as another would be put in
+    its place.
     """
     text = resolved.toml()
     tree = tomllib.loads(text)
@@ -126,7 +142,9 @@ def overridden(resolved: Config, overrides: Sequence[str]) -> str:
 
 def _is_of(keys: Sequence[str], tree: Mapping[str, Any]) -> bool:
     section = keys[0].strip()
-    return section not in ("sut", "monitor") or keys[-1].strip() in tree.get(section, {})
+    return section not in ("sut", "monitor") or keys[-1].strip() in tree.get(
+        section, {}
+    )
 
 
 def tables(bench: Path | None) -> dict[str, Any]:
@@ -145,9 +163,9 @@ def tables(bench: Path | None) -> dict[str, Any]:
 
 
 def _of_example(name: str, wanted: Wanted) -> Config:
-    """Return an example bench: of this name, else one of this kind, those that bear the kind's
-    name first (torch-asc is a GPU's program on a processor), then those of simulated energy; else
-    the backend with its defaults.
+    """Return an example bench: of this name, else one of this kind, those that bear the
+    kind's name first (torch-asc is a GPU's program on a processor), then those of
+    simulated energy; else the backend with its defaults.
     """
     task, _ = _task({}, wanted)
     known = examples.examples()
@@ -172,7 +190,8 @@ def _of_example(name: str, wanted: Wanted) -> Config:
     if name in kinds:
         return _bare({name: {}})
     if others := [one for one in known if one.name.rpartition("-")[0] == name]:
-        # Of another task only the backend is taken: the rest of the file describes that task.
+        # Of another task only the backend is taken: the rest of the file describes that
+        # task.
         other = tomllib.loads(config.load(others[0].path).toml())
         return _bare(other.get("sut", {}))
     benches = ", ".join(one.name for one in known if one.task == task)
@@ -185,28 +204,35 @@ def _of_example(name: str, wanted: Wanted) -> Config:
 
 
 def _bare(sut: dict[str, Any]) -> Config:
-    """Return a bench of nothing but a backend; its task is the model's, which takes the place of
-    this one.
+    """Return a bench of nothing but a backend; its task is the model's, which takes the
+    place of this one.
     """
-    bare = {"sut": sut, "monitor": _NO_MONITOR, "scenario": _SCENARIO, "task": {"null": {}}}
+    bare = {
+        "sut": sut,
+        "monitor": _NO_MONITOR,
+        "scenario": _SCENARIO,
+        "task": {"null": {}},
+    }
     return config.parsed(tomli_w.dumps(bare), Path.cwd())
 
 
 def _is_variant(bench: str, kind: str, task: str) -> bool:
-    """Return whether an example bench is for a name of its own, such as loihi-fixed-asc for
-    loihi-fixed.
+    """Return whether an example bench is for a name of its own, such as loihi-fixed-asc
+    for loihi-fixed.
     """
     own = f"{kind}-{task}"
     return bench != own and bench.startswith(f"{kind}-") and bench.endswith(f"-{task}")
 
 
 def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
-    """Return kind and settings of the task: the bench file's, else the one whose model it is."""
+    """Return kind and settings of the task: the bench file's, else the one whose model
+    it is."""
     table = own.get("task") or {task_of(wanted.model): {}}
     kind, settings = next(iter(table.items()))
     if kind != _ANY_MODEL and (given := sorted(wanted.files.keys() & _CONVENTIONS)):
         raise ConfigError(
-            f"{wanted.model.name} is the model of [task.{kind}], whose conventions are its own",
+            f"{wanted.model.name} is the model of [task.{kind}], whose conventions are"
+            " its own",
             path="MODEL.nir",
             evidence=f"given: {', '.join(given)}",
             try_next="no --dt, --as, --reset; or --bench FILE with [task.network]",
@@ -238,11 +264,14 @@ def task_of(model: Path) -> str:
 
 
 def earlier(planned: Planned, root: Path, task: Task | None) -> Session | None:
-    """Return the newest session of the very same bench, finished or cut off, that is as its run
-    left it; None without one, or where the task's model or data are other ones now.
+    """Return the newest session of the very same bench, finished or cut off, that is as
+    its run left it; None without one, or where the task's model or data are other ones
+    now.
     """
     facts = task.provenance() if task is not None else {}
-    for path in sorted((path.parent for path in root.glob(f"*/{EVENTS}")), reverse=True):
+    for path in sorted(
+        (path.parent for path in root.glob(f"*/{EVENTS}")), reverse=True
+    ):
         found = Session(path)
         try:
             if SessionFolder(path).bench_text() != planned.text:
@@ -263,8 +292,8 @@ def run(
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
 ) -> Backend:
-    """Return the backend's session: the one that is there, that one resumed, or a new one. Where
-    the backend cannot run, why; raises Stopped where `stop` was asked for.
+    """Return the backend's session: the one that is there, that one resumed, or a new
+    one. Where the backend cannot run, why; raises Stopped where `stop` was asked for.
     """
     try:
         before = earlier(planned, root, task)
@@ -275,7 +304,9 @@ def run(
                 resumed = session.resume(before.path, subscribers, stop)
                 return Backend(planned.name, Session(resumed.folder))
             except ConfigError:
-                pass  # by another version of the rig, or on another device: a session of its own
+                # by another version of the rig, or on another device: a session of its
+                # own
+                pass
         return Backend(planned.name, Session(_new(planned, root, subscribers, stop)))
     except RigError as error:
         return Backend(planned.name, None, Failure.of(error))

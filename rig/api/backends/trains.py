@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spike trains of a session's backend: its network once more over the session's samples, untimed,
-kept beside what was measured.
+"""Spike trains of a session's backend: its network once more over the session's
+samples, untimed, kept beside what was measured.
 
-A session keeps the answers alone. A backend that runs the task's network (rig/interfaces/
-network_task.py) also gives what leaves it in each step; others give no trains.
+A session keeps the answers alone. A backend that runs the task's network
+(rig/interfaces/ network_task.py) also gives what leaves it in each step; others give no
+trains.
 """
 
 from __future__ import annotations
@@ -41,16 +42,17 @@ Trains = Mapping[int, NDArray[np.float64]]
 
 
 def gives_trains(session: Session) -> bool:
-    """Return whether a session's backend runs the task's network, in a process of this computer: a
-    board would need its supply.
+    """Return whether a session's backend runs the task's network, in a process of this
+    computer: a board would need its supply.
     """
     sut = session.results.provenance.sut
     return "rule" in sut.details and sut.clock == "CLOCK_MONOTONIC"
 
 
 def record(session: Session, indices: Sequence[int]) -> None:
-    """Run the backend's network over samples, and keep the trains in the session's folder; raises
-    what opening and running raise. Nothing is done where they are there, or it gives none.
+    """Run the backend's network over samples, and keep the trains in the session's
+    folder; raises what opening and running raise. Nothing is done where they are there,
+    or it gives none.
     """
     if (session.path / TRAINS).exists() or not gives_trains(session):
         return
@@ -69,7 +71,9 @@ def record(session: Session, indices: Sequence[int]) -> None:
             try:
                 found[str(index)] = unpacked(output)[0]
             except ValueError as error:
-                raise DataError("the backend gives no trains", evidence=str(error)) from error
+                raise DataError(
+                    "the backend gives no trains", evidence=str(error)
+                ) from error
     _write(session.path, found)
 
 
@@ -80,7 +84,8 @@ def _write(folder: Path, found: Mapping[str, Any]) -> None:
 
 
 def read(session: Session) -> Trains:
-    """Return the trains that a session keeps; none where it keeps none. Raises DataError."""
+    """Return the trains that a session keeps; none where it keeps none. Raises
+    DataError."""
     path = session.path / TRAINS
     try:
         block = foreign_files.read_bytes(path, session.path)
@@ -107,14 +112,16 @@ def of_task(task: object, indices: Sequence[int]) -> Trains:
         return {}
     try:
         return {
-            index: np.asarray(task.trains(task.payload(index)), np.float64) for index in indices
+            index: np.asarray(task.trains(task.payload(index)), np.float64)
+            for index in indices
         }
     except NotInSession:
         return {}
 
 
 def agreed(theirs: Trains, ours: Trains) -> Agreed | None:
-    """Return on how many samples all trains are equal, spike by spike; None without a common one.
+    """Return on how many samples all trains are equal, spike by spike; None without a
+    common one.
 
     Where they are not, a backend that is some steps late is looked for, and named.
     """
@@ -136,7 +143,9 @@ def agreed(theirs: Trains, ours: Trains) -> Agreed | None:
 def _equal(theirs: NDArray[np.float64], ours: NDArray[np.float64], lag: int) -> bool:
     if theirs.shape != ours.shape or lag >= len(ours):
         return False
-    return np.array_equal(theirs[lag:], ours[: len(ours) - lag]) and not theirs[:lag].any()
+    return (
+        np.array_equal(theirs[lag:], ours[: len(ours) - lag]) and not theirs[:lag].any()
+    )
 
 
 def _away(theirs: NDArray[np.float64], ours: NDArray[np.float64]) -> float | None:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions side by side: metrics with the difference and its uncertainty, and what differs in
-how they came about.
+"""Two sessions side by side: metrics with the difference and its uncertainty, and what
+differs in how they came about.
 
-Two sessions on one instrument share its gain, its offset and its clock: of a difference most of
-these cancel, if the instrument has not changed in between. That nobody measured, so both ends are
-stated: `apart` as if the two shared nothing, which is the wider one, and `shared` as if the
-instrument had stayed the same to the last digit. The truth lies between them.
+Two sessions on one instrument share its gain, its offset and its clock: of a difference
+most of these cancel, if the instrument has not changed in between. That nobody
+measured, so both ends are stated: `apart` as if the two shared nothing, which is the
+wider one, and `shared` as if the instrument had stayed the same to the last digit. The
+truth lies between them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The uncertainty of a difference: combined standard uncertainty and half-width at 95 %."""
+    """The uncertainty of a difference: combined standard uncertainty and half-width at
+    95 %."""
 
     standard_uncertainty: float
     expanded_uncertainty: float
@@ -57,13 +59,15 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class MetricPair:
-    """A metric of two sessions; `difference` is the second less the first, in the metric's unit.
+    """A metric of two sessions; `difference` is the second less the first, in the
+    metric's unit.
 
-    `apart` and `shared` are None where an interval of the metric is not made of a standard
-    uncertainty, as that of a percentile or a share: then two intervals that do not meet tell.
-    `shared_parts` names the components that the two have in common. `reason` says what the outcome
-    rests on, or why none can be told. `same_samples`: both measured the same samples, so that the
-    intervals for these are compared, else those for other samples.
+    `apart` and `shared` are None where an interval of the metric is not made of a
+    standard uncertainty, as that of a percentile or a share: then two intervals that do
+    not meet tell. `shared_parts` names the components that the two have in common.
+    `reason` says what the outcome rests on, or why none can be told. `same_samples`:
+    both measured the same samples, so that the intervals for these are compared, else
+    those for other samples.
     """
 
     name: str
@@ -85,9 +89,14 @@ class MetricPair:
 
     @property
     def better(self) -> bool | None:
-        """Return whether the second session is the better one; None where that is not shown."""
+        """Return whether the second session is the better one; None where that is not
+        shown."""
         row = self.second or self.first
-        if self.outcome is not Outcome.DIFFERS or self.difference is None or row is None:
+        if (
+            self.outcome is not Outcome.DIFFERS
+            or self.difference is None
+            or row is None
+        ):
             return None
         if row.higher_is_better is None:
             return None
@@ -113,7 +122,8 @@ class SessionComparison:
 
 
 def compare(first: Session, second: Session) -> SessionComparison:
-    """Compare two sessions, of which either may have crashed: then its finished trials count."""
+    """Compare two sessions, of which either may have crashed: then its finished trials
+    count."""
     results, notes = _both_results(first, second)
     rails: tuple[str, ...] = ()
     pairs: tuple[MetricPair, ...] = ()
@@ -139,7 +149,14 @@ def _both_results(
         try:
             results = session.results
             found.append(results)
-        except (RigError, OSError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+        except (
+            RigError,
+            OSError,
+            LookupError,
+            ValueError,
+            TypeError,
+            ArithmeticError,
+        ) as error:
             said = error.cause if isinstance(error, RigError) else repr(error)
             notes.append(f"{session.path.name} has no results: {said}")
             continue
@@ -147,13 +164,15 @@ def _both_results(
             said = changed.reason(session.changed)
             notes.append(f"{session.path.name} was changed after its run: {said}")
         elif not session.valid:
-            notes.append(f"{session.path.name} is not valid: its numbers are no results")
+            notes.append(
+                f"{session.path.name} is not valid: its numbers are no results"
+            )
     return ((found[0], found[1]) if len(found) == 2 else None), tuple(notes)
 
 
 def _shared_rails(first: Provenance, second: Provenance) -> tuple[str, ...]:
-    """Return the rails that one and the same instrument measured in both sessions: of one kind and
-    with one serial number.
+    """Return the rails that one and the same instrument measured in both sessions: of
+    one kind and with one serial number.
     """
     return tuple(
         rail
@@ -164,8 +183,11 @@ def _shared_rails(first: Provenance, second: Provenance) -> tuple[str, ...]:
     )
 
 
-def _same_samples(first: Session, second: Session, one: Results, other: Results) -> bool:
-    """Return whether both measured the same samples of the task, as far as the sessions tell."""
+def _same_samples(
+    first: Session, second: Session, one: Results, other: Results
+) -> bool:
+    """Return whether both measured the same samples of the task, as far as the sessions
+    tell."""
     if one.task != other.task:
         return False
     hashes = [_catalogue_hash(session) for session in (first, second)]
@@ -183,30 +205,35 @@ def _catalogue_hash(session: Session) -> str:
     return events[0].files.get(CATALOGUE, "") if events else ""
 
 
-def _notes(one: Results, other: Results, rails: Sequence[str], same: bool) -> Iterator[str]:
+def _notes(
+    one: Results, other: Results, rails: Sequence[str], same: bool
+) -> Iterator[str]:
     for what in ("task", "scenario"):
         if getattr(one, what) != getattr(other, what):
             yield (
-                f"the {what}s differ ({getattr(one, what)}, {getattr(other, what)}): a metric of "
-                "one name is another thing"
+                f"the {what}s differ ({getattr(one, what)}, {getattr(other, what)}): a"
+                " metric of one name is another thing"
             )
     if one.simulated != other.simulated:
         yield "one session is simulated, the other is not"
     if not same:
         yield (
-            "the sessions measured different samples: intervals are those for other samples, so "
-            "the choice of samples is part of the uncertainty of each difference"
+            "the sessions measured different samples: intervals are those for other"
+            " samples, so the choice of samples is part of the uncertainty of each"
+            " difference"
         )
     measured = one.provenance.monitors
     names = [measured[rail].serial for rail in rails]
     if names:
         yield (
-            f"both used the same instrument ({', '.join(names)}): its gain, offset and clock "
-            "cancel in a difference as far as they have not changed"
+            f"both used the same instrument ({', '.join(names)}): its gain, offset and"
+            " clock cancel in a difference as far as they have not changed"
         )
     elif measured and other.provenance.monitors:
         known = all(
-            info.serial for results in (one, other) for info in results.provenance.monitors.values()
+            info.serial
+            for results in (one, other)
+            for info in results.provenance.monitors.values()
         )
         yield (
             "the sessions used different instruments: nothing cancels in a difference"
@@ -215,11 +242,18 @@ def _notes(one: Results, other: Results, rails: Sequence[str], same: bool) -> It
         )
 
 
-def _pairs(one: Results, other: Results, rails: Sequence[str], same: bool) -> Iterator[MetricPair]:
+def _pairs(
+    one: Results, other: Results, rails: Sequence[str], same: bool
+) -> Iterator[MetricPair]:
     several = len(one.provenance.monitors) > 1 or len(other.provenance.monitors) > 1
     for name in dict.fromkeys((*one.metrics, *other.metrics)):
         yield pair(
-            name, one.metrics.get(name), other.metrics.get(name), rails, several, same_samples=same
+            name,
+            one.metrics.get(name),
+            other.metrics.get(name),
+            rails,
+            several,
+            same_samples=same,
         )
 
 
@@ -232,7 +266,8 @@ def pair(
     *,
     same_samples: bool = True,
 ) -> MetricPair:
-    """Compare one metric; rails that one instrument measured in both sessions share its errors."""
+    """Compare one metric; rails that one instrument measured in both sessions share its
+    errors."""
 
     def known(outcome: Outcome, reason: str) -> MetricPair:
         return MetricPair(
@@ -263,19 +298,31 @@ def pair(
         return known(Outcome.UNKNOWN, "a value is missing, or the units differ")
     difference = second.value - first.value
     relative = difference / abs(first.value) if first.value else None
-    intervals = [row.same_samples if same_samples else row.other_samples for row in (first, second)]
+    intervals = [
+        row.same_samples if same_samples else row.other_samples
+        for row in (first, second)
+    ]
     if any(interval.standard_uncertainty is None for interval in intervals):
         return known(*_by_intervals(intervals, difference))
     parts = _shared_parts(first, second, shared_rails, several_rails)
     apart, shared = _spreads(first, second, intervals, parts, by_parts=same_samples)
     if abs(difference) > apart.expanded_uncertainty:
-        return known(Outcome.DIFFERS, "more than the uncertainty of the difference at 95 %")
+        return known(
+            Outcome.DIFFERS, "more than the uncertainty of the difference at 95 %"
+        )
     if parts and abs(difference) > shared.expanded_uncertainty:
-        return known(Outcome.IF_UNCHANGED, "more than what the two sessions do not have in common")
-    return known(Outcome.NOT_SHOWN, "less than the uncertainty of the difference at 95 %")
+        return known(
+            Outcome.IF_UNCHANGED,
+            "more than what the two sessions do not have in common",
+        )
+    return known(
+        Outcome.NOT_SHOWN, "less than the uncertainty of the difference at 95 %"
+    )
 
 
-def _by_intervals(intervals: Sequence[IntervalResult], difference: float) -> tuple[Outcome, str]:
+def _by_intervals(
+    intervals: Sequence[IntervalResult], difference: float
+) -> tuple[Outcome, str]:
     """Judge a metric whose intervals are not made of a standard uncertainty."""
     missing = [interval.reason for interval in intervals if interval.reason]
     if missing:
@@ -284,7 +331,10 @@ def _by_intervals(intervals: Sequence[IntervalResult], difference: float) -> tup
         return Outcome.EQUAL, "the same value"
     low, high = (
         [-math.inf if interval.low is None else interval.low for interval in intervals],
-        [math.inf if interval.high is None else interval.high for interval in intervals],
+        [
+            math.inf if interval.high is None else interval.high
+            for interval in intervals
+        ],
     )
     if max(low) > min(high):
         return Outcome.DIFFERS, "the 95 % intervals do not meet"
@@ -294,12 +344,17 @@ def _by_intervals(intervals: Sequence[IntervalResult], difference: float) -> tup
 def _shared_parts(
     first: MetricResult, second: MetricResult, rails: Sequence[str], several: bool
 ) -> tuple[str, ...]:
-    """Return the components of both budgets that are the same error of the same instrument."""
-    names = [{part.component for part in row.budget if part.counted} for row in (first, second)]
+    """Return the components of both budgets that are the same error of the same
+    instrument."""
+    names = [
+        {part.component for part in row.budget if part.counted}
+        for row in (first, second)
+    ]
     return tuple(
         part.component
         for part in first.budget
-        if part.component in names[0] & names[1] and _is_shared(part.component, rails, several)
+        if part.component in names[0] & names[1]
+        and _is_shared(part.component, rails, several)
     )
 
 
@@ -318,8 +373,8 @@ def _spreads(
     *,
     by_parts: bool,
 ) -> tuple[Spread, Spread]:
-    """Return the uncertainty of the difference with nothing in common, and with the named
-    components in common.
+    """Return the uncertainty of the difference with nothing in common, and with the
+    named components in common.
     """
     sizes = [interval.standard_uncertainty or 0.0 for interval in intervals]
     budgets = [
@@ -334,13 +389,17 @@ def _spreads(
         factor = max(interval.coverage_factor or 2.0 for interval in intervals)
         return Spread(apart_u, factor * apart_u), Spread(shared_u, factor * shared_u)
     counted = [
-        {part.component: part for part in row.budget if part.counted} for row in (first, second)
+        {part.component: part for part in row.budget if part.counted}
+        for row in (first, second)
     ]
     all_parts = [
-        (part.standard_uncertainty, part.shape) for row in counted for part in row.values()
+        (part.standard_uncertainty, part.shape)
+        for row in counted
+        for part in row.values()
     ]
     left = [
-        (abs(budgets[1][name] - budgets[0][name]), counted[0][name].shape) for name in parts
+        (abs(budgets[1][name] - budgets[0][name]), counted[0][name].shape)
+        for name in parts
     ] + [
         (part.standard_uncertainty, part.shape)
         for row in counted

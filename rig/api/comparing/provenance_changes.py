@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between two sessions in how they came about: bench file and provenance, key by
-key.
+"""What differs between two sessions in how they came about: bench file and provenance,
+key by key.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 from rig.errors import RigError
 from rig.store.session_folder import PROVENANCE, SessionFolder, read_json
 
-#: What differs between any two sessions, and says nothing of a difference in their numbers.
+#: What differs between any two sessions, and says nothing of a difference in their
+#: numbers.
 _ORDINARY = ("created_utc", "bench_sha256")
 #: Shown where a key is in one session only.
 ABSENT = "(none)"
@@ -24,8 +25,8 @@ _MANY = 16
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One key that differs: `path` as "bench.sut.uart.port" or "monitors.core.serial"; `ordinary`
-    where it differs between any two sessions.
+    """One key that differs: `path` as "bench.sut.uart.port" or "monitors.core.serial";
+    `ordinary` where it differs between any two sessions.
     """
 
     path: str
@@ -35,12 +36,14 @@ class Change:
 
 
 def changes(first: Path, second: Path) -> Iterator[Change]:
-    """Yield what differs between two session folders: the bench files, then the provenance; what
-    is ordinary at the end.
+    """Yield what differs between two session folders: the bench files, then the
+    provenance; what is ordinary at the end.
     """
     before, after = (flat(_content(folder)) for folder in (first, second))
     found = [
-        Change(path, before.get(path, ABSENT), after.get(path, ABSENT), path in _ORDINARY)
+        Change(
+            path, before.get(path, ABSENT), after.get(path, ABSENT), path in _ORDINARY
+        )
         for path in dict.fromkeys((*before, *after))
         if before.get(path) != after.get(path)
     ]
@@ -48,15 +51,17 @@ def changes(first: Path, second: Path) -> Iterator[Change]:
 
 
 def flat(content: Any, place: str = "") -> dict[str, str]:
-    """Return the leaves of a tree as text by their path; a list of plain values is one leaf, and
-    the one rail without a name is called "rail".
+    """Return the leaves of a tree as text by their path; a list of plain values is one
+    leaf, and the one rail without a name is called "rail".
     """
     found: dict[str, str] = {}
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
             name = str(key) or "rail"
             found |= flat(value, f"{place}.{name}" if place else name)
-    elif isinstance(content, list) and any(isinstance(each, (dict, list)) for each in content):
+    elif isinstance(content, list) and any(
+        isinstance(each, (dict, list)) for each in content
+    ):
         for number, value in enumerate(content, start=1):
             found |= flat(value, f"{place}[{number}]")
     else:
@@ -68,7 +73,10 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value or '""'
     if isinstance(value, list) and len(value) > _MANY:
-        return f"{json.dumps(value[:_MANY], ensure_ascii=False)[:-1]}, ... {len(value)} in all]"
+        return (
+            f"{json.dumps(value[:_MANY], ensure_ascii=False)[:-1]}, ... {len(value)} in"
+            " all]"
+        )
     return json.dumps(value, ensure_ascii=False)
 
 

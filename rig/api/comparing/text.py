@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compared metric in words: both values, the difference and its uncertainty in one unit."""
+"""A compared metric in words: both values, the difference and its uncertainty in one
+unit."""
 
 from __future__ import annotations
 
@@ -14,10 +15,14 @@ _LEAST_RELATIVE = 1e-6
 
 
 def factor(pair: MetricPair) -> tuple[float, str]:
-    """Return by how much the values of a pair are multiplied to be shown, and in which unit: that
-    of the larger one.
+    """Return by how much the values of a pair are multiplied to be shown, and in which
+    unit: that of the larger one.
     """
-    values = [abs(row.value) for row in (pair.first, pair.second) if row and row.value is not None]
+    values = [
+        abs(row.value)
+        for row in (pair.first, pair.second)
+        if row and row.value is not None
+    ]
     return scale(max(values, default=None), pair.unit)
 
 
@@ -28,8 +33,8 @@ def value_text(
     *,
     with_interval: bool = True,
 ) -> str:
-    """Return "1.8892 ± 0.0059 mJ": the value with the interval by which the two are compared, or
-    without; long reasons of missing ones go to the `notes` of a table.
+    """Return "1.8892 ± 0.0059 mJ": the value with the interval by which the two are
+    compared, or without; long reasons of missing ones go to the `notes` of a table.
     """
     if row is None:
         return "-"
@@ -48,7 +53,8 @@ def value_text(
 
 
 def difference_text(pair: MetricPair) -> str:
-    """Return "+0.123 mJ (+6.5 %)": two digits of the uncertainty, or four digits without one."""
+    """Return "+0.123 mJ (+6.5 %)": two digits of the uncertainty, or four digits
+    without one."""
     if pair.difference is None:
         return "-"
     many, unit = factor(pair)
@@ -65,7 +71,9 @@ def difference_text(pair: MetricPair) -> str:
     shown = float(number)
     if pair.relative is not None and shown and abs(pair.relative) >= _LEAST_RELATIVE:
         percent = pair.relative * 100
-        relative = f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
+        relative = (
+            f"({percent:+.0f} %)" if abs(percent) >= 100 else f"({percent:+.2g} %)"
+        )
     return " ".join(filter(None, (number, unit, relative)))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric of a finished session, and comparisons with a limit that know its interval."""
+"""A metric of a finished session, and comparisons with a limit that know its
+interval."""
 
 from __future__ import annotations
 
@@ -53,12 +54,13 @@ class Comparison:
 class SessionMetric:
     """A metric as the session states it, in SI units.
 
-    `standard_uncertainty` is the combined one (GUM): instrument, time base and scatter of the
-    trials. None where the metric's interval is not made of one, as that of a percentile or a share.
-    `same_samples` is the 95 % interval in which the value would lie if the same samples were
-    measured again, `other_samples` the one for other samples of the same kind. `verdict` says
-    whether the metric replicates by the session's rule; None where the rule does not look at it.
-    `value` is NaN where there is none. `labels` are those of the session, such as SIMULATED.
+    `standard_uncertainty` is the combined one (GUM): instrument, time base and scatter
+    of the trials. None where the metric's interval is not made of one, as that of a
+    percentile or a share. `same_samples` is the 95 % interval in which the value would
+    lie if the same samples were measured again, `other_samples` the one for other
+    samples of the same kind. `verdict` says whether the metric replicates by the
+    session's rule; None where the rule does not look at it. `value` is NaN where there
+    is none. `labels` are those of the session, such as SIMULATED.
     """
 
     name: str
@@ -75,7 +77,11 @@ class SessionMetric:
 
     @classmethod
     def of(
-        cls, name: str, row: MetricResult, verdict: bool | None, labels: tuple[str, ...] = ()
+        cls,
+        name: str,
+        row: MetricResult,
+        verdict: bool | None,
+        labels: tuple[str, ...] = (),
     ) -> SessionMetric:
         """Return a metric from its row of results.json."""
         same = _interval(row.same_samples)
@@ -113,38 +119,57 @@ class SessionMetric:
 
     def surely_below(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
         """Return whether the whole interval is below a limit: shown to be below."""
-        return self._judged(limit, interval, "surely below", lambda known: known.high < limit)
+        return self._judged(
+            limit, interval, "surely below", lambda known: known.high < limit
+        )
 
     def surely_above(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
         """Return whether the whole interval is above a limit: shown to be above."""
-        return self._judged(limit, interval, "surely above", lambda known: known.low > limit)
+        return self._judged(
+            limit, interval, "surely above", lambda known: known.low > limit
+        )
 
     def possibly_below(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
-        """Return whether a part of the interval is below a limit: not shown to be above."""
-        return self._judged(limit, interval, "possibly below", lambda known: known.low < limit)
+        """Return whether a part of the interval is below a limit: not shown to be
+        above."""
+        return self._judged(
+            limit, interval, "possibly below", lambda known: known.low < limit
+        )
 
     def possibly_above(self, limit: float, interval: str = SAME_SAMPLES) -> Comparison:
-        """Return whether a part of the interval is above a limit: not shown to be below."""
-        return self._judged(limit, interval, "possibly above", lambda known: known.high > limit)
+        """Return whether a part of the interval is above a limit: not shown to be
+        below."""
+        return self._judged(
+            limit, interval, "possibly above", lambda known: known.high > limit
+        )
 
     def statement(self) -> str:
         """Return value, both intervals and verdict in words, a line each."""
         judged = WORDS | {None: "NOT TESTED: the rule does not look at this metric"}
-        lines = [f"{self.name} is {quantity(self.value, self.unit)}{beside(self.labels)}"]
+        lines = [
+            f"{self.name} is {quantity(self.value, self.unit)}{beside(self.labels)}"
+        ]
         lines += [
             f"{question}: {self._range(getattr(self, which))}"
             for which, question in _QUESTIONS.items()
         ]
-        return "\n".join([*lines, f"verdict of the session on it: {judged[self.verdict]}"])
+        return "\n".join(
+            [*lines, f"verdict of the session on it: {judged[self.verdict]}"]
+        )
 
     def __repr__(self) -> str:
         expanded = self.same_samples.expanded_uncertainty
         other = f"{_QUESTIONS[OTHER_SAMPLES]} {self._range(self.other_samples)}"
         marked = beside(self.labels)
         if expanded is not None:
-            return f"{self.name} = {quantity(self.value, self.unit, expanded)}, {other}{marked}"
+            return (
+                f"{self.name} = {quantity(self.value, self.unit, expanded)},"
+                f" {other}{marked}"
+            )
         same = f"{self._range(self.same_samples)} {_QUESTIONS[SAME_SAMPLES]}"
-        return f"{self.name} = {quantity(self.value, self.unit)}, {same}, {other}{marked}"
+        return (
+            f"{self.name} = {quantity(self.value, self.unit)}, {same}, {other}{marked}"
+        )
 
     def _repr_html_(self) -> str:
         return labels_html(self.labels) + table_html(HEADS, [cells(self)])
@@ -158,7 +183,9 @@ class SessionMetric:
         self, limit: float, which: str, how: str, judge: Callable[[Interval], bool]
     ) -> Comparison:
         if which not in _QUESTIONS:
-            raise ValueError(f"interval {which!r}: it is {' or '.join(map(repr, _QUESTIONS))}")
+            raise ValueError(
+                f"interval {which!r}: it is {' or '.join(map(repr, _QUESTIONS))}"
+            )
         interval: Interval = getattr(self, which)
         ok = interval.known and math.isfinite(self.value) and judge(interval)
         verb = "" if ok else "not " if interval.known else "cannot be said to be "
@@ -166,15 +193,17 @@ class SessionMetric:
         range_ = f"{self._range(interval)} {_QUESTIONS[which]}"
         return Comparison(
             ok,
-            f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_}, {WORDS[self.verdict]}"
-            f"{beside(self.labels)}",
+            f"{verb}{how} {quantity(limit, self.unit)}: {value}, {range_},"
+            f" {WORDS[self.verdict]}{beside(self.labels)}",
         )
 
     def _range(self, interval: Interval) -> str:
         if not interval.known:
             return not_known(interval.reason or "the value is not finite")
         sizes = [
-            abs(end) for end in (self.value, interval.low, interval.high) if math.isfinite(end)
+            abs(end)
+            for end in (self.value, interval.low, interval.high)
+            if math.isfinite(end)
         ]
         shown = (
             abs(self.value)
@@ -182,13 +211,17 @@ class SessionMetric:
             else max(sizes, default=None)
         )
         factor, unit = scale(shown, self.unit)
-        return f"{ends(interval.low, interval.high, self.value, factor)} {unit}".rstrip()
+        return (
+            f"{ends(interval.low, interval.high, self.value, factor)} {unit}".rstrip()
+        )
 
 
 class Metrics(Mapping[str, SessionMetric]):
     """The metrics of a session by name; `absent` says why others are missing."""
 
-    def __init__(self, metrics: Mapping[str, SessionMetric], absent: Mapping[str, str]) -> None:
+    def __init__(
+        self, metrics: Mapping[str, SessionMetric], absent: Mapping[str, str]
+    ) -> None:
         self._metrics = dict(metrics)
         self.absent = dict(absent)
 
@@ -219,8 +252,9 @@ class Metrics(Mapping[str, SessionMetric]):
 
     @property
     def table(self) -> pandas.DataFrame:
-        """Return all metrics as a table: a row each, by name; value, unit, the ends of both 95 %
-        intervals, standard uncertainty, verdict. `attrs["labels"]` are the session's labels.
+        """Return all metrics as a table: a row each, by name; value, unit, the ends of
+        both 95 % intervals, standard uncertainty, verdict. `attrs["labels"]` are the
+        session's labels.
         """
         import pandas
 
@@ -267,13 +301,15 @@ def table_html(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """Return a table in HTML; whatever is in its cells is escaped."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _interval(row: IntervalResult) -> Interval:
-    """Return an interval of results.json, where null is no bound, or no interval at all."""
+    """Return an interval of results.json, where null is no bound, or no interval at
+    all."""
     missing = bool(row.reason)
     return Interval(
         _number(row.low, math.nan if missing else -math.inf),

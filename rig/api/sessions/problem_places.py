@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place of a problem in the trace: rail, segment, step and time, as its evidence tells.
+"""The place of a problem in the trace: rail, segment, step and time, as its evidence
+tells.
 
-Places are derived when a session is read: results.json keeps what it always had, and sessions of
-before have places too.
+Places are derived when a session is read: results.json keeps what it always had, and
+sessions of before have places too.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ _EDGE = re.compile(r"\b(?:no mark for edge|bounced: edge|^edges) ([0-9]+)\b")
 
 @dataclass(frozen=True, slots=True)
 class ProblemPlace:
-    """The place of a problem, as far as it is known: `start_s` to `stop_s` of the rail's trace, or
-    the number of a falling edge, from 1, whose time only the trace knows.
+    """The place of a problem, as far as it is known: `start_s` to `stop_s` of the
+    rail's trace, or the number of a falling edge, from 1, whose time only the trace
+    knows.
     """
 
     rail: str = ""
@@ -47,9 +49,9 @@ def place_of(
     ticks: Sequence[int],
     base: Timebase | None,
 ) -> ProblemPlace:
-    """Return the place that a problem's evidence names; `rates_hz` are the rails' sampling rates,
-    `spans_of` gives the spans in the time of a rail, `ticks` are those of all marks of the trial,
-    and `base` is its time base.
+    """Return the place that a problem's evidence names; `rates_hz` are the rails'
+    sampling rates, `spans_of` gives the spans in the time of a rail, `ticks` are those
+    of all marks of the trial, and `base` is its time base.
     """
     segment = 1
     if found := _SEGMENT.match(detail):
@@ -66,7 +68,9 @@ def place_of(
     times_s = None
     if samples := _SAMPLES.search(detail):
         rate_hz = rates_hz.get(rail, 0.0)
-        times_s = (int(samples[1]) / rate_hz, int(samples[2]) / rate_hz) if rate_hz else None
+        times_s = (
+            (int(samples[1]) / rate_hz, int(samples[2]) / rate_hz) if rate_hz else None
+        )
     elif step is not None and segment == 1:
         phase = _PHASE.search(detail)
         times_s = _of_step(spans_of(rail), step, phase[1] if phase else "")
@@ -74,15 +78,20 @@ def place_of(
         at = int(mark[1]) - 1
         times_s = (base.seconds(ticks[at]),) * 2 if at < len(ticks) else None
     start_s, stop_s = times_s or (None, None)
-    return ProblemPlace(rail, segment, step, start_s, stop_s, int(edge[1]) if edge else None)
+    return ProblemPlace(
+        rail, segment, step, start_s, stop_s, int(edge[1]) if edge else None
+    )
 
 
 def _of_step(spans: Spans | None, step: int, phase: str) -> tuple[float, float] | None:
-    """Return the time of a phase of a step; of the whole step where the phase is not known."""
+    """Return the time of a phase of a step; of the whole step where the phase is not
+    known."""
     if spans is None or step == NONE:
         return None
     inside = spans.step == step
-    of_phase = inside & np.array([spans.phases[code] == phase for code in spans.phase], dtype=bool)
+    of_phase = inside & np.array(
+        [spans.phases[code] == phase for code in spans.phase], dtype=bool
+    )
     inside = of_phase if of_phase.any() else inside
     if not inside.any():
         return None

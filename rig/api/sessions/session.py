@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session folder in Python: metrics with their uncertainty, problems, verdict, tables, traces.
+"""A session folder in Python: metrics with their uncertainty, problems, verdict,
+tables, traces.
 
 A session that crashed, or is still running, opens with what its finished trials hold.
 """
@@ -17,13 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rig import typed
 from rig.api.sessions import tables
-from rig.api.sessions.metric import (
-    HEADS,
-    Metrics,
-    SessionMetric,
-    cells,
-    table_html,
-)
+from rig.api.sessions.metric import HEADS, Metrics, SessionMetric, cells, table_html
 from rig.api.sessions.problem_places import ProblemPlace, place_of
 from rig.api.sessions.verdict import SessionVerdict
 from rig.api.traces import span_lines
@@ -38,7 +33,13 @@ from rig.results.verdict import Outcome
 from rig.store import provenance_file, sample_lines, verified
 from rig.store.sample_lines import TrialLines
 from rig.store.segments import counted, segments
-from rig.store.session_folder import EVENTS, PROVENANCE, RESULTS, SessionFolder, no_session
+from rig.store.session_folder import (
+    EVENTS,
+    PROVENANCE,
+    RESULTS,
+    SessionFolder,
+    no_session,
+)
 from rig.store.verified import Change
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ _UNREADABLE = "unreadable"
 class SessionProblem:
     """A problem of a trial: `code` is one of PROBLEM_CODES, `detail` the evidence.
 
-    The rest is its place, as far as the evidence names one: rail, segment and step, and from
-    `start_s` to `stop_s` of that rail's trace; or the number of a falling edge, from 1, whose time
-    the trace knows (`SessionTrace.locate`).
+    The rest is its place, as far as the evidence names one: rail, segment and step, and
+    from `start_s` to `stop_s` of that rail's trace; or the number of a falling edge,
+    from 1, whose time the trace knows (`SessionTrace.locate`).
     """
 
     trial: int
@@ -87,8 +88,8 @@ class Session:
 
     @cached_property
     def status(self) -> str:
-        """Return how the session ended: success, abort, fail; killed where it did not end (yet);
-        unreadable.
+        """Return how the session ended: success, abort, fail; killed where it did not
+        end (yet); unreadable.
         """
         try:
             self._folder.refuse_other()
@@ -98,8 +99,8 @@ class Session:
 
     @cached_property
     def changed(self) -> tuple[Change, ...]:
-        """Return which files were changed, removed or added after the run, by their SHA-256 in
-        events.jsonl; empty where none was.
+        """Return which files were changed, removed or added after the run, by their
+        SHA-256 in events.jsonl; empty where none was.
 
         Traces, which may have gigabytes, are left to `check`.
         """
@@ -107,7 +108,8 @@ class Session:
 
     @cached_property
     def results(self) -> Results:
-        """Return the results; of a session that did not end, what its finished trials give."""
+        """Return the results; of a session that did not end, what its finished trials
+        give."""
         if (self.path / RESULTS).exists():
             return document.read(self.path / RESULTS)
         context = reduction.Context.of(self._folder)
@@ -139,9 +141,12 @@ class Session:
 
     @cached_property
     def problems(self) -> tuple[SessionProblem, ...]:
-        """Return what is wrong with the trials, and where; each problem makes its trial invalid."""
+        """Return what is wrong with the trials, and where; each problem makes its trial
+        invalid."""
         found = self.results.problems
-        at = {trial: self._places(trial) for trial in {problem.trial for problem in found}}
+        at = {
+            trial: self._places(trial) for trial in {problem.trial for problem in found}
+        }
         return tuple(
             SessionProblem(
                 problem.trial,
@@ -154,8 +159,8 @@ class Session:
 
     @property
     def valid(self) -> bool:
-        """Return whether the session ended as it should, is as it was then, and every trial is
-        valid.
+        """Return whether the session ended as it should, is as it was then, and every
+        trial is valid.
         """
         return not self.invalid_because
 
@@ -167,12 +172,15 @@ class Session:
         trials = self.results.trials
         reasons = [*map(str, self.changed), *map(str, self.problems)]
         if self.status != _SUCCESS:
-            reasons.append(f"it did not finish ({self.status}), {len(trials)} trials are complete")
+            reasons.append(
+                f"it did not finish ({self.status}), {len(trials)} trials are complete"
+            )
         return "\n".join(reasons)
 
     @property
     def verdict(self) -> SessionVerdict:
-        """Return whether the trials replicate; INVALID where the session is not valid."""
+        """Return whether the trials replicate; INVALID where the session is not
+        valid."""
         judged = self.results.replication
         outcome = judged.judged
         reason = judged.reason
@@ -196,13 +204,14 @@ class Session:
 
     @property
     def rails(self) -> tuple[str, ...]:
-        """Return the rails that have a trace each, the first one's time being the session's."""
+        """Return the rails that have a trace each, the first one's time being the
+        session's."""
         return tuple(provenance_file.from_json(self.provenance).monitors)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..., and CHANGED
-        AFTER THE RUN where a file is not as events.jsonl has it.
+        """Return what must stand beside every number: SIMULATED, GENERATED DATA, ...,
+        and CHANGED AFTER THE RUN where a file is not as events.jsonl has it.
         """
         found = (*labels.of_provenance(self.provenance), *changed.mark(self.changed))
         return tuple(label.text for label in found)
@@ -212,11 +221,13 @@ class Session:
         return self._frame(tables.trial_rows(self.results))
 
     def samples(self) -> pandas.DataFrame:
-        """Return a table of the timed samples: answers, latency and energy of each phase."""
+        """Return a table of the timed samples: answers, latency and energy of each
+        phase."""
         return self._frame(self._rows(tables.sample_rows))
 
     def windows(self) -> pandas.DataFrame:
-        """Return a table of all measured windows: of samples, idle times, streams, crossings."""
+        """Return a table of all measured windows: of samples, idle times, streams,
+        crossings."""
         return self._frame(self._rows(tables.window_rows))
 
     def _frame(self, rows: Iterable[tables.Row]) -> pandas.DataFrame:
@@ -226,19 +237,21 @@ class Session:
         return frame
 
     def trace(self, trial: int, rail: str = "", segment: int = 1) -> SessionTrace:
-        """Open the trace of a trial; `rail` names one of several monitors, `segment` a part of a
-        trial that was interrupted.
+        """Open the trace of a trial; `rail` names one of several monitors, `segment` a
+        part of a trial that was interrupted.
         """
         rails = self.rails
         if not rails:
             raise DataError(f"{self.path} has no traces", evidence=reduction.NO_ENERGY)
         if rail not in rails:
             raise DataError(
-                f"{self.path} has no rail {rail!r}", try_next=f"one of {', '.join(rails)}"
+                f"{self.path} has no rail {rail!r}",
+                try_next=f"one of {', '.join(rails)}",
             )
         if trial not in self._folder.trials():
             raise DataError(
-                f"{self.path} has no trial {trial}", try_next=f"one of {self._folder.trials()}"
+                f"{self.path} has no trial {trial}",
+                try_next=f"one of {self._folder.trials()}",
             )
         places = segments(self._folder.recorded(trial))
         if not 1 <= segment <= len(places):
@@ -248,18 +261,22 @@ class Session:
         return trace
 
     def spans(self, trial: int, rail: str = "", segment: int = 1) -> Spans:
-        """Return the measured windows and the warm-up queries of a trial, in the time of a rail's
-        trace; of a trial that was interrupted those of one segment.
+        """Return the measured windows and the warm-up queries of a trial, in the time
+        of a rail's trace; of a trial that was interrupted those of one segment.
         """
         if trial not in self._folder.trials():
             raise DataError(
-                f"{self.path} has no trial {trial}", try_next=f"one of {self._folder.trials()}"
+                f"{self.path} has no trial {trial}",
+                try_next=f"one of {self._folder.trials()}",
             )
         found = [row for row in self.results.trials if row.number == trial]
-        return span_lines.of_trial(self._folder, trial, rail, segment, found[0] if found else None)
+        return span_lines.of_trial(
+            self._folder, trial, rail, segment, found[0] if found else None
+        )
 
     def check(self) -> Check:
-        """Recompute every number from the raw files and compare, as `rig check` does."""
+        """Recompute every number from the raw files and compare, as `rig check`
+        does."""
         from rig.check.check import check
 
         return check(self.path)
@@ -269,14 +286,20 @@ class Session:
 
     def _repr_html_(self) -> str:
         try:
-            rows = [(*cells(metric), _per_trial(metric)) for metric in self.metrics.values()]
+            rows = [
+                (*cells(metric), _per_trial(metric)) for metric in self.metrics.values()
+            ]
         except (RigError, OSError, KeyError, TypeError, ValueError):
             rows = []
-        title = f"<p><b>{html.escape(self.path.name)}</b>: {html.escape(self._summary())}</p>"
+        title = (
+            f"<p><b>{html.escape(self.path.name)}</b>:"
+            f" {html.escape(self._summary())}</p>"
+        )
         return title + (table_html((*HEADS, "per trial"), rows) if rows else "")
 
     def _summary(self) -> str:
-        """Return status, verdict and labels in one line, whatever state the folder is in."""
+        """Return status, verdict and labels in one line, whatever state the folder is
+        in."""
         if self.status == _UNREADABLE:
             return self.status
         try:
@@ -289,8 +312,8 @@ class Session:
             return _UNREADABLE
 
     def _places(self, trial: int) -> Callable[[str], ProblemPlace]:
-        """Return what finds the place of a problem of a trial; where files cannot be read, it finds
-        less.
+        """Return what finds the place of a problem of a trial; where files cannot be
+        read, it finds less.
         """
         monitors = self.results.provenance.monitors
         rates_hz = {name: float(info.sample_hz) for name, info in monitors.items()}
@@ -315,7 +338,11 @@ class Session:
     def _finished(self) -> list[tuple[int, int]]:
         """Return number and seed of each finished trial."""
         events = self._folder.events()
-        seeds = {event.trial: event.seed for event in events if event.event == "trial_started"}
+        seeds = {
+            event.trial: event.seed
+            for event in events
+            if event.event == "trial_started"
+        }
         finished = [event.trial for event in events if event.event == "trial_finished"]
         return [(number, seeds[number]) for number in finished]
 
@@ -337,8 +364,8 @@ def open_session(path: Path | str) -> Session:
 
 
 def sessions(root: Path | str = "sessions") -> list[Session]:
-    """Return the sessions in a folder, the newest first; one that cannot be read has the status
-    "unreadable".
+    """Return the sessions in a folder, the newest first; one that cannot be read has
+    the status "unreadable".
     """
     folders = [path.parent for path in Path(root).glob(f"*/{EVENTS}")]
     return [Session(path) for path in sorted(folders, key=_created, reverse=True)]
@@ -353,7 +380,8 @@ class _Created:
 
 
 def _created(path: Path) -> tuple[str, str]:
-    """Return when a session was made, as text that sorts; folders may have been renamed."""
+    """Return when a session was made, as text that sorts; folders may have been
+    renamed."""
     try:
         told = typed.from_json(_Created, SessionFolder(path).provenance(), PROVENANCE)
         created = told.created_utc
@@ -366,7 +394,8 @@ def _frame(rows: Iterable[tables.Row]) -> pandas.DataFrame:
     import pandas
 
     frame = pandas.DataFrame(list(rows))
-    # An idle time has no step: pandas would turn the numbers of the others into fractions.
+    # An idle time has no step: pandas would turn the numbers of the others into
+    # fractions.
     return frame.astype({"step": "Int64"}) if "step" in frame else frame
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samples.jsonl and results.json -> rows of tables, with the unit in each column's name."""
+"""samples.jsonl and results.json -> rows of tables, with the unit in each column's
+name."""
 
 from __future__ import annotations
 
@@ -67,7 +68,9 @@ def sample_rows(trial: int, lines: TrialLines) -> Iterator[Row]:
                 "cost": None if line.costs is None else line.costs.cost,
             }
         for phase, window in _windows(line):
-            row |= {f"{phase}_{name}": value for name, value in _measured(window).items()}
+            row |= {
+                f"{phase}_{name}": value for name, value in _measured(window).items()
+            }
         yield row
 
 
@@ -76,7 +79,9 @@ def window_rows(trial: int, lines: TrialLines) -> Iterator[Row]:
     for idle in lines.idles:
         yield _window_row(trial, "idle", None, idle.phase, idle)
     for stream in lines.streams:
-        yield _window_row(trial, "stream", stream.step, stream.whole.phase, stream.whole)
+        yield _window_row(
+            trial, "stream", stream.step, stream.whole.phase, stream.whole
+        )
     for line in lines.samples:
         for phase, window in _windows(line):
             yield _window_row(trial, "sample", line.step, phase, window)
@@ -88,14 +93,21 @@ def window_rows(trial: int, lines: TrialLines) -> Iterator[Row]:
 
 
 def _windows(line: SampleLine) -> list[tuple[str, WindowLine]]:
-    """Return all windows of a sample; the two of a stream's window by their own names."""
+    """Return all windows of a sample; the two of a stream's window by their own
+    names."""
     windows = [(window.phase, window) for window in line.windows]
     of_hop = {"response": line.response, "since_onset": line.since_onset}
-    return windows + [(name, window) for name, window in of_hop.items() if window is not None]
+    return windows + [
+        (name, window) for name, window in of_hop.items() if window is not None
+    ]
 
 
-def _window_row(trial: int, kind: str, step: int | None, phase: str, window: WindowLine) -> Row:
-    return {"trial": trial, "kind": kind, "step": step, "phase": phase} | _measured(window)
+def _window_row(
+    trial: int, kind: str, step: int | None, phase: str, window: WindowLine
+) -> Row:
+    return {"trial": trial, "kind": kind, "step": step, "phase": phase} | _measured(
+        window
+    )
 
 
 def _measured(window: WindowLine) -> Row:

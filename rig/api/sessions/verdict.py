@@ -15,10 +15,12 @@ from rig.results.verdict import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SessionVerdict:
-    """The verdict of a session: whether the trials replicate, by which rule, and of what.
+    """The verdict of a session: whether the trials replicate, by which rule, and of
+    what.
 
-    `reason` names what failed first, or why the rule was not applied. `scope` says in one sentence
-    what the verdict is about: the metrics `covered`, and those `not_tested`, each with the reason.
+    `reason` names what failed first, or why the rule was not applied. `scope` says in
+    one sentence what the verdict is about: the metrics `covered`, and those
+    `not_tested`, each with the reason.
     """
 
     outcome: Outcome
@@ -40,7 +42,9 @@ class SessionVerdict:
     def __repr__(self) -> str:
         about = f" for {self.scope}" if self.scope and self.ok else ""
         reason = f": {self.reason}" if self.reason else ""
-        return f"{self.outcome.upper()}{about} ({self.rule}{reason}){beside(self.labels)}"
+        return (
+            f"{self.outcome.upper()}{about} ({self.rule}{reason}){beside(self.labels)}"
+        )
 
     def _repr_html_(self) -> str:
         said = html.escape(f"{dataclasses.replace(self, labels=())}")

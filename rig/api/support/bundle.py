@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support bundle: a zip of what somebody needs who helps from afar, listed before it is
-written.
+"""The support bundle: a zip of what somebody needs who helps from afar, listed before
+it is written.
 
-Versions, the bench file, what is attached, how a session came about and how it went; no traces and
-no data. Every text passes rig/api/support/redaction.py. Of the link's log only its end, without the
-bytes that it carried.
+Versions, the bench file, what is attached, how a session came about and how it went; no
+traces and no data. Every text passes rig/api/support/redaction.py. Of the link's log
+only its end, without the bytes that it carried.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _LINES_MAX = 400
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """One file of a bundle: its name there, what it holds in a few words, and its text."""
+    """One file of a bundle: its name there, what it holds in a few words, and its
+    text."""
 
     name: str
     what: str
@@ -70,7 +71,9 @@ class Bundle:
         block = io.BytesIO()
         with zipfile.ZipFile(block, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in self.files:
-                archive.writestr(zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.text)
+                archive.writestr(
+                    zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.text
+                )
         write_bytes(path, block.getvalue())
         return path
 
@@ -83,13 +86,16 @@ def collect(
     scan: Callable[[], Sequence[ScanRow]] | None = None,
     notes: str = "",
 ) -> Bundle:
-    """Return the bundle of a session, a bench file, or neither; `scan` looks what is attached.
+    """Return the bundle of a session, a bench file, or neither; `scan` looks what is
+    attached.
 
     `notes` is what the person who asks says.
     """
     if session is not None:
         if not session.is_dir():
-            raise DataError(f"{session} is no folder", try_next="the folder of a session")
+            raise DataError(
+                f"{session} is no folder", try_next="the folder of a session"
+            )
         inventory.refuse_strange(session)
     found = scan() if scan is not None else ()
     trees = [*_trees(session, bench), [asdict(row) for row in found]]
@@ -97,7 +103,11 @@ def collect(
     serials |= {row.serial for row in found if row.serial}
     hosts = set().union(*(hosts_in(tree) for tree in trees))
     redaction = Redaction.here(hosts, () if keep_serials else sorted(serials))
-    files = [BundleFile("versions.txt", "versions of the rig and of what it runs on", versions())]
+    files = [
+        BundleFile(
+            "versions.txt", "versions of the rig and of what it runs on", versions()
+        )
+    ]
     if notes:
         files.append(BundleFile("notes.txt", "what you wrote", notes))
     if bench is not None:
@@ -108,18 +118,22 @@ def collect(
     if session is not None:
         files += _of_session(session)
     clean = [
-        replace(one, text=redaction.text(visible(one.text), one is not files[0])) for one in files
+        replace(one, text=redaction.text(visible(one.text), one is not files[0]))
+        for one in files
     ]
     return Bundle(tuple(clean), keep_serials)
 
 
 def versions() -> str:
-    """Return the versions of the rig, of Python, of the system and of every package, a line
-    each.
+    """Return the versions of the rig, of Python, of the system and of every package, a
+    line each.
     """
-    installed = sorted({f"{each.name} {each.version}" for each in distributions()}, key=str.lower)
+    installed = sorted(
+        {f"{each.name} {each.version}" for each in distributions()}, key=str.lower
+    )
+    version = provenance.version_of("neurorig")
     lines = [
-        f"neurorig {provenance.version_of('neurorig')} {provenance.revision()}".rstrip(),
+        f"neurorig {version} {provenance.revision()}".rstrip(),
         f"python {sys.version.split()[0]}",
         f"system {platform.platform()}",
         f"machine {platform.machine()}",
@@ -155,7 +169,9 @@ def _of_session(path: Path) -> Iterator[BundleFile]:
         if (path / name).is_file():
             yield BundleFile(f"session/{name}", what, _text(path / name, path))
     if (path / RESULTS).is_file():
-        yield BundleFile("session/metrics.json", "metrics and problems", _metrics(path / RESULTS))
+        yield BundleFile(
+            "session/metrics.json", "metrics and problems", _metrics(path / RESULTS)
+        )
     for number in SessionFolder(path).trials():
         place = path / f"trial-{number}" / UART
         if place.is_file():
@@ -169,26 +185,36 @@ def _of_session(path: Path) -> Iterator[BundleFile]:
 def _metrics(path: Path) -> str:
     try:
         content = read_json(path)
-        chosen = {key: content[key] for key in ("schema", "metrics", "problems", "replication")}
+        chosen = {
+            key: content[key]
+            for key in ("schema", "metrics", "problems", "replication")
+        }
         if found := verified.changes(SessionFolder(path.parent)):
-            chosen = {"changed after the run": [str(change) for change in found]} | chosen
+            chosen = {
+                "changed after the run": [str(change) for change in found]
+            } | chosen
     except (RigError, LookupError, TypeError) as error:
         chosen = {"not readable": str(error)}
     return json.dumps(chosen, indent=1, ensure_ascii=False) + "\n"
 
 
 def _lengths(path: Path, session: Path) -> str:
-    """Return time, direction and length of the last blocks on a link; what they carried is the
-    task's.
+    """Return time, direction and length of the last blocks on a link; what they carried
+    is the task's.
     """
     lines = _text(path, session).splitlines()
     kept = [" ".join(line.split(" ")[:3]) for line in lines[-_LINES_MAX:]]
-    more = [f"... {len(lines) - _LINES_MAX} lines before"] if len(lines) > _LINES_MAX else []
+    more = (
+        [f"... {len(lines) - _LINES_MAX} lines before"]
+        if len(lines) > _LINES_MAX
+        else []
+    )
     return "\n".join([*more, *kept]) + "\n"
 
 
 def _text(path: Path, folder: Path | None = None) -> str:
-    """Return a text file, of a long one its end; where `folder` is given, one that lies in it."""
+    """Return a text file, of a long one its end; where `folder` is given, one that lies
+    in it."""
     try:
         with foreign_files.opened(path, folder) as stream:
             size_b = os.fstat(stream.fileno()).st_size

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text made fit to be shown to others: without secrets, home folders, names of people and
-computers, addresses of a network, and, where wanted, without serial numbers.
+"""Text made fit to be shown to others: without secrets, home folders, names of people
+and computers, addresses of a network, and, where wanted, without serial numbers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SECRET = (
     r"|private[-_]?key|pre[-_]?shared[-_]?key|credentials?|authorization|auth|cookie"
     r"|session[-_]?id|community"
 )
-#: A number that opens something. Alone it may be the pin of a board: `pin = 13` is taken out,
-#: `sync_pin = 13` stays.
+#: A number that opens something. Alone it may be the pin of a board: `pin = 13` is
+#: taken out, `sync_pin = 13` stays.
 _PIN = (
     r"(?<![\w.-])(?:(?:sim|card|user|device|wifi|wlan|wps|ble|bluetooth|pairing|unlock)[-_])?pin"
     r"(?:[-_]?(?:code|number))?"
@@ -44,7 +44,9 @@ _KEYED = re.compile(
 )
 #: Secrets that are known by their form.
 _FORMS = (
-    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*KEY-----|\Z)"),
+    re.compile(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*KEY-----|\Z)"
+    ),
     re.compile(r"\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"),
     re.compile(r"\b(?:hf|npm)_[A-Za-z0-9]{16,}|\bpypi-[\w-]{16,}|\bAIza[\w-]{30,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
@@ -60,7 +62,8 @@ _MAC = re.compile(
     r"|[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4})(?![\w:-])",
     re.IGNORECASE,
 )
-#: Candidates for an address of the Internet protocol, version 4 or 6; ipaddress decides.
+#: Candidates for an address of the Internet protocol, version 4 or 6; ipaddress
+#: decides.
 _IP = re.compile(
     r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\w)"
     r"|(?<![\w.:-])(?=[0-9A-F:]*\d)(?:[0-9A-F]{0,4}:){2,7}"
@@ -80,8 +83,8 @@ _ORDINARY_NAMES = frozenset(("root", "user", "admin", "localhost", "home"))
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What is taken out of texts; `serials` are the serial numbers to take out, none to leave
-    them.
+    """What is taken out of texts; `serials` are the serial numbers to take out, none to
+    leave them.
     """
 
     home: str = ""
@@ -101,8 +104,8 @@ class Redaction:
         return cls(home, user, tuple(filter(None, named)), tuple(filter(None, serials)))
 
     def text(self, content: str, addresses: bool = True) -> str:
-        """Return a text without them; `addresses` is False for a list of versions, some of which
-        look like addresses.
+        """Return a text without them; `addresses` is False for a list of versions, some
+        of which look like addresses.
         """
         content = _KEYED.sub(_without_value, content)
         for form in _FORMS:
@@ -114,7 +117,10 @@ class Redaction:
             for home in {self.home, self.home.replace("\\", "\\\\")}:
                 content = re.sub(rf"{re.escape(home)}(?![\w-])", HOME, content)
         content = _HOMES.sub(HOME, content)
-        for name, instead in ((self.user, USER), *((host, HOST) for host in self.hosts)):
+        for name, instead in (
+            (self.user, USER),
+            *((host, HOST) for host in self.hosts),
+        ):
             if len(name) >= _NAME_MIN and name.lower() not in _ORDINARY_NAMES:
                 content = _word(name).sub(instead, content)
         for serial in sorted(self.serials, key=len, reverse=True):
@@ -130,7 +136,8 @@ def _without_value(found: re.Match[str]) -> str:
 
 
 def _without_address(found: re.Match[str]) -> str:
-    """Return what stands for an address; an address of this computer stays (127.0.0.1)."""
+    """Return what stands for an address; an address of this computer stays
+    (127.0.0.1)."""
     try:
         address = ipaddress.ip_address(found[0])
     except ValueError:
@@ -139,11 +146,14 @@ def _without_address(found: re.Match[str]) -> str:
 
 
 def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.IGNORECASE
+    )
 
 
 def serials_in(tree: Any) -> set[str]:
-    """Return every serial number that a tree of JSON or TOML states by a key that says so."""
+    """Return every serial number that a tree of JSON or TOML states by a key that says
+    so."""
     found: set[str] = set()
     if isinstance(tree, Mapping):
         for key, value in tree.items():

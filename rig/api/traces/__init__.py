@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as users see it: samples, spans, edges, quick pictures, exact statistics, export."""
+"""A trace as users see it: samples, spans, edges, quick pictures, exact statistics,
+export."""

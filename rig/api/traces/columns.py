@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of a picture of a trace: least, mean and most as plain arrays, quick at every zoom.
+"""Columns of a picture of a trace: least, mean and most as plain arrays, quick at every
+zoom.
 
 What they say is for the eye: numbers come from `SessionTrace.statistics`.
 """
@@ -37,13 +38,14 @@ class Band:
 class Columns:
     """Columns that cover a stretch of time, from `start_s` to `stop_s` each.
 
-    They begin at whole multiples of their width, so that they stay where they are while the stretch
-    moves, and reach a little over both ends. A signal is None where it is not known (yet): power
-    before the trace is prepared, current and voltage of a file of power alone. `known` is the share
-    of each column's samples that are known; None where the file's own index does not say.
+    They begin at whole multiples of their width, so that they stay where they are while
+    the stretch moves, and reach a little over both ends. A signal is None where it is
+    not known (yet): power before the trace is prepared, current and voltage of a file
+    of power alone. `known` is the share of each column's samples that are known; None
+    where the file's own index does not say.
 
-    Until a file of another program is prepared, columns beside samples that are no numbers may lack
-    an extreme in very long stretches: its index loses it there.
+    Until a file of another program is prepared, columns beside samples that are no
+    numbers may lack an extreme in very long stretches: its index loses it there.
     """
 
     start_s: Array
@@ -96,11 +98,17 @@ def _read(
     with reading(trace.path) as reader:
         current, voltage = trace.samples(reader, begin, end - begin)
     hidden.hide(begin, current, voltage)
-    return np.minimum(bounds, trace.length), reduce.of_samples(current, voltage, begin, width)
+    return np.minimum(bounds, trace.length), reduce.of_samples(
+        current, voltage, begin, width
+    )
 
 
 def _named(
-    trace: Trace, bounds: NDArray[np.int64], table: Table, has_current: bool, whole: bool = True
+    trace: Trace,
+    bounds: NDArray[np.int64],
+    table: Table,
+    has_current: bool,
+    whole: bool = True,
 ) -> Columns:
     times_s = bounds / trace.sample_hz
     wide = np.maximum(np.diff(bounds), 1)
@@ -119,5 +127,7 @@ def _named(
 
 
 def _band(rows: NDArray[np.floating[Any]], row: int) -> Band:
-    least, mean, most = (rows[row + part].astype(np.float64, copy=False) for part in range(3))
+    least, mean, most = (
+        rows[row + part].astype(np.float64, copy=False) for part in range(3)
+    )
     return Band(least, mean, most)

@@ -26,8 +26,8 @@ _LEAST_SEGMENT = 16
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The time that a signal spent between each two `borders`, in its unit; `lost` samples are not
-    in it. `labels` are those of the trace.
+    """The time that a signal spent between each two `borders`, in its unit; `lost`
+    samples are not in it. `labels` are those of the trace.
     """
 
     signal: str
@@ -45,11 +45,12 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """The power spectral density of a signal without its mean, one-sided, in its unit squared per
-    hertz: the mean over `segments` of `segment_s` each, half overlapping (Welch's method).
+    """The power spectral density of a signal without its mean, one-sided, in its unit
+    squared per hertz: the mean over `segments` of `segment_s` each, half overlapping
+    (Welch's method).
 
-    A segment in which samples are lost is left out: `left_out` of them. `labels` are those of the
-    trace.
+    A segment in which samples are lost is left out: `left_out` of them. `labels` are
+    those of the trace.
     """
 
     signal: str
@@ -81,8 +82,8 @@ def histogram(
     limits: tuple[float, float] | None,
     stopped: Stopped | None,
 ) -> Histogram:
-    """Return the histogram of samples first <= k < last between limits; left out, between the
-    least and the most of them.
+    """Return the histogram of samples first <= k < last between limits; left out,
+    between the least and the most of them.
     """
     if bins < 1:
         raise ConfigError(f"{bins} bins", try_next="1 or more")
@@ -100,10 +101,15 @@ def histogram(
 
 
 def spectrum(
-    trace: Trace, first: int, last: int, signal: str, segment: int | None, stopped: Stopped | None
+    trace: Trace,
+    first: int,
+    last: int,
+    signal: str,
+    segment: int | None,
+    stopped: Stopped | None,
 ) -> Spectrum:
-    """Return the spectrum of samples first <= k < last; segments have `segment` samples, left out
-    a power of two that gives several of them.
+    """Return the spectrum of samples first <= k < last; segments have `segment`
+    samples, left out a power of two that gives several of them.
     """
     from scipy.signal import welch
 
@@ -113,8 +119,10 @@ def spectrum(
     if not _LEAST_SEGMENT <= segment <= count:
         raise DataError(
             f"a spectrum of {count} samples in segments of {segment}",
-            try_next=f"a stretch of {4 * _LEAST_SEGMENT} samples or more, and segments of "
-            f"{_LEAST_SEGMENT} to as many as it has",
+            try_next=(
+                f"a stretch of {4 * _LEAST_SEGMENT} samples or more, and segments of "
+                f"{_LEAST_SEGMENT} to as many as it has"
+            ),
         )
     step = segment // 2
     total = np.zeros(segment // 2 + 1)
@@ -135,18 +143,25 @@ def spectrum(
         if whole.any():
             # One segment a row: its mean is taken away from each.
             _, density = welch(
-                rows[whole], trace.sample_hz, nperseg=segment, noverlap=0, detrend="constant"
+                rows[whole],
+                trace.sample_hz,
+                nperseg=segment,
+                noverlap=0,
+                detrend="constant",
             )
             total += density.sum(axis=0)
             used += int(np.count_nonzero(whole))
         carried = values[int(starts[-1]) + step :]
     if not used:
         raise DataError(
-            "there is no stretch without lost samples that is long enough for a spectrum",
+            "there is no stretch without lost samples that is long enough for a"
+            " spectrum",
             evidence=f"all {left_out} segments of {segment} samples have lost ones",
             try_next="another stretch, or shorter segments",
         )
-    return Spectrum(signal, frequency_hz, total / used, used, left_out, segment / trace.sample_hz)
+    return Spectrum(
+        signal, frequency_hz, total / used, used, left_out, segment / trace.sample_hz
+    )
 
 
 def _limits(blocks: Iterator[Array], signal: str) -> tuple[float, float]:
@@ -156,7 +171,9 @@ def _limits(blocks: Iterator[Array], signal: str) -> tuple[float, float]:
         if len(known):
             least, most = min(least, float(known.min())), max(most, float(known.max()))
     if least > most:
-        raise DataError(f"no sample of the {signal} is known here", try_next="another stretch")
+        raise DataError(
+            f"no sample of the {signal} is known here", try_next="another stretch"
+        )
     if least == most:
         # All in one value: a histogram needs some width.
         width = max(abs(least) * 1e-6, 1e-12)

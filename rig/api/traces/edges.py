@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges of SYNC as a marker snaps to them: where a window begins or ends at an edge, at the instant
-that the results have for it.
+"""Edges of SYNC as a marker snaps to them: where a window begins or ends at an edge, at
+the instant that the results have for it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _UNIFORM = 1 / math.sqrt(12.0)
 class Edge:
     """An edge of SYNC.
 
-    `at_s` is where a marker belongs: at the end of a window that the edge's mark made, as the
-    results have it, else where the edge was seen, `seen_s`. `u_s` is the standard uncertainty of
-    the edge as it was seen.
+    `at_s` is where a marker belongs: at the end of a window that the edge's mark made,
+    as the results have it, else where the edge was seen, `seen_s`. `u_s` is the
+    standard uncertainty of the edge as it was seen.
     """
 
     at_s: float
@@ -35,17 +35,24 @@ class Edge:
 
 
 class EdgeTimes:
-    """All edges of a trace in order, and the ends of the windows that its marks made."""
+    """All edges of a trace in order, and the ends of the windows that its marks
+    made."""
 
     def __init__(
-        self, falls_s: Array, rises_s: Array, borders_s: Array, edge_hz: float, edge_limit_s: float
+        self,
+        falls_s: Array,
+        rises_s: Array,
+        borders_s: Array,
+        edge_hz: float,
+        edge_limit_s: float,
     ) -> None:
         seen_s = np.concatenate([falls_s, rises_s])
         order = np.argsort(seen_s, kind="stable")
         self.seen_s: Array = seen_s[order]
         self.falls: NDArray[np.bool_] = order < len(falls_s)
-        #: The standard uncertainty of an edge as it was seen: anywhere within a period of SYNC's
-        #: samples, and what SYNC's path delays against that of the current at most.
+        #: The standard uncertainty of an edge as it was seen: anywhere within a period
+        #: of SYNC's samples, and what SYNC's path delays against that of the current at
+        #: most.
         self.u_s = math.hypot(_UNIFORM / edge_hz, edge_limit_s / math.sqrt(3.0))
         self._borders_s = borders_s
         self._reach_s = (RESIDUAL_LIMIT_PERIODS + 1.0) / edge_hz
@@ -62,33 +69,43 @@ class EdgeTimes:
         return Edge(at_s, seen_s, falls, self.u_s, border_s is not None)
 
     def nearest(self, at_s: float, falls: bool | None = None) -> Edge | None:
-        """Return the edge that is nearest to an instant; None where there is none at all. `falls`
-        asks for falling edges, at which marks are, or for rising ones.
+        """Return the edge that is nearest to an instant; None where there is none at
+        all. `falls` asks for falling edges, at which marks are, or for rising ones.
         """
         places, seen_s = self._of_kind(falls)
         after = int(np.searchsorted(seen_s, at_s))
         near = [place for place in (after - 1, after) if 0 <= place < len(places)]
         if not near:
             return None
-        return self.edge(int(places[min(near, key=lambda place: abs(seen_s[place] - at_s))]))
+        return self.edge(
+            int(places[min(near, key=lambda place: abs(seen_s[place] - at_s))])
+        )
 
     def next(self, at_s: float, falls: bool | None = None) -> Edge | None:
-        """Return the first edge after an instant: not the one that a marker there is on."""
+        """Return the first edge after an instant: not the one that a marker there is
+        on."""
         places, seen_s = self._of_kind(falls)
-        # Where a marker belongs may be a little before or after where the edge was seen.
+        # Where a marker belongs may be a little before or after where the edge was
+        # seen.
         first = int(np.searchsorted(seen_s, at_s - self._reach_s))
-        later = (edge for place in places[first:] if (edge := self.edge(int(place))).at_s > at_s)
+        later = (
+            edge
+            for place in places[first:]
+            if (edge := self.edge(int(place))).at_s > at_s
+        )
         return next(later, None)
 
     def previous(self, at_s: float, falls: bool | None = None) -> Edge | None:
-        """Return the last edge before an instant: not the one that a marker there is on."""
+        """Return the last edge before an instant: not the one that a marker there is
+        on."""
         places, seen_s = self._of_kind(falls)
         last = int(np.searchsorted(seen_s, at_s + self._reach_s, side="right"))
         edges = (self.edge(int(place)) for place in places[:last][::-1])
         return next((edge for edge in edges if edge.at_s < at_s), None)
 
     def _of_kind(self, falls: bool | None) -> tuple[NDArray[np.intp], Array]:
-        """Return the places of the edges that fall, or rise, and when they were seen."""
+        """Return the places of the edges that fall, or rise, and when they were
+        seen."""
         if falls is None:
             return np.arange(len(self.seen_s)), self.seen_s
         places = np.flatnonzero(self.falls == falls)
@@ -100,7 +117,8 @@ class EdgeTimes:
         return edge if edge is not None and at_s in (edge.at_s, edge.seen_s) else None
 
     def border_near(self, seen_s: float) -> float | None:
-        """Return the end of a window that an edge seen at an instant made; None where none did."""
+        """Return the end of a window that an edge seen at an instant made; None where
+        none did."""
         after = int(np.searchsorted(self._borders_s, seen_s))
         near = self._borders_s[max(after - 1, 0) : after + 1]
         if not len(near):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least, mean and most of a long trace in few columns: through the index of its JLS file, or by
-reading it.
+"""Least, mean and most of a long trace in few columns: through the index of its JLS
+file, or by reading it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _READ = 1 << 20
 _UNITS = {"current": "a", "voltage": "v"}
 
 
-def summary(trace: Trace, first: int, last: int, columns: int, power: bool) -> dict[str, Array]:
+def summary(
+    trace: Trace, first: int, last: int, columns: int, power: bool
+) -> dict[str, Array]:
     """Return the columns of a summary of samples first <= k < last, by name."""
     table: dict[str, Array] = {}
     with reading(trace.path) as reader:
@@ -35,9 +37,14 @@ def summary(trace: Trace, first: int, last: int, columns: int, power: bool) -> d
             rows = file_index.columns(reader, trace, bounds)
             if power:
                 rows = np.concatenate([rows, _read(reader, trace, bounds)[6:]])
-    for place, (name, unit) in enumerate((_UNITS | ({"power": "w"} if power else {})).items()):
+    for place, (name, unit) in enumerate(
+        (_UNITS | ({"power": "w"} if power else {})).items()
+    ):
         table |= _named(name, unit, rows[3 * place : 3 * place + 3].T)
-    times = {"start_s": bounds[:-1] / trace.sample_hz, "stop_s": bounds[1:] / trace.sample_hz}
+    times = {
+        "start_s": bounds[:-1] / trace.sample_hz,
+        "stop_s": bounds[1:] / trace.sample_hz,
+    }
     return times | table
 
 
@@ -57,8 +64,8 @@ def of_table(times_s: Array, table: Table, power: bool) -> dict[str, Array]:
 
 
 def _read(reader: Any, trace: Trace, bounds: NDArray[np.int64]) -> Array:
-    """Return least, mean and most of current, voltage and power, nine rows, of all samples; read
-    in pieces of whole columns.
+    """Return least, mean and most of current, voltage and power, nine rows, of all
+    samples; read in pieces of whole columns.
     """
     hidden = Hidden(trace.gaps)
     found = []
@@ -71,15 +78,17 @@ def _read(reader: Any, trace: Trace, bounds: NDArray[np.int64]) -> Array:
         signals = trace.samples(reader, first, int(piece[-1]) - first)
         current, voltage = (signal.astype(np.float64) for signal in signals)
         hidden.hide(first, current, voltage)
-        rows = [_reduced(values, piece) for values in (current, voltage, current * voltage)]
+        rows = [
+            _reduced(values, piece) for values in (current, voltage, current * voltage)
+        ]
         found.append(np.column_stack(rows).T)
         at = until
     return np.concatenate(found, axis=1) if found else np.zeros((9, 0))
 
 
 def _reduced(values: Array, bounds: NDArray[np.int64]) -> Array:
-    """Return least, mean and most of the finite values between borders; NaN where there are
-    none.
+    """Return least, mean and most of the finite values between borders; NaN where there
+    are none.
     """
     if not len(values):
         return np.zeros((max(len(bounds) - 1, 0), 3))
@@ -91,8 +100,13 @@ def _reduced(values: Array, bounds: NDArray[np.int64]) -> Array:
     most = np.maximum.reduceat(np.where(known, values, -np.inf), starts)
     mean = np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
     none = counts == 0
-    return np.column_stack([np.where(none, np.nan, least), mean, np.where(none, np.nan, most)])
+    return np.column_stack(
+        [np.where(none, np.nan, least), mean, np.where(none, np.nan, most)]
+    )
 
 
 def _named(name: str, unit: str, found: NDArray[np.floating[Any]]) -> dict[str, Any]:
-    return {f"{name}_{what}_{unit}": found[:, at] for at, what in enumerate(("min", "mean", "max"))}
+    return {
+        f"{name}_{what}_{unit}": found[:, at]
+        for at, what in enumerate(("min", "mean", "max"))
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export of a stretch of a trace at its full rate: JLS, CSV or Parquet, with its size said first.
+"""Export of a stretch of a trace at its full rate: JLS, CSV or Parquet, with its size
+said first.
 
 A file is there whole or not at all. Times are seconds from the trace's first sample.
 """
@@ -32,13 +33,13 @@ from rig.trace.writer import TraceWriter
 
 FORMS = ("jls", "csv", "parquet")
 _BLOCK = 1 << 18
-#: Of a JLS file: bytes of a sample of current and voltage and of a level of the line, summaries
-#: included, and of the file besides (tests/rig/api/traces/test_export.py).
+#: Of a JLS file: bytes of a sample of current and voltage and of a level of the line,
+#: summaries included, and of the file besides (tests/rig/api/traces/test_export.py).
 _JLS_SAMPLE_B = 8.25
 _JLS_LEVEL_B = 1 / 7
 _JLS_FRAME_B = 5_000
-#: Of a table, so many rows at so many places are made to see how long they are; what Parquet
-#: spares is seen in longer stretches only.
+#: Of a table, so many rows at so many places are made to see how long they are; what
+#: Parquet spares is seen in longer stretches only.
 _TRIED = {"csv": (200, 16), "parquet": (1 << 14, 4)}
 #: The room that is asked for is so much more than the size that is said.
 _SPARE = 1.1
@@ -48,8 +49,8 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class StretchOrigin:
-    """What an exported file says of its samples: the labels that must stand beside them, and where
-    in a session they are from.
+    """What an exported file says of its samples: the labels that must stand beside
+    them, and where in a session they are from.
     """
 
     labels: tuple[str, ...] = ()
@@ -59,11 +60,14 @@ class StretchOrigin:
     def about(self) -> dict[str, Any]:
         """Return it as a JLS file has it."""
         said = {"labels": list(self.labels), "session": self.place_text}
-        return {"simulated": SIMULATED in self.labels} | {k: v for k, v in said.items() if v}
+        return {"simulated": SIMULATED in self.labels} | {
+            k: v for k, v in said.items() if v
+        }
 
     @property
     def place_text(self) -> str:
-        """Return session, trial, rail and segment in words; empty where there is no session."""
+        """Return session, trial, rail and segment in words; empty where there is no
+        session."""
         if self.place is None:
             return ""
         parts = [one_line(self.place.session.name), f"trial {self.place.trial}"]
@@ -74,8 +78,8 @@ class StretchOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Samples first <= k < last of a trace; `has_current` as the trace has it. `started_ns` is when
-    the trace began, None where that is not known.
+    """Samples first <= k < last of a trace; `has_current` as the trace has it.
+    `started_ns` is when the trace began, None where that is not known.
     """
 
     trace: Trace
@@ -93,13 +97,15 @@ class Stretch:
 
 
 def export_bytes(stretch: Stretch, form: str) -> int:
-    """Return about how large a file will be: right to 10 %; raises DataError for Parquet where
-    pyarrow is not installed.
+    """Return about how large a file will be: right to 10 %; raises DataError for
+    Parquet where pyarrow is not installed.
     """
     _require_form(form)
     if form != "jls":
         return _table_b(stretch, form)
-    levels = stretch.trace.edge_hz / stretch.trace.sample_hz if stretch.has_sync else 0.0
+    levels = (
+        stretch.trace.edge_hz / stretch.trace.sample_hz if stretch.has_sync else 0.0
+    )
     return round(_JLS_FRAME_B + stretch.count * (_JLS_SAMPLE_B + levels * _JLS_LEVEL_B))
 
 
@@ -111,25 +117,32 @@ def export(
     stopped: Stopped | None = None,
     replace: bool = False,
 ) -> None:
-    """Write a stretch into a file; raises DataError, ConfigError, StorageFull, and Cancelled where
-    `stopped` says so.
+    """Write a stretch into a file; raises DataError, ConfigError, StorageFull, and
+    Cancelled where `stopped` says so.
 
-    Samples that are lost are NaN, in a table empty. SYNC of a trace that has stamps of its edges
-    becomes a line at `edge_hz`.
+    Samples that are lost are NaN, in a table empty. SYNC of a trace that has stamps of
+    its edges becomes a line at `edge_hz`.
     """
     _require_form(form)
     if not stretch.count:
         raise DataError("there is no sample to export", try_next="a longer stretch")
     if path.exists() and not replace:
-        raise DataError(f"{path} is there already", try_next="another name, or replace it")
+        raise DataError(
+            f"{path} is there already", try_next="another name, or replace it"
+        )
     if not path.parent.is_dir():
-        raise DataError(f"{path.parent} is no folder", try_next="a folder that is there")
+        raise DataError(
+            f"{path.parent} is no folder", try_next="a folder that is there"
+        )
     need_b = export_bytes(stretch, form)
     free_b = shutil.disk_usage(path.parent).free
     if _SPARE * need_b + RESERVE_B > free_b:
         raise StorageFull(
             f"there is no room for {path.name}",
-            evidence=f"about {need_b / 1e6:.0f} MB are needed, {free_b / 1e6:.0f} MB are free",
+            evidence=(
+                f"about {need_b / 1e6:.0f} MB are needed, {free_b / 1e6:.0f} MB are"
+                " free"
+            ),
             try_next="a shorter stretch, or another disk",
         )
     write = {"jls": _jls, **_TABLES}[form]
@@ -146,7 +159,9 @@ def export(
 Blocks = Iterator[tuple[int, Floats, Floats]]
 
 
-def _blocks(stretch: Stretch, progress: Progress | None, stopped: Stopped | None) -> Blocks:
+def _blocks(
+    stretch: Stretch, progress: Progress | None, stopped: Stopped | None
+) -> Blocks:
     """Yield number, current and voltage of samples, NaN where they are lost."""
     hidden = Hidden(stretch.trace.gaps)
     with reading(stretch.trace.path) as reader:
@@ -177,7 +192,13 @@ def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
         began_s = stretch.started_ns / 1e9 + stretch.first / trace.sample_hz
     rates = {"sample_hz": trace.sample_hz, "edge_hz": trace.edge_hz}
     with TraceWriter(
-        folder, **rates, source=source, serial="", about=about, sync_kind=sync, began_s=began_s
+        folder,
+        **rates,
+        source=source,
+        serial="",
+        about=about,
+        sync_kind=sync,
+        began_s=began_s,
     ) as writer:
         done = round(stretch.first / trace.sample_hz * trace.edge_hz)
         for at, current, voltage in blocks:
@@ -190,14 +211,20 @@ def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
 
 
 def _csv(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
-    heads = {"time_s": "time (s)", "current_a": "current (A)", "voltage_v": "voltage (V)"}
+    heads = {
+        "time_s": "time (s)",
+        "current_a": "current (A)",
+        "voltage_v": "voltage (V)",
+    }
     heads |= {"power_w": "power (W)", "sync": "sync"}
     path = folder / "table.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         for columns in _tables(stretch, blocks):
             if not stream.tell():
                 stream.write(
-                    table_file.labels_line(stretch.origin.labels, stretch.origin.place_text)
+                    table_file.labels_line(
+                        stretch.origin.labels, stretch.origin.place_text
+                    )
                 )
                 stream.write(",".join(heads[name] for name in _shown(columns)) + "\n")
             stream.write(_rows(columns))
@@ -205,8 +232,8 @@ def _csv(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
 
 
 def _shown(columns: dict[str, NDArray[Any]]) -> list[str]:
-    """Return the columns of a table of text: of current, voltage and power two, so that it is clear
-    which are measured.
+    """Return the columns of a table of text: of current, voltage and power two, so that
+    it is clear which are measured.
     """
     return [name for name in columns if name != "power_w" or "current_a" not in columns]
 
@@ -237,7 +264,11 @@ def _here_and_there(stretch: Stretch, rows: int, places: int) -> list[Stretch]:
     """Return so many short stretches of a long one, else the stretch itself."""
     if stretch.count <= rows * places:
         return [stretch]
-    firsts = np.linspace(stretch.first, stretch.last - rows, places).astype(np.int64).tolist()
+    firsts = (
+        np.linspace(stretch.first, stretch.last - rows, places)
+        .astype(np.int64)
+        .tolist()
+    )
     return [dataclasses.replace(stretch, first=at, last=at + rows) for at in firsts]
 
 
@@ -253,7 +284,10 @@ def _parquet(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     path = folder / "table.parquet"
     trace = stretch.trace
     about = {"sample_hz": repr(trace.sample_hz), "exported_from": trace.path.name}
-    about |= {"labels": ", ".join(stretch.origin.labels), "session": stretch.origin.place_text}
+    about |= {
+        "labels": ", ".join(stretch.origin.labels),
+        "session": stretch.origin.place_text,
+    }
     writer = None
     try:
         for columns in _tables(stretch, blocks):
@@ -271,10 +305,13 @@ def _parquet(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
 
 
 def _tables(stretch: Stretch, blocks: Blocks) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the columns of a table for each block; times are of the middles of samples."""
+    """Yield the columns of a table for each block; times are of the middles of
+    samples."""
     trace = stretch.trace
     for at, current, voltage in blocks:
-        times_s: NDArray[np.float64] = np.arange(at, at + len(current), dtype=np.float64) + 0.5
+        times_s: NDArray[np.float64] = (
+            np.arange(at, at + len(current), dtype=np.float64) + 0.5
+        )
         times_s /= trace.sample_hz
         columns: dict[str, NDArray[Any]] = {"time_s": times_s}
         if stretch.has_current:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least, mean and most of current and voltage out of the index of a JLS file, without reading the
-samples; pyjls's statistics are exact only for whole entries of it.
+"""Least, mean and most of current and voltage out of the index of a JLS file, without
+reading the samples; pyjls's statistics are exact only for whole entries of it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from rig.trace.trace import Trace, reading
 
 Array = NDArray[np.float64]
 
-#: Of so many columns in which samples are lost the rest is looked up, where time is short.
+#: Of so many columns in which samples are lost the rest is looked up, where time is
+#: short.
 _QUICK = 50
-#: So many entries of the first level are looked up in a file that says nothing of its gaps.
+#: So many entries of the first level are looked up in a file that says nothing of its
+#: gaps.
 _ENTRIES = 100_000
 #: Columns of pyjls's statistics.
 _MEAN = 0
@@ -33,13 +35,15 @@ _ROW = [_LEAST, _MEAN, _MOST]
 def quick(
     trace: Trace, first: int, last: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return borders of columns, and least, mean and most of current and of voltage, six rows, as
-    the file's index has them. Of columns with lost samples only some are looked up. Of a trace with
-    reduced spans, least and most are those of its means.
+    """Return borders of columns, and least, mean and most of current and of voltage,
+    six rows, as the file's index has them. Of columns with lost samples only some are
+    looked up. Of a trace with reduced spans, least and most are those of its means.
     """
     with reading(trace.path) as reader:
         if trace.layout.reduced is not None:
-            return _of_means(reader, trace.layout.reduced, trace.length, first, last, count)
+            return _of_means(
+                reader, trace.layout.reduced, trace.length, first, last, count
+            )
         bounds = aligned(reader, trace, first, last, count)
         return bounds, columns(reader, trace, bounds, _QUICK)
 
@@ -53,18 +57,26 @@ def _of_means(
     starts = np.minimum(bounds[:-1] // every - begin, max(end - begin - 1, 0))
     rows = []
     for signal in (CURRENT_MEAN, VOLTAGE_MEAN):
-        means = np.full(1, np.nan) if end <= begin else reader.fsr(signal, begin, end - begin)
+        means = (
+            np.full(1, np.nan)
+            if end <= begin
+            else reader.fsr(signal, begin, end - begin)
+        )
         known = np.isfinite(means)
         weights = np.add.reduceat(known.astype(np.int64), starts)
         total = np.add.reduceat(np.where(known, means, 0.0), starts)
-        mean = np.divide(total, weights, out=np.full(len(starts), np.nan), where=weights > 0)
+        mean = np.divide(
+            total, weights, out=np.full(len(starts), np.nan), where=weights > 0
+        )
         rows += [np.fmin.reduceat(means, starts), mean, np.fmax.reduceat(means, starts)]
     return np.minimum(bounds, length), np.array(rows, dtype=np.float64)
 
 
-def aligned(reader: Any, trace: Trace, first: int, last: int, count: int) -> NDArray[np.int64]:
-    """Return the borders of at most `count` columns that are whole entries of the current's index,
-    aligned to absolute multiples.
+def aligned(
+    reader: Any, trace: Trace, first: int, last: int, count: int
+) -> NDArray[np.int64]:
+    """Return the borders of at most `count` columns that are whole entries of the
+    current's index, aligned to absolute multiples.
     """
     layout = _signal(reader, trace.layout.current)
     at = trace.layout.current_at
@@ -85,8 +97,9 @@ def aligned(reader: Any, trace: Trace, first: int, last: int, count: int) -> NDA
 def columns(
     reader: Any, trace: Trace, bounds: NDArray[np.int64], most: int = 1 << 62
 ) -> NDArray[np.float64]:
-    """Return six rows: what the index says of each column; of `most` columns in which samples are
-    lost, or that are no whole entries, what it says of the parts beside them.
+    """Return six rows: what the index says of each column; of `most` columns in which
+    samples are lost, or that are no whole entries, what it says of the parts beside
+    them.
     """
     layout = trace.layout
     current = _track(reader, trace, bounds, layout.current, layout.current_at, most)
@@ -98,14 +111,21 @@ def columns(
         places = (bounds + layout.voltage_at) / layout.times
         voltage = _overlapping(reader, layout.voltage, places)
     rows: NDArray[np.float64] = np.concatenate([current.T, voltage.T])
-    return rows if layout.cleaned is None else without_no_readings(rows).astype(np.float64)
+    return (
+        rows if layout.cleaned is None else without_no_readings(rows).astype(np.float64)
+    )
 
 
 def _track(
-    reader: Any, trace: Trace, bounds: NDArray[np.int64], signal: int, at: int, most: int
+    reader: Any,
+    trace: Trace,
+    bounds: NDArray[np.int64],
+    signal: int,
+    at: int,
+    most: int,
 ) -> Array:
-    """Return least, mean and most of a signal whose sample `at` is the first of the trace, a row
-    for each column.
+    """Return least, mean and most of a signal whose sample `at` is the first of the
+    trace, a row for each column.
     """
     widths = np.diff(bounds)
     step = int(widths.max())
@@ -119,10 +139,14 @@ def _track(
         width = step // units[0]
         if trace.layout.cleaned is not None and (last - first) * width <= _ENTRIES:
             # Where samples are no numbers, only the first level says all of the others.
-            rows = reader.fsr_statistics(signal, begin, units[0], (last - first) * width)[:, _ROW]
+            rows = reader.fsr_statistics(
+                signal, begin, units[0], (last - first) * width
+            )[:, _ROW]
             found[first:last] = _of_entries(rows.reshape(last - first, width, 3))
         else:
-            found[first:last] = reader.fsr_statistics(signal, begin, step, last - first)[:, _ROW]
+            found[first:last] = reader.fsr_statistics(
+                signal, begin, step, last - first
+            )[:, _ROW]
     else:
         last = first
     gaps = joined(trace.gaps)
@@ -138,18 +162,24 @@ def _track(
 
 
 def _of_entries(rows: NDArray[np.float64]) -> Array:
-    """Return least, mean and most of columns of entries; those without a number do not count."""
+    """Return least, mean and most of columns of entries; those without a number do not
+    count."""
     known = np.isfinite(rows).all(axis=2)
     count = np.count_nonzero(known, axis=1)
     total = np.where(known, rows[:, :, 1], 0.0).sum(axis=1)
     mean = np.divide(total, count, out=np.full(len(rows), np.nan), where=count > 0)
     return np.column_stack(
-        [np.fmin.reduce(rows[:, :, 0], axis=1), mean, np.fmax.reduce(rows[:, :, 2], axis=1)]
+        [
+            np.fmin.reduce(rows[:, :, 0], axis=1),
+            mean,
+            np.fmax.reduce(rows[:, :, 2], axis=1),
+        ]
     )
 
 
 def _lost(gaps: Sequence[Gap], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many samples of each column lie in gaps, which are in order and do not touch."""
+    """Return how many samples of each column lie in gaps, which are in order and do not
+    touch."""
     starts = np.array([gap.start for gap in gaps], dtype=np.int64)
     lengths = np.array([gap.stop - gap.start for gap in gaps], dtype=np.int64)
     before = np.concatenate([[0], np.cumsum(lengths)])
@@ -158,14 +188,16 @@ def _lost(gaps: Sequence[Gap], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
     last = np.maximum(place - 1, 0)
     until = before[place]
     if len(gaps):
-        until = until - np.maximum(starts[last] + lengths[last] - bounds, 0) * (place > 0)
+        until = until - np.maximum(starts[last] + lengths[last] - bounds, 0) * (
+            place > 0
+        )
     lost: NDArray[np.int64] = np.diff(until)
     return lost
 
 
 def _overlapping(reader: Any, signal: int, places: Array) -> Array:
-    """Return what the index says of columns between places that are at no border of its entries:
-    of all entries that a column touches, so that it misses no extreme.
+    """Return what the index says of columns between places that are at no border of its
+    entries: of all entries that a column touches, so that it misses no extreme.
     """
     length = int(_signal(reader, signal).length)
     width = float(np.diff(places).min())
@@ -177,10 +209,13 @@ def _overlapping(reader: Any, signal: int, places: Array) -> Array:
     if begin < 0 or end <= begin:
         return np.full((len(places) - 1, 3), np.nan)
     rows = reader.fsr_statistics(signal, begin * unit, unit, end - begin)[:, _ROW]
-    starts = np.clip(np.floor(places[:-1] / unit).astype(np.int64) - begin, 0, len(rows) - 1)
+    starts = np.clip(
+        np.floor(places[:-1] / unit).astype(np.int64) - begin, 0, len(rows) - 1
+    )
     stops = np.ceil(places[1:] / unit).astype(np.int64) - begin
     stops = np.clip(stops, starts + 1, len(rows))
-    # Of each two borders the first stretch counts, and the one between two columns does not.
+    # Of each two borders the first stretch counts, and the one between two columns does
+    # not.
     pairs = np.column_stack([starts, stops]).reshape(-1)
     rows = np.concatenate([rows, rows[-1:]])
     counts = (stops - starts).astype(np.float64)
@@ -207,10 +242,15 @@ def _units(reader: Any, signal: int) -> list[int]:
 
 
 def _column(
-    reader: Any, signal: int, units: list[int], start: int, stop: int, gaps: Sequence[Gap]
+    reader: Any,
+    signal: int,
+    units: list[int],
+    start: int,
+    stop: int,
+    gaps: Sequence[Gap],
 ) -> Array:
-    """Return least, mean and most of the samples of one column that are not lost: from the index
-    where whole entries of it are known, and from the samples beside them.
+    """Return least, mean and most of the samples of one column that are not lost: from
+    the index where whole entries of it are known, and from the samples beside them.
     """
     parts: list[Array] = []
     at = start
@@ -230,9 +270,11 @@ def _column(
     return np.array([rows[:, 0].min(), mean, rows[:, 2].max()])
 
 
-def _part(reader: Any, signal: int, units: list[int], at: int, stop: int) -> tuple[Array, int]:
-    """Return rows of least, mean, most and count from a sample on, as far as one look reaches, and
-    the sample behind them.
+def _part(
+    reader: Any, signal: int, units: list[int], at: int, stop: int
+) -> tuple[Array, int]:
+    """Return rows of least, mean, most and count from a sample on, as far as one look
+    reaches, and the sample behind them.
     """
     fitting = [unit for unit in units if at % unit == 0 and at + unit <= stop]
     if fitting:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a trace: edges of SYNC, exact statistics, histogram and spectrum, with what the
-session around it knows.
+"""The numbers of a trace: edges of SYNC, exact statistics, histogram and spectrum, with
+what the session around it knows.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class TraceNumbers(TraceView):
         self._around = Surroundings(path, self._own)
 
     def show_trial(self, number: int) -> None:
-        """Have the windows be those of one of the interleaved trials that the trace is of; to be
-        called before anything else is asked for.
+        """Have the windows be those of one of the interleaved trials that the trace is
+        of; to be called before anything else is asked for.
         """
         self._around = Surroundings(self.path, self._own, number)
 
@@ -63,19 +63,21 @@ class TraceNumbers(TraceView):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what must stand beside its numbers: the labels of its session; elsewhere those
-        that its file has.
+        """Return what must stand beside its numbers: the labels of its session;
+        elsewhere those that its file has.
         """
         return self._around.labels or super().labels
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """Return the accuracy of the monitor that recorded the trace, as its session states it."""
+        """Return the accuracy of the monitor that recorded the trace, as its session
+        states it."""
         return self._around.accuracy
 
     @property
     def spans(self) -> Spans | None:
-        """Return the measured windows and warm-up queries of its trial, in the trace's time."""
+        """Return the measured windows and warm-up queries of its trial, in the trace's
+        time."""
         return self._around.spans
 
     @cached_property
@@ -91,15 +93,15 @@ class TraceNumbers(TraceView):
         )
 
     def edges(self) -> EdgeTimes:
-        """Return all edges of SYNC in order; the first call reads them, block by block. Raises
-        DataError where there is no SYNC.
+        """Return all edges of SYNC in order; the first call reads them, block by block.
+        Raises DataError where there is no SYNC.
         """
         self._require_sync()
         return self._edge_times
 
     def nearest_edge(self, at: float, falls: bool | None = None) -> Edge | None:
-        """Return the edge that is nearest to a time; None where there is none. `falls` asks for
-        falling edges, at which the device's marks are, or for rising ones.
+        """Return the edge that is nearest to a time; None where there is none. `falls`
+        asks for falling edges, at which the device's marks are, or for rising ones.
         """
         return self._edge_times.nearest(at, falls)
 
@@ -112,8 +114,9 @@ class TraceNumbers(TraceView):
         return self._edge_times.previous(at, falls)
 
     def edge_uncertainty_s(self, at: float) -> float:
-        """Return the standard uncertainty of a time at an edge: at the end of a window that of the
-        mark by the time base, else that of the edge as it was seen; 0 at a time that is at none.
+        """Return the standard uncertainty of a time at an edge: at the end of a window
+        that of the mark by the time base, else that of the edge as it was seen; 0 at a
+        time that is at none.
         """
         times = self._edge_times
         if times.is_border(at):
@@ -130,12 +133,12 @@ class TraceNumbers(TraceView):
         at_edges: bool | None = None,
         stopped: Stopped | None = None,
     ) -> TraceStatistics:
-        """Return the statistics of a stretch, all of them from its samples: energy and charge as
-        results.json has them for the same window.
+        """Return the statistics of a stretch, all of them from its samples: energy and
+        charge as results.json has them for the same window.
 
-        `at_edges`: the power steps at both ends, as it does at a mark; left out, where both times
-        are at edges of SYNC or at ends of windows. Raises DataError where the stretch is not in the
-        trace, Cancelled where `stopped` says so.
+        `at_edges`: the power steps at both ends, as it does at a mark; left out, where
+        both times are at edges of SYNC or at ends of windows. Raises DataError where
+        the stretch is not in the trace, Cancelled where `stopped` says so.
         """
         start, stop = max(start, 0.0), min(stop, self.duration_s)
         if at_edges is None:
@@ -160,12 +163,15 @@ class TraceNumbers(TraceView):
         limits: tuple[float, float] | None = None,
         stopped: Stopped | None = None,
     ) -> Histogram:
-        """Return the time that current, voltage or power spent in each of `bins` between `limits`;
-        left out, between the least and the most. Raises DataError, Cancelled.
+        """Return the time that current, voltage or power spent in each of `bins`
+        between `limits`; left out, between the least and the most. Raises DataError,
+        Cancelled.
         """
         first, last = self._places(start, stop, self.sample_hz)
         self._require_signal(signal)
-        found = distributions.histogram(self._trace, first, last, signal, bins, limits, stopped)
+        found = distributions.histogram(
+            self._trace, first, last, signal, bins, limits, stopped
+        )
         return replace(found, labels=self.labels)
 
     def spectrum(
@@ -176,16 +182,20 @@ class TraceNumbers(TraceView):
         segment: int | None = None,
         stopped: Stopped | None = None,
     ) -> Spectrum:
-        """Return the power spectral density of current, voltage or power by Welch's method, over
-        segments of `segment` samples in which none is lost. Raises DataError, Cancelled.
+        """Return the power spectral density of current, voltage or power by Welch's
+        method, over segments of `segment` samples in which none is lost. Raises
+        DataError, Cancelled.
         """
         first, last = self._places(start, stop, self.sample_hz)
         self._require_signal(signal)
-        found = distributions.spectrum(self._trace, first, last, signal, segment, stopped)
+        found = distributions.spectrum(
+            self._trace, first, last, signal, segment, stopped
+        )
         return replace(found, labels=self.labels)
 
     def locate(self, problem: Placed) -> tuple[float, float] | None:
-        """Return from where to where a problem of this trial is; None where that is not known."""
+        """Return from where to where a problem of this trial is; None where that is not
+        known."""
         if problem.start_s is not None and problem.stop_s is not None:
             return problem.start_s, problem.stop_s
         if problem.edge is None or not 1 <= problem.edge <= len(self._trace.falls_s):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples of a trace as numpy arrays, in SI units and seconds from its first sample."""
+"""The samples of a trace as numpy arrays, in SI units and seconds from its first
+sample."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ Array = NDArray[np.float64]
 class TraceSamples:
     """A trace as arrays.
 
-    Times are seconds from the first sample; `start` and `stop` left out mean the ends of the
-    trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are NaN.
+    Times are seconds from the first sample; `start` and `stop` left out mean the ends
+    of the trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are
+    NaN.
     """
 
     def __init__(self, path: Path, opened: Opened) -> None:
@@ -37,7 +39,8 @@ class TraceSamples:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what must stand beside its numbers, as the file says it: SIMULATED, ..."""
+        """Return what must stand beside its numbers, as the file says it: SIMULATED,
+        ..."""
         return self._labels
 
     @property
@@ -53,7 +56,11 @@ class TraceSamples:
     @property
     def sync_hz(self) -> float:
         """Return the sampling rate of `sync`."""
-        return self._trace.edge_hz if self._trace.sync == "digital" else self._trace.sample_hz
+        return (
+            self._trace.edge_hz
+            if self._trace.sync == "digital"
+            else self._trace.sample_hz
+        )
 
     @property
     def duration_s(self) -> float:
@@ -67,13 +74,14 @@ class TraceSamples:
 
     @property
     def reduced(self) -> tuple[Span, ...]:
-        """Return where means of samples stand in their place: between windows of a session with
-        `between_windows = "reduced"`.
+        """Return where means of samples stand in their place: between windows of a
+        session with `between_windows = "reduced"`.
         """
         return self._trace.reduced
 
     def times(self, start: float = 0.0, stop: float = math.inf) -> Array:
-        """Return the times of the samples of `current`, `voltage` and `power`: of their middles."""
+        """Return the times of the samples of `current`, `voltage` and `power`: of their
+        middles."""
         first, last = self._places(start, stop, self.sample_hz)
         return (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
 
@@ -93,13 +101,15 @@ class TraceSamples:
         return current * voltage
 
     def sync(self, start: float = 0.0, stop: float = math.inf) -> NDArray[np.uint8]:
-        """Return the level of SYNC, 0 or 1, at `sync_hz`; where it was not recorded as levels, it
-        is made of the edges.
+        """Return the level of SYNC, 0 or 1, at `sync_hz`; where it was not recorded as
+        levels, it is made of the edges.
         """
         self._require_sync()
         first, last = self._places(start, stop, self.sync_hz)
         if self._trace.sync != "digital":
-            return levels_at(self._trace.falls_s, self._trace.rises_s, self.sync_times(start, stop))
+            return levels_at(
+                self._trace.falls_s, self._trace.rises_s, self.sync_times(start, stop)
+            )
         if last <= first:
             return np.zeros(0, dtype=np.uint8)
         with reading(self._trace.path) as reader:
@@ -124,8 +134,8 @@ class TraceSamples:
         return _between(self._trace.rises_s, start, stop)
 
     def energy(self, start: float = 0.0, stop: float = math.inf) -> float:
-        """Return the energy between two times, in joules, the end samples by their fraction; where
-        spans are `reduced`, of means of current times means of voltage.
+        """Return the energy between two times, in joules, the end samples by their
+        fraction; where spans are `reduced`, of means of current times means of voltage.
         """
         return self._trace.energy_j(max(start, 0.0), min(stop, self.duration_s))
 
@@ -159,7 +169,8 @@ class TraceSamples:
 
 
 def _rounded(place: float, how: Any) -> int:
-    """Return a whole number of samples; what is off by rounding alone lies on the border."""
+    """Return a whole number of samples; what is off by rounding alone lies on the
+    border."""
     if math.isinf(place):
         return 0 if place < 0 else 1 << 62
     near = round(place)
@@ -171,7 +182,8 @@ def _between(times_s: Array, start: float, stop: float) -> Array:
 
 
 def levels_at(falls_s: Array, rises_s: Array, times_s: Array) -> NDArray[np.uint8]:
-    """Return the level at each time: as the last edge left it; before the first, the opposite."""
+    """Return the level at each time: as the last edge left it; before the first, the
+    opposite."""
     edges = np.concatenate([falls_s, rises_s])
     levels = np.repeat(np.array([0, 1], dtype=np.uint8), [len(falls_s), len(rises_s)])
     order = np.argsort(edges, kind="stable")

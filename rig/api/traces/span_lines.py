@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of samples.jsonl and completions.jsonl -> the spans of a trial, or of one segment of it."""
+"""Lines of samples.jsonl and completions.jsonl -> the spans of a trial, or of one
+segment of it."""
 
 from __future__ import annotations
 
@@ -27,15 +28,19 @@ _Row = tuple[int, str, float, float, int, int, int, float, float, float, int]
 
 
 def of_trial(
-    folder: SessionFolder, trial: int, rail: str, segment: int, result: TrialResult | None
+    folder: SessionFolder,
+    trial: int,
+    rail: str,
+    segment: int,
+    result: TrialResult | None,
 ) -> Spans:
-    """Read the spans of a trial in the time of a rail's trace; of a trial without a result there
-    are no warm-up queries. Raises DataError.
+    """Read the spans of a trial in the time of a rail's trace; of a trial without a
+    result there are no warm-up queries. Raises DataError.
     """
     provenance = provenance_file.read(folder)
     rails = list(provenance.monitors)
-    # Of later segments the results have no time base, and marks of a device without a clock have
-    # no ticks: their warm-up queries have no place.
+    # Of later segments the results have no time base, and marks of a device without a
+    # clock have no ticks: their warm-up queries have no place.
     timed = result is not None and segment == 1 and provenance.sut.clock != EDGE_CLOCK
     base = result.timebase if result is not None and timed else None
     said = [
@@ -63,9 +68,12 @@ def read(
     said = counted(trial) if said is None else said
     if not 1 <= segment <= len(said):
         raise DataError(
-            f"{trial.name} has {len(said)} segments, not {segment}", try_next="one of its segments"
+            f"{trial.name} has {len(said)} segments, not {segment}",
+            try_next="one of its segments",
         )
-    idles = [item.number for items in said for item in items if isinstance(item.step, Idle)]
+    idles = [
+        item.number for items in said for item in items if isinstance(item.step, Idle)
+    ]
     rows = list(_of_samples(sample_lines.read(trial), idles))
     own = said[segment - 1]
     if len(said) > 1:
@@ -82,14 +90,19 @@ def moved(spans: Spans, from_base: Timebase, to_base: Timebase) -> Spans:
     ticks = np.array([from_base.origin_tick, from_base.origin_tick], dtype=np.int64)
     if len(spans):
         ends_s = np.array([spans.start_s[0], spans.reached_s[-1]])
-        ticks = ticks + np.round((ends_s - from_base.origin_s) / from_base.s_per_tick).astype(
-            np.int64
-        )
-    # Between clocks that drift, the map is straight over stretches much shorter than a thousandth.
+        ticks = ticks + np.round(
+            (ends_s - from_base.origin_s) / from_base.s_per_tick
+        ).astype(np.int64)
+    # Between clocks that drift, the map is straight over stretches much shorter than a
+    # thousandth.
     grid = np.unique(np.linspace(ticks[0], ticks[1], 2001).astype(np.int64)).tolist()
     here_s, there_s = from_base.all_seconds(grid), to_base.all_seconds(grid)
-    start_s, stop_s = (_map(times_s, here_s, there_s) for times_s in (spans.start_s, spans.stop_s))
-    return replace(spans, start_s=start_s, stop_s=stop_s, reached_s=np.maximum.accumulate(stop_s))
+    start_s, stop_s = (
+        _map(times_s, here_s, there_s) for times_s in (spans.start_s, spans.stop_s)
+    )
+    return replace(
+        spans, start_s=start_s, stop_s=stop_s, reached_s=np.maximum.accumulate(stop_s)
+    )
 
 
 def _map(times_s: Any, here_s: Any, there_s: Any) -> Any:
@@ -102,7 +115,8 @@ def _map(times_s: Any, here_s: Any, there_s: Any) -> Any:
 
 
 def _of_samples(lines: TrialLines, idles: Sequence[int]) -> Iterator[_Row]:
-    """Yield the measured windows; an idle time has a step where all of them were measured."""
+    """Yield the measured windows; an idle time has a step where all of them were
+    measured."""
     known = len(idles) == len(lines.idles)
     for place, idle in enumerate(lines.idles):
         yield _row(IDLE, idle, idles[place] if known else NONE)
@@ -143,7 +157,8 @@ def _row(
     correct: int = NONE,
 ) -> _Row:
     energy_j, energy_u_j = (
-        np.nan if value is None else value for value in (window.energy_j, window.energy_u_j)
+        np.nan if value is None else value
+        for value in (window.energy_j, window.energy_u_j)
     )
     what = kind, window.phase, window.start_s, window.stop_s, step, sample, repeat
     return *what, window.latency_s, energy_j, energy_u_j, int(correct)
@@ -154,7 +169,17 @@ def _columns(rows: list[_Row]) -> Spans:
     kinds, names, *numbers = zip(*rows, strict=True) if rows else ((),) * 11
     phases = tuple(dict.fromkeys(names))
     codes = {name: code for code, name in enumerate(phases)}
-    starts, stops, steps, samples, repeats, latencies, energies, uncertainties, corrects = numbers
+    (
+        starts,
+        stops,
+        steps,
+        samples,
+        repeats,
+        latencies,
+        energies,
+        uncertainties,
+        corrects,
+    ) = numbers
     stop_s = np.array(stops, dtype=np.float64)
     whole = np.int64
     return Spans(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of a trial for drawing: each measured window, and the phases of warm-up queries, as columns
-of numpy arrays in the seconds of the trace.
+"""Spans of a trial for drawing: each measured window, and the phases of warm-up
+queries, as columns of numpy arrays in the seconds of the trace.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ NONE = -1
 
 @dataclass(frozen=True, slots=True)
 class TrialSpan:
-    """A span: a phase of a step, from `start_s` to `stop_s`; `sample` is the first of the samples
-    it is of. None for what is not known; energy and latency are those of one of `repeat` runs.
+    """A span: a phase of a step, from `start_s` to `stop_s`; `sample` is the first of
+    the samples it is of. None for what is not known; energy and latency are those of
+    one of `repeat` runs.
     """
 
     kind: str
@@ -58,10 +59,10 @@ class TrialSpan:
 class Spans:
     """The spans of a trial in the order of their starts, a column each.
 
-    `kind` counts in KINDS, `phase` in `phases`; `step` and `sample` are NONE, and energies and
-    latencies NaN, where there are none; `correct` is 1, 0, or NONE where nothing was judged.
-    `reached_s` is the latest stop up to and with each: of those before the first that reaches a
-    moment, none does.
+    `kind` counts in KINDS, `phase` in `phases`; `step` and `sample` are NONE, and
+    energies and latencies NaN, where there are none; `correct` is 1, 0, or NONE where
+    nothing was judged. `reached_s` is the latest stop up to and with each: of those
+    before the first that reaches a moment, none does.
     """
 
     phases: tuple[str, ...]

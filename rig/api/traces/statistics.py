@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact statistics of a stretch of a trace: energy and charge by the code of results.json, the rest
-from every sample.
+"""Exact statistics of a stretch of a trace: energy and charge by the code of
+results.json, the rest from every sample.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rig.uncertainty.window_effects import beyond, charge_u_c, of_energy, ranges
 _BLOCK = 1 << 17
 _UNKNOWN = "no accuracy is stated for this trace, so no uncertainty is known"
 _MEANS = (
-    "a part of it keeps means in place of samples: least, most and deviations are theirs, and "
-    "energy and charge are not stated"
+    "a part of it keeps means in place of samples: least, most and deviations are"
+    " theirs, and energy and charge are not stated"
 )
 
 Stopped = Callable[[], bool]
@@ -38,8 +38,8 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SignalStatistics:
-    """Statistics of the samples of a signal in a stretch of time, the end samples by their
-    fraction; NaN where no sample is known.
+    """Statistics of the samples of a signal in a stretch of time, the end samples by
+    their fraction; NaN where no sample is known.
     """
 
     mean: float
@@ -56,8 +56,9 @@ class SignalStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What is known of the ends of a stretch: whether both are at edges, where the power steps, and
-    the standard uncertainty of each (s); `nominal_rate` as in rig/uncertainty/window_effects.py.
+    """What is known of the ends of a stretch: whether both are at edges, where the
+    power steps, and the standard uncertainty of each (s); `nominal_rate` as in
+    rig/uncertainty/window_effects.py.
     """
 
     at_edges: bool = False
@@ -69,12 +70,13 @@ class Ends:
 class TraceStatistics:
     """The content of a stretch of a trace, from `start_s` to `stop_s`.
 
-    `count` samples touch it, of which `lost` are lost. Current, voltage and charge are None for a
-    file of power alone. Energy and charge are None where too much is lost, or what lies at the
-    ends; `energy_u_j` and `charge_u_c` are standard uncertainties, None where they are not known,
-    and `remark` says why. Where `at_edges` the ends lie at edges of SYNC, or of windows: what they
-    leave of their samples counts with the power inside, as in results.json. `labels` are those of
-    the trace, such as SIMULATED.
+    `count` samples touch it, of which `lost` are lost. Current, voltage and charge are
+    None for a file of power alone. Energy and charge are None where too much is lost,
+    or what lies at the ends; `energy_u_j` and `charge_u_c` are standard uncertainties,
+    None where they are not known, and `remark` says why. Where `at_edges` the ends lie
+    at edges of SYNC, or of windows: what they leave of their samples counts with the
+    power inside, as in results.json. `labels` are those of the trace, such as
+    SIMULATED.
     """
 
     start_s: float
@@ -107,8 +109,8 @@ def statistics(
     has_current: bool = True,
     stopped: Stopped | None = None,
 ) -> TraceStatistics:
-    """Return the statistics of a stretch; raises DataError where it is outside the trace, Cancelled
-    where `stopped` says so.
+    """Return the statistics of a stretch; raises DataError where it is outside the
+    trace, Cancelled where `stopped` says so.
     """
     if not 0 <= start_s < stop_s <= trace.duration_s:
         raise DataError(
@@ -138,8 +140,8 @@ def statistics(
     known = replace(trace, gaps=tuple(gaps))
     if known.lost_between(start_s, stop_s) is None:
         remark = (
-            f"{lost} of {count} samples are lost, at the ends or more than {LOST_LIMIT:.0%}: "
-            "nothing is known of energy and charge"
+            f"{lost} of {count} samples are lost, at the ends or more than"
+            f" {LOST_LIMIT:.0%}: nothing is known of energy and charge"
         )
         return replace(found, remark=remark)
     if stopped is not None and stopped():
@@ -164,7 +166,8 @@ def _uncertain(
     sample_hz: float,
     ends: Ends,
 ) -> TraceStatistics:
-    """Return statistics with the uncertainty of energy and charge, or why there is none."""
+    """Return statistics with the uncertainty of energy and charge, or why there is
+    none."""
     over = beyond(integral, accuracy) if accuracy is not None else ""
     if accuracy is None or over:
         remark = f"{over}: no limits of error are known there" if over else _UNKNOWN
@@ -179,11 +182,14 @@ def _uncertain(
 def _moments(
     trace: Trace, start_s: float, stop_s: float, stopped: Stopped | None
 ) -> tuple[tuple[Moments, Moments, Moments], int, list[Gap]]:
-    """Return the moments of power, current and voltage, how many samples touch the stretch, and
-    which of them are lost.
+    """Return the moments of power, current and voltage, how many samples touch the
+    stretch, and which of them are lost.
     """
     start, stop = trace.place(start_s), trace.place(stop_s)
-    first, last = math.floor(start), min(max(math.ceil(stop), math.floor(start) + 1), trace.length)
+    first, last = (
+        math.floor(start),
+        min(max(math.ceil(stop), math.floor(start) + 1), trace.length),
+    )
     weights = {first: 1 - (start - first), last - 1: 1 - (last - stop)}
     if last - first == 1:
         weights = {first: stop - start}
@@ -216,11 +222,16 @@ def _add(
     at: int,
     weights: dict[int, float],
 ) -> None:
-    """Add a block whose first sample has number `at`; the samples in `weights` count for less."""
+    """Add a block whose first sample has number `at`; the samples in `weights` count
+    for less."""
     power = np.multiply(*signals, out=buffer[: len(signals[0])], dtype=np.float64)
     rows: tuple[NDArray[np.floating[Any]], ...] = (power, *signals)
     for place, weight in ((number - at, weight) for number, weight in weights.items()):
-        values = [float(row[place]) for row in rows] if 0 <= place < len(power) else [math.nan]
+        values = (
+            [float(row[place]) for row in rows]
+            if 0 <= place < len(power)
+            else [math.nan]
+        )
         if all(map(math.isfinite, values)):
             for one, value in zip(moments, values, strict=True):
                 one.add_part(value, weight)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session around a trace: the accuracy of its monitor, its time base, and the windows in it."""
+"""The session around a trace: the accuracy of its monitor, its time base, and the
+windows in it."""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ _UNIFORM = 1 / math.sqrt(12.0)
 
 
 class Surroundings:
-    """The session around a trace, read when it is asked for; a trace of no session has none of
-    it. Damage of the session is no error here: what cannot be read is not there.
+    """The session around a trace, read when it is asked for; a trace of no session has
+    none of it. Damage of the session is no error here: what cannot be read is not
+    there.
 
-    `of_trial` is that of several interleaved trials whose windows are meant, None the trial of the
-    folder.
+    `of_trial` is that of several interleaved trials whose windows are meant, None the
+    trial of the folder.
     """
 
     def __init__(self, path: Path, own: bool, of_trial: int | None = None) -> None:
@@ -48,7 +50,9 @@ class Surroundings:
         """Return what must stand beside the numbers of the session."""
         if self.place is None:
             return ()
-        return tuple(label.text for label in changed.of_folder(SessionFolder(self.place.session)))
+        return tuple(
+            label.text for label in changed.of_folder(SessionFolder(self.place.session))
+        )
 
     @cached_property
     def accuracy(self) -> Accuracy | None:
@@ -65,21 +69,24 @@ class Surroundings:
             return None
         where = self.place.trial, self.place.rail, self.place.segment
         try:
-            return span_lines.of_trial(SessionFolder(self.place.session), *where, self._trial)
+            return span_lines.of_trial(
+                SessionFolder(self.place.session), *where, self._trial
+            )
         except (RigError, OSError):
             return None
 
     @cached_property
     def timebase(self) -> Timebase | None:
-        """Return the time base of the trace; None where the results say nothing of it."""
+        """Return the time base of the trace; None where the results say nothing of
+        it."""
         if self._trial is None or self.place is None or self.place.segment > 1:
             return None
         rail = self._trial.rails.get(self.place.rail)
         return self._trial.timebase if rail is None else rail.timebase
 
     def mark_u_s(self, at_s: float) -> float | None:
-        """Return the standard uncertainty of an instant at which a mark was made; None where there
-        is no time base.
+        """Return the standard uncertainty of an instant at which a mark was made; None
+        where there is no time base.
         """
         base = self.timebase
         if base is None or self._results is None:

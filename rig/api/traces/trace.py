@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace of the rig or of another program: samples, edges, quick pictures and exact statistics."""
+"""A trace of the rig or of another program: samples, edges, quick pictures and exact
+statistics."""
 
 from __future__ import annotations
 
@@ -34,12 +35,13 @@ from rig.units import quantity
 class SessionTrace(TraceNumbers):
     """A trace of the rig, or of another program's file.
 
-    Times are seconds from the first sample; `start` and `stop` left out mean the ends of the
-    trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are NaN.
+    Times are seconds from the first sample; `start` and `stop` left out mean the ends
+    of the trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are
+    NaN.
 
-    It may be used from several threads. `place` says of which session, trial, rail and segment it
-    is, `accuracy` what its monitor promises, `spans` which windows are in it; each is None where
-    there is none.
+    It may be used from several threads. `place` says of which session, trial, rail and
+    segment it is, `accuracy` what its monitor promises, `spans` which windows are in
+    it; each is None where there is none.
     """
 
     def __init__(self, path: Path, opened: Opened) -> None:
@@ -49,12 +51,14 @@ class SessionTrace(TraceNumbers):
 
     @cached_property
     def started_ns(self) -> int | None:
-        """Return when the first sample was taken, in nanoseconds since 1970 UTC by the clock of the
-        host that recorded it; None where the file does not say so.
+        """Return when the first sample was taken, in nanoseconds since 1970 UTC by the
+        clock of the host that recorded it; None where the file does not say so.
         """
         return started_ns(self._marked, self._about)
 
-    def export_bytes(self, start: float = 0.0, stop: float = math.inf, form: str = "jls") -> int:
+    def export_bytes(
+        self, start: float = 0.0, stop: float = math.inf, form: str = "jls"
+    ) -> int:
         """Return about how large a file of an export will be: right to 10 %."""
         return exporting.export_bytes(self._stretch(start, stop), form)
 
@@ -68,9 +72,9 @@ class SessionTrace(TraceNumbers):
         stopped: Stopped | None = None,
         replace: bool = False,
     ) -> Path:
-        """Write the samples of a stretch at full rate into a file, whole or not at all: "jls",
-        "csv" or "parquet"; left out, as the file's name ends. The labels of the trace stand in
-        it: in a CSV file in a first line that begins with "#".
+        """Write the samples of a stretch at full rate into a file, whole or not at all:
+        "jls", "csv" or "parquet"; left out, as the file's name ends. The labels of the
+        trace stand in it: in a CSV file in a first line that begins with "#".
 
         Raises DataError, StorageFull before anything is written, and Cancelled.
         """
@@ -85,7 +89,13 @@ class SessionTrace(TraceNumbers):
         first, last = self._places(start, stop, self.sample_hz)
         origin = StretchOrigin(self.labels, self.place)
         return Stretch(
-            self._trace, first, last, self.has_current, self.has_sync, origin, self.started_ns
+            self._trace,
+            first,
+            last,
+            self.has_current,
+            self.has_sync,
+            origin,
+            self.started_ns,
         )
 
     def _refuse_session(self, where: Path) -> None:
@@ -97,9 +107,9 @@ class SessionTrace(TraceNumbers):
 
     @property
     def annotation_path(self) -> Path:
-        """Return the file that annotations are written to: beside the trace, where Joulescope UI
-        looks for it; of a trace in a session beside the session, whose files stay as they are,
-        and beside `joulescope_path`.
+        """Return the file that annotations are written to: beside the trace, where
+        Joulescope UI looks for it; of a trace in a session beside the session, whose
+        files stay as they are, and beside `joulescope_path`.
         """
         if self.place is None:
             return self.path.with_suffix(".anno.jls")
@@ -111,8 +121,9 @@ class SessionTrace(TraceNumbers):
 
     @property
     def joulescope_path(self) -> Path | None:
-        """Return the file to open in Joulescope UI, which then finds the annotations: the trace, or
-        the link to it that `annotate` makes beside a session. None where it cannot read the trace.
+        """Return the file to open in Joulescope UI, which then finds the annotations:
+        the trace, or the link to it that `annotate` makes beside a session. None where
+        it cannot read the trace.
         """
         stem = self.annotation_path.name.removesuffix(".anno.jls")
         path = self.annotation_path.with_name(f"{stem}.jls")
@@ -120,8 +131,8 @@ class SessionTrace(TraceNumbers):
         return path if is_this else None
 
     def annotations(self) -> Annotations:
-        """Return all annotations: of the trace's own file and of annotation files beside it. Raises
-        DataError.
+        """Return all annotations: of the trace's own file and of annotation files
+        beside it. Raises DataError.
         """
         found = Annotations()
         if self._marked is not None:
@@ -133,10 +144,14 @@ class SessionTrace(TraceNumbers):
         return found
 
     def annotate(
-        self, content: Annotations, path: Path | str | None = None, replace: bool = False
+        self,
+        content: Annotations,
+        path: Path | str | None = None,
+        replace: bool = False,
     ) -> Path:
-        """Write annotations, all of them, and return the file; `annotation_path` where none is
-        named. Raises DataError, and where another program wrote that file, unless `replace`.
+        """Write annotations, all of them, and return the file; `annotation_path` where
+        none is named. Raises DataError, and where another program wrote that file,
+        unless `replace`.
         """
         where = self.annotation_path if path is None else Path(path)
         self._refuse_session(where)
@@ -146,8 +161,8 @@ class SessionTrace(TraceNumbers):
         return where
 
     def _link(self, annotations: Path) -> None:
-        """Give a trace in a session a name beside its annotations; not one that was cut off, which
-        another program would repair in its place.
+        """Give a trace in a session a name beside its annotations; not one that was cut
+        off, which another program would repair in its place.
         """
         trace = self._trace.path.resolve()
         stem = annotations.name.removesuffix(".anno.jls")
@@ -158,7 +173,8 @@ class SessionTrace(TraceNumbers):
                 path.symlink_to(os.path.relpath(trace, annotations.parent.resolve()))
 
     def close(self) -> None:
-        """Remove what was converted of another program's file; closing twice is allowed."""
+        """Remove what was converted of another program's file; closing twice is
+        allowed."""
         self._remove()
 
     def __enter__(self) -> Self:
@@ -186,10 +202,11 @@ class SessionTrace(TraceNumbers):
 
 
 def open_trace(path: Path | str, **options: Any) -> SessionTrace:
-    """Open a trace of the rig, or a file of another program: JLS 1 and 2, Power Profiler, tables.
+    """Open a trace of the rig, or a file of another program: JLS 1 and 2, Power
+    Profiler, tables.
 
-    `options` say what a foreign file does not: `source`, `current`, `voltage`, `power`, `sync`,
-    `time`, `supply_v`, `rate_hz`, as the options of `rig measure` do.
+    `options` say what a foreign file does not: `source`, `current`, `voltage`, `power`,
+    `sync`, `time`, `supply_v`, `rate_hz`, as the options of `rig measure` do.
     """
     scratch = Path(tempfile.mkdtemp(prefix="rig-trace-"))
     try:

@@ -40,24 +40,30 @@ class TraceView(TraceSamples):
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Return where samples are lost, or not to be trusted, and why; of a file that does not
-        say so itself, once it is prepared.
+        """Return where samples are lost, or not to be trusted, and why; of a file that
+        does not say so itself, once it is prepared.
         """
         if self._levels is None or not self._levels.unknown:
             return self._trace.gaps
         silent = [
-            gap for gap in self._levels.unknown if not len(self._hidden.touch(gap.start, gap.stop))
+            gap
+            for gap in self._levels.unknown
+            if not len(self._hidden.touch(gap.start, gap.stop))
         ]
         return (*self._trace.gaps, *silent)
 
     @property
     def prepared(self) -> bool:
-        """Return whether pictures of any stretch are quick, and have power: `prepare` was done."""
+        """Return whether pictures of any stretch are quick, and have power: `prepare`
+        was done."""
         return self._levels is not None
 
-    def prepare(self, progress: Progress | None = None, stopped: Stopped | None = None) -> bool:
-        """Read the whole trace once, or what the user's cache has of it, so that `columns` are
-        quick and have power at every zoom; return False where `stopped` said so first.
+    def prepare(
+        self, progress: Progress | None = None, stopped: Stopped | None = None
+    ) -> bool:
+        """Read the whole trace once, or what the user's cache has of it, so that
+        `columns` are quick and have power at every zoom; return False where `stopped`
+        said so first.
 
         `progress` is told the share that is done. Meant for a thread of its own.
         """
@@ -72,19 +78,27 @@ class TraceView(TraceSamples):
                 self._levels = found
         return True
 
-    def columns(self, start: float = 0.0, stop: float = math.inf, count: int = _COLUMNS) -> Columns:
-        """Return at most `count` columns of least, mean and most that cover [start, stop), as plain
-        arrays for a picture, in a few milliseconds at every zoom.
+    def columns(
+        self, start: float = 0.0, stop: float = math.inf, count: int = _COLUMNS
+    ) -> Columns:
+        """Return at most `count` columns of least, mean and most that cover [start,
+        stop), as plain arrays for a picture, in a few milliseconds at every zoom.
 
-        Columns are whole entries of levels or of the file's index, so that none misses an extreme,
-        and reach a little over both ends. Until the trace is prepared, power is None over long
-        stretches.
+        Columns are whole entries of levels or of the file's index, so that none misses
+        an extreme, and reach a little over both ends. Until the trace is prepared,
+        power is None over long stretches.
         """
         if count < 2:
             raise ValueError(f"{count} columns: 2 or more")
         first, last = self._places(start, stop, self.sample_hz)
         return picture.columns(
-            self._trace, self._levels, self._hidden, first, last, count, self.has_current
+            self._trace,
+            self._levels,
+            self._hidden,
+            first,
+            last,
+            count,
+            self.has_current,
         )
 
     def summary(
@@ -94,13 +108,13 @@ class TraceView(TraceSamples):
         columns: int = _COLUMNS,
         power: bool = False,
     ) -> pandas.DataFrame:
-        """Return least, mean and most of current and voltage in at most `columns` stretches of time
-        that cover [start, stop).
+        """Return least, mean and most of current and voltage in at most `columns`
+        stretches of time that cover [start, stop).
 
-        Long stretches come from the file's index and are whole entries of it, so that they are
-        exact, and reach a little over both ends. Lost samples do not count; a stretch that has
-        no other is NaN. `power` has no index: where the trace is not prepared, every sample is
-        read. `attrs["labels"]` are the trace's.
+        Long stretches come from the file's index and are whole entries of it, so that
+        they are exact, and reach a little over both ends. Lost samples do not count; a
+        stretch that has no other is NaN. `power` has no index: where the trace is not
+        prepared, every sample is read. `attrs["labels"]` are the trace's.
         """
         import pandas
 

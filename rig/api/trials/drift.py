@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials of a session in order of time: the odd one, and the metrics that drift, by stated
-tests. Interleaved trials are in no such order, and do not drift.
+"""The trials of a session in order of time: the odd one, and the metrics that drift, by
+stated tests. Interleaved trials are in no such order, and do not drift.
 
-A session has many metrics, and by chance one of them looks odd: a statement is made only where its
-chance, times the number of metrics tested, is at most 1 %.
+A session has many metrics, and by chance one of them looks odd: a statement is made
+only where its chance, times the number of metrics tested, is at most 1 %.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from rig.uncertainty.budget import SCATTER
 #: The chance, over all metrics of a session, with which a statement is made of nothing.
 CHANCE = 0.01
 RULE_ODD = (
-    "A trial is the odd one where its distance from the mean of the other valid trials, in "
-    "standard deviations of the others (no less than the noise in the budget), has a chance of at "
-    f"most {CHANCE:.0%}: Student's t with n - 2 degrees of freedom, two-sided, times trials times "
-    f"metrics tested (Grubbs 1969, Bonferroni); of {ODD_LEAST} trials or more."
+    "A trial is the odd one where its distance from the mean of the other valid"
+    " trials, in standard deviations of the others (no less than the noise in the"
+    f" budget), has a chance of at most {CHANCE:.0%}: Student's t with n - 2 degrees of"
+    " freedom, two-sided, times trials times metrics tested (Grubbs 1969, Bonferroni);"
+    f" of {ODD_LEAST} trials or more."
 )
 RULE_DRIFT = (
-    "A metric drifts where the slope of a straight line through its valid trials, in their order, "
-    f"has a chance of at most {CHANCE:.0%}: Student's t with n - 2 degrees of freedom, residuals "
-    "no less than the noise in the budget, two-sided, times metrics tested; the interval of a "
-    f"slope is its own, with 95 %; of {TREND_LEAST} trials or more."
+    "A metric drifts where the slope of a straight line through its valid trials, in"
+    f" their order, has a chance of at most {CHANCE:.0%}: Student's t with n - 2"
+    " degrees of freedom, residuals no less than the noise in the budget, two-sided,"
+    " times metrics tested; the interval of a slope is its own, with 95 %; of"
+    f" {TREND_LEAST} trials or more."
 )
 _ORDER = list(Prominence)
 
 
 @dataclass(frozen=True, slots=True)
 class OddTrial:
-    """A trial that is not like the others in a metric: its distance from their mean relatively, and
-    in their standard deviations; `chance` is over all trials and metrics tested.
+    """A trial that is not like the others in a metric: its distance from their mean
+    relatively, and in their standard deviations; `chance` is over all trials and
+    metrics tested.
     """
 
     trial: int
@@ -55,8 +58,8 @@ class OddTrial:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The slope of a metric over the trials, in its unit a trial, with its 95 % interval and
-    relative to its value; `chance` is over all metrics tested.
+    """The slope of a metric over the trials, in its unit a trial, with its 95 %
+    interval and relative to its value; `chance` is over all metrics tested.
     """
 
     metric: str
@@ -82,8 +85,8 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Drifts:
-    """What the tests give for each metric tested, and what they point at: the trial whose chance is
-    the least, by its main metric, and the metrics that drift.
+    """What the tests give for each metric tested, and what they point at: the trial
+    whose chance is the least, by its main metric, and the metrics that drift.
     """
 
     tested: tuple[str, ...]
@@ -97,27 +100,33 @@ class Drifts:
         found: list[str] = []
         if self.pointed is not None:
             one = self.pointed
-            mine = [row for row in self.odd.values() if row.found and row.trial == one.trial]
+            mine = [
+                row for row in self.odd.values() if row.found and row.trial == one.trial
+            ]
             more = f", and odd in {len(mine) - 1} more metrics" if len(mine) > 1 else ""
             found.append(
-                f"Trial {one.trial} is the odd one: {percent(one.deviation)} in {one.metric} "
-                f"against the mean of the others{more}."
+                f"Trial {one.trial} is the odd one: {percent(one.deviation)} in"
+                f" {one.metric} against the mean of the others{more}."
             )
         drifting = [row for row in self.drifts.values() if row.found]
         if drifting:
             chief = max(drifting, key=lambda row: abs(row.relative))
-            more = f"; {len(drifting) - 1} more metrics drift" if len(drifting) > 1 else ""
+            more = (
+                f"; {len(drifting) - 1} more metrics drift" if len(drifting) > 1 else ""
+            )
             found.append(f"{chief.sentence}{more}.")
         return tuple(found)
 
 
 def drifts(results: Results) -> Drifts:
-    """Test the metrics of a session that its trials are to repeat, of which the uncertainty is
-    known and which stand in the main table.
+    """Test the metrics of a session that its trials are to repeat, of which the
+    uncertainty is known and which stand in the main table.
     """
     valid = {trial.number for trial in results.trials if trial.valid}
     tested = {
-        name: metric for name, metric in results.metrics.items() if _tested(metric) and metric.value
+        name: metric
+        for name, metric in results.metrics.items()
+        if _tested(metric) and metric.value
     }
     odd: dict[str, OddTrial] = {}
     slopes: dict[str, Drift] = {}
@@ -147,17 +156,20 @@ def drifts(results: Results) -> Drifts:
 
 
 def noise_of(metric: MetricResult) -> float:
-    """Return the standard deviation that the instrument's noise alone gives one trial, from the
-    budget of the mean.
+    """Return the standard deviation that the instrument's noise alone gives one trial,
+    from the budget of the mean.
 
-    The lines that the scatter of trials contains; where the scatter is too small to count, all that
-    are normally distributed.
+    The lines that the scatter of trials contains; where the scatter is too small to
+    count, all that are normally distributed.
     """
-    scattered = any(part.component == SCATTER and part.counted for part in metric.budget)
+    scattered = any(
+        part.component == SCATTER and part.counted for part in metric.budget
+    )
     mine = [
         part.standard_uncertainty
         for part in metric.budget
-        if part.component != SCATTER and (not part.counted if scattered else part.shape == "normal")
+        if part.component != SCATTER
+        and (not part.counted if scattered else part.shape == "normal")
     ]
     return math.hypot(*mine) * math.sqrt(len(metric.per_trial))
 
@@ -182,9 +194,11 @@ def _tested(metric: MetricResult) -> bool:
     )
 
 
-def _pointed(odd: Iterable[OddTrial], metrics: dict[str, MetricResult]) -> OddTrial | None:
-    """Return the trial with the least chance, shown by the most prominent metric that it is odd in,
-    of several the one that it is farthest off in.
+def _pointed(
+    odd: Iterable[OddTrial], metrics: dict[str, MetricResult]
+) -> OddTrial | None:
+    """Return the trial with the least chance, shown by the most prominent metric that
+    it is odd in, of several the one that it is farthest off in.
     """
     found = [one for one in odd if one.found]
     if not found:
@@ -192,5 +206,9 @@ def _pointed(odd: Iterable[OddTrial], metrics: dict[str, MetricResult]) -> OddTr
     trial = min(found, key=lambda one: one.chance).trial
     mine = [one for one in found if one.trial == trial]
     return min(
-        mine, key=lambda one: (_ORDER.index(metrics[one.metric].prominence), -abs(one.deviation))
+        mine,
+        key=lambda one: (
+            _ORDER.index(metrics[one.metric].prominence),
+            -abs(one.deviation),
+        ),
     )

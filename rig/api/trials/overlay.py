@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials laid over each other: the power of the same sample in each, aligned on the edge with which
-it begins, to fractions of a sample; what differs, and which trial is the odd one.
+"""Trials laid over each other: the power of the same sample in each, aligned on the
+edge with which it begins, to fractions of a sample; what differs, and which trial is
+the odd one.
 
-Trials take the samples in orders of their own, so that a step number of one means another sample in
-another: what they have in common is a sample, and how often it came.
+Trials take the samples in orders of their own, so that a step number of one means
+another sample in another: what they have in common is a sample, and how often it came.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ Array = NDArray[np.float64]
 _BLOCK = 1 << 20
 #: A sample is shown with so much of its length before and after.
 _MARGIN = 0.1
-#: A trial is the odd one that is so many times as far from the median of all as the others are in
-#: the middle, and differs by more than a share of the mean power.
+#: A trial is the odd one that is so many times as far from the median of all as the
+#: others are in the middle, and differs by more than a share of the mean power.
 _ODD_TIMES = 3.0
 _ODD_SHARE = 0.002
 #: Fewer have no middle from which one is off.
@@ -43,9 +44,9 @@ _LEAST_TRIALS = 3
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A sample, or another kind of step, in the course of a trial: `repetition` counts those of one
-    kind and sample from 1, in the order of time. Where it lies: segment, step, and its time in the
-    trace of the segment.
+    """A sample, or another kind of step, in the course of a trial: `repetition` counts
+    those of one kind and sample from 1, in the order of time. Where it lies: segment,
+    step, and its time in the trace of the segment.
     """
 
     kind: str
@@ -71,10 +72,11 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True)
 class OverlaidTrial:
-    """One trial of an overlay: the segment and step of the sample in it, and where in the trace it
-    begins.
+    """One trial of an overlay: the segment and step of the sample in it, and where in
+    the trace it begins.
 
-    `distance_w` is how far its power is from the median of all trials (root mean square).
+    `distance_w` is how far its power is from the median of all trials (root mean
+    square).
     """
 
     trial: int
@@ -94,12 +96,12 @@ class OverlaidTrial:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Trials over each other in one sample: mean power in columns from `start_s` to `stop_s`,
-    seconds after the edge with which it begins.
+    """Trials over each other in one sample: mean power in columns from `start_s` to
+    `stop_s`, seconds after the edge with which it begins.
 
-    `difference_w` of a trial is its power less the mean of the others. `odd` is the trial that is
-    far from the others, None where there is none, or fewer than three; `remark` says what to know,
-    `labels` are those of the session.
+    `difference_w` of a trial is its power less the mean of the others. `odd` is the
+    trial that is far from the others, None where there is none, or fewer than three;
+    `remark` says what to know, `labels` are those of the session.
     """
 
     rail: str
@@ -130,11 +132,12 @@ def overlay(
     columns: int = 1400,
     stopped: Stopped | None = None,
 ) -> Overlay:
-    """Lay the trials of a session over each other in the same sample, the `repetition`-th time that
-    it comes in each. Of streams and idle times, which have no sample, `kind` says it.
+    """Lay the trials of a session over each other in the same sample, the
+    `repetition`-th time that it comes in each. Of streams and idle times, which have no
+    sample, `kind` says it.
 
-    Trials that did not come to it are left out, and `remark` says so. `rail` left out is the first.
-    Raises DataError, Cancelled.
+    Trials that did not come to it are left out, and `remark` says so. `rail` left out
+    is the first. Raises DataError, Cancelled.
     """
     if not trials:
         raise DataError("an overlay of no trials", try_next="two trials or more")
@@ -179,20 +182,24 @@ def overlay(
     missing = [trial for trial in trials if trial not in places]
     remark = _remark(laid, odd, missing)
     starts_s, stops_s = borders_s[:-1], borders_s[1:]
-    return Overlay(name, *identity, starts_s, stops_s, laid, odd, remark, session.labels)
+    return Overlay(
+        name, *identity, starts_s, stops_s, laid, odd, remark, session.labels
+    )
 
 
 def occasions(session: Session, trial: int, rail: str = "") -> tuple[Occasion, ...]:
-    """Return the samples, streams and idle times of a trial in the order of time, of all of its
-    segments; raises DataError.
+    """Return the samples, streams and idle times of a trial in the order of time, of
+    all of its segments; raises DataError.
     """
     places = segments(SessionFolder(session.path).recorded(trial))
-    return of_segments(session.spans(trial, rail, number) for number in range(1, len(places) + 1))
+    return of_segments(
+        session.spans(trial, rail, number) for number in range(1, len(places) + 1)
+    )
 
 
 def of_segments(parts: Iterable[Spans]) -> tuple[Occasion, ...]:
-    """Return the samples, streams and idle times of a trial, of which there are the spans of each
-    segment.
+    """Return the samples, streams and idle times of a trial, of which there are the
+    spans of each segment.
     """
     counts: Counter[tuple[int, int]] = Counter()
     found = []
@@ -200,13 +207,15 @@ def of_segments(parts: Iterable[Spans]) -> tuple[Occasion, ...]:
         for (step, kind, sample), ends_s in _stretches(spans).items():
             counts[kind, sample] += 1
             of = None if sample == NONE else sample
-            found.append(Occasion(KINDS[kind], of, counts[kind, sample], segment, step, *ends_s))
+            found.append(
+                Occasion(KINDS[kind], of, counts[kind, sample], segment, step, *ends_s)
+            )
     return tuple(found)
 
 
 def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -> Array:
-    """Return the mean power between each two instants, samples at the borders by their fraction;
-    NaN where a sample is lost, or outside the trace.
+    """Return the mean power between each two instants, samples at the borders by their
+    fraction; NaN where a sample is lost, or outside the trace.
     """
     at = borders_s * trace.sample_hz
     first = max(math.floor(at[0]), 0)
@@ -226,12 +235,15 @@ def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -
             power = np.multiply(current, voltage, dtype=np.float64)
             known = np.isfinite(power)
             power = np.where(known, power, 0.0)
-            # Sums up to each sample of the block, and the samples that are lost among them.
+            # Sums up to each sample of the block, and the samples that are lost among
+            # them.
             sums = total + np.concatenate([[0.0], np.cumsum(power)])
             losses = lost + np.concatenate([[0], np.cumsum(~known)])
             end = begin + len(power)
             inside = np.flatnonzero((at >= begin) & (at <= end))
-            whole = np.minimum(np.floor(at[inside]).astype(np.int64) - begin, len(power) - 1)
+            whole = np.minimum(
+                np.floor(at[inside]).astype(np.int64) - begin, len(power) - 1
+            )
             share = at[inside] - begin - whole
             energy[inside] = sums[whole] + share * power[whole]
             # Lost samples before that of the border, and with it where it is cut.
@@ -251,7 +263,8 @@ def _occasion(
 
 
 def _stretches(spans: Spans) -> dict[tuple[int, int, int], tuple[float, float]]:
-    """Return start and stop of all phases of each step, kind and sample, in the order of time."""
+    """Return start and stop of all phases of each step, kind and sample, in the order
+    of time."""
     found: dict[tuple[int, int, int], tuple[float, float]] = {}
     columns = (spans.step, spans.kind, spans.sample, spans.start_s, spans.stop_s)
     for step, kind, sample, start_s, stop_s in zip(
@@ -283,19 +296,22 @@ def _odd(rows: Array, trials: Sequence[int]) -> tuple[list[float], int | None]:
     if len(rows) < _LEAST_TRIALS:
         return distances.tolist(), None
     limit = max(
-        _ODD_TIMES * float(np.median(others)), _ODD_SHARE * abs(float(rows[:, known].mean()))
+        _ODD_TIMES * float(np.median(others)),
+        _ODD_SHARE * abs(float(rows[:, known].mean())),
     )
     return distances.tolist(), trials[farthest] if distances[farthest] > limit else None
 
 
-def _remark(laid: Sequence[OverlaidTrial], odd: int | None, missing: Sequence[int]) -> str:
+def _remark(
+    laid: Sequence[OverlaidTrial], odd: int | None, missing: Sequence[int]
+) -> str:
     said = [f"trial {trial} did not come to it" for trial in missing]
     if odd is not None:
         [one] = [one for one in laid if one.trial == odd]
         others = [other.length_s for other in laid if other.trial != odd]
         longer = one.length_s / float(np.mean(others)) - 1
         said.append(
-            f"trial {odd} is off: {one.distance_w * 1e3:.3g} mW from the median of all, and it "
-            f"took {longer:+.2%} of the others' time"
+            f"trial {odd} is off: {one.distance_w * 1e3:.3g} mW from the median of all,"
+            f" and it took {longer:+.2%} of the others' time"
         )
     return "; ".join(said)

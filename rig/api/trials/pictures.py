@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of a session's trials: figures of matplotlib, which say of what session they are."""
+"""The pictures of a session's trials: figures of matplotlib, which say of what session
+they are."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from rig.api.sessions.session import Session
 
 
-def pictures(session: Session, within: Sequence[WithinTrial] | None = None) -> tuple[Picture, ...]:
-    """Return what changes in the course of each trial, and what the scenario draws; the session and
-    its labels stand on each figure. One that cannot be drawn is a sentence. `within` are the rows
-    of `within_trials` where they are at hand.
+def pictures(
+    session: Session, within: Sequence[WithinTrial] | None = None
+) -> tuple[Picture, ...]:
+    """Return what changes in the course of each trial, and what the scenario draws; the
+    session and its labels stand on each figure. One that cannot be drawn is a sentence.
+    `within` are the rows of `within_trials` where they are at hand.
     """
     import matplotlib.style
 
@@ -30,7 +33,10 @@ def pictures(session: Session, within: Sequence[WithinTrial] | None = None) -> t
     rows = within_trials(session) if within is None else within
     with matplotlib.style.context(["default", STYLE]):
         first = picture(rows)
-        drawn = [*([] if first is None else [first]), *of_scenario(SessionFolder(session.path))]
+        drawn = [
+            *([] if first is None else [first]),
+            *of_scenario(SessionFolder(session.path)),
+        ]
         for each in drawn:
             if each.figure is not None:
                 label(each.figure, ", ".join(session.labels), session.path.name)
@@ -38,8 +44,8 @@ def pictures(session: Session, within: Sequence[WithinTrial] | None = None) -> t
 
 
 def save_picture(picture: Picture, path: Path) -> None:
-    """Write a picture into a file, as its name ends: svg or pdf, or png with twice the pixels of a
-    screen. Raises DataError.
+    """Write a picture into a file, as its name ends: svg or pdf, or png with twice the
+    pixels of a screen. Raises DataError.
     """
     import matplotlib.style
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials of a session, metric by metric: values, claim, 5 % band, intervals, verdicts, budget;
-and what another claim would come to.
+"""The trials of a session, metric by metric: values, claim, 5 % band, intervals,
+verdicts, budget; and what another claim would come to.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class TrialDot:
-    """A metric in one trial; `deviation` is its distance from the claim, or from the mean where
-    nothing is claimed, relatively; NaN where it is not known. `limited`: a rule compares the metric
-    with the 5 % band.
+    """A metric in one trial; `deviation` is its distance from the claim, or from the
+    mean where nothing is claimed, relatively; NaN where it is not known. `limited`: a
+    rule compares the metric with the 5 % band.
     """
 
     trial: int
@@ -53,13 +53,16 @@ class TrialDot:
     @property
     def beyond(self) -> bool:
         """Return whether it lies beyond the 5 % band, where a rule asks for that."""
-        return self.limited and not abs(self.deviation) <= replication.LIMIT * (1 + 1e-12)
+        return self.limited and not abs(self.deviation) <= replication.LIMIT * (
+            1 + 1e-12
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetLine:
-    """A component of a metric's uncertainty: its share of the variance, and the expanded
-    uncertainty that would be left without it; both None where it does not count.
+    """A component of a metric's uncertainty: its share of the variance, and the
+    expanded uncertainty that would be left without it; both None where it does not
+    count.
     """
 
     component: str
@@ -72,12 +75,12 @@ class BudgetLine:
 
 @dataclass(frozen=True, slots=True)
 class MetricTrials:
-    """A metric over the trials of a session; `claimed` is None where nothing is claimed of it, and
-    a verdict is None where its rule does not compare it: `drawn` is then the outcome of a
-    statistical test, or `not_tested` says why there is none.
+    """A metric over the trials of a session; `claimed` is None where nothing is claimed
+    of it, and a verdict is None where its rule does not compare it: `drawn` is then the
+    outcome of a statistical test, or `not_tested` says why there is none.
 
-    `reference` is what deviations and the 5 % `band` are about: the claim, or the mean of the
-    trials.
+    `reference` is what deviations and the 5 % `band` are about: the claim, or the mean
+    of the trials.
     """
 
     metric: SessionMetric
@@ -102,14 +105,20 @@ class MetricTrials:
 
     @property
     def detail(self) -> bool:
-        """Return whether the metric stands behind the main ones, and no verdict makes it one."""
+        """Return whether the metric stands behind the main ones, and no verdict makes
+        it one."""
         judged = (self.replication, self.audit, self.drawn)
         failed = any(one is not None and not one.ok for one in judged)
-        return self.row.prominence is Prominence.DETAIL and self.claimed is None and not failed
+        return (
+            self.row.prominence is Prominence.DETAIL
+            and self.claimed is None
+            and not failed
+        )
 
     @property
     def improve_first(self) -> BudgetLine | None:
-        """Return the component that is worth improving first: the largest one that counts."""
+        """Return the component that is worth improving first: the largest one that
+        counts."""
         counted = [line for line in self.budget if line.variance_share is not None]
         return max(counted, key=lambda line: line.standard_uncertainty, default=None)
 
@@ -120,7 +129,11 @@ class MetricTrials:
         expanded = self.metric.same_samples.expanded_uncertainty
         if line is None or line.left_without is None or not expanded:
             return ""
-        what = "more trials, or a calmer device" if line.component in SCATTERS else line.component
+        what = (
+            "more trials, or a calmer device"
+            if line.component in SCATTERS
+            else line.component
+        )
         share = line.variance_share or 0.0
         left = 1.0 - line.left_without / expanded
         return (
@@ -153,8 +166,8 @@ class SessionTrials:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What both rules say of one claimed value, as `rig check --claim` does; `refused` says why no
-    trial could ever meet it, and then there are no verdicts.
+    """What both rules say of one claimed value, as `rig check --claim` does; `refused`
+    says why no trial could ever meet it, and then there are no verdicts.
     """
 
     claimed: float
@@ -170,7 +183,8 @@ class WhatIf:
 
 
 def session_trials(session: Session) -> SessionTrials:
-    """Return the trials of a session, finished or not; raises RigError where it cannot be read."""
+    """Return the trials of a session, finished or not; raises RigError where it cannot
+    be read."""
     measured, note = _results(session)
     return of_results(changed.marked(measured, session.changed), note)
 
@@ -210,13 +224,17 @@ def what_if(measured: Results, name: str, claimed: float) -> WhatIf:
     return WhatIf(claimed, found.replication, found.audit)
 
 
-def claims_that_hold(measured: Results, name: str, rule: str) -> tuple[float, float] | None:
-    """Return the least and the greatest claim of a metric that a rule lets pass; infinite where
-    there is no end, None where none passes.
+def claims_that_hold(
+    measured: Results, name: str, rule: str
+) -> tuple[float, float] | None:
+    """Return the least and the greatest claim of a metric that a rule lets pass;
+    infinite where there is no end, None where none passes.
 
     The rule itself is asked, by halving, from the mean of the trials outwards.
     """
-    centre = mean([_number(single.value) for single in measured.metrics[name].per_trial])
+    centre = mean(
+        [_number(single.value) for single in measured.metrics[name].per_trial]
+    )
 
     def passes(value: float) -> bool:
         return _claimed(measured, name, value).by_rule[rule].ok
@@ -233,7 +251,9 @@ def claims_that_hold(measured: Results, name: str, rule: str) -> tuple[float, fl
 
 def _claimed(measured: Results, name: str, value: float) -> Verdicts:
     """Return what the rules say of one claimed value."""
-    alone = replace(session_verdicts.measurement(measured), metrics={name: measured.metrics[name]})
+    alone = replace(
+        session_verdicts.measurement(measured), metrics={name: measured.metrics[name]}
+    )
     return judging.of_claim(claim.of_values({name: value}), alone)
 
 
@@ -249,8 +269,8 @@ def _end(passes: Callable[[float], bool], centre: float, step: float) -> float:
 
 
 def _results(session: Session) -> tuple[Results, str]:
-    """Return the results; what those of an older schema do not say is reduced again from the raw
-    files, and where these are not at hand a note says so.
+    """Return the results; what those of an older schema do not say is reduced again
+    from the raw files, and where these are not at hand a note says so.
     """
     if not (session.path / RESULTS).exists():
         return session.results, f"The session did not finish ({session.status})."
@@ -262,19 +282,28 @@ def _results(session: Session) -> tuple[Results, str]:
         return reduction.read(SessionFolder(session.path)), ""
     except (RigError, OSError) as error:
         cause = error.cause if isinstance(error, RigError) else str(error)
-        return stored, (
-            "The session is of an older schema, and what it does not say of its metrics could not "
-            f"be made again from the raw files: {cause}."
+        return (
+            stored,
+            (
+                "The session is of an older schema, and what it does not say of its"
+                f" metrics could not be made again from the raw files: {cause}."
+            ),
         )
 
 
 def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
     row = measured.metrics[name]
     judged = measured.replication.per_metric.get(name)
-    audited = measured.audit.per_metric.get(name) if measured.audit is not None else None
+    audited = (
+        measured.audit.per_metric.get(name) if measured.audit is not None else None
+    )
     test = measured.replication.drawn.get(name)
     compared = judged or test
-    claimed = compared.claimed if compared is not None and measured.audit is not None else None
+    claimed = (
+        compared.claimed
+        if compared is not None and measured.audit is not None
+        else None
+    )
     values = [_number(single.value) for single in row.per_trial]
     average = mean(values)
     reference = average if claimed is None else claimed
@@ -310,7 +339,9 @@ def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
 
 
 def _budget(metric: SessionMetric, row: MetricResult) -> tuple[BudgetLine, ...]:
-    whole = math.fsum(part.standard_uncertainty**2 for part in row.budget if part.counted)
+    whole = math.fsum(
+        part.standard_uncertainty**2 for part in row.budget if part.counted
+    )
     factor = metric.same_samples.coverage_factor
     size = abs(metric.value)
     lines = []
@@ -321,7 +352,9 @@ def _budget(metric: SessionMetric, row: MetricResult) -> tuple[BudgetLine, ...]:
         )
         if part.counted and whole:
             square = part.standard_uncertainty**2
-            left = None if factor is None else factor * math.sqrt(max(whole - square, 0.0))
+            left = (
+                None if factor is None else factor * math.sqrt(max(whole - square, 0.0))
+            )
             line = replace(line, variance_share=square / whole, left_without=left)
         lines.append(line)
     return tuple(lines)

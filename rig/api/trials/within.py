@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift within the trials of a session: each sample against the same sample in the other trials.
+"""Drift within the trials of a session: each sample against the same sample in the
+other trials.
 
-The samples of a task differ, and a trial has them in some order: only what the same sample took in
-the other trials tells whether the device changed.
+The samples of a task differ, and a trial has them in some order: only what the same
+sample took in the other trials tells whether the device changed.
 """
 
 from __future__ import annotations
@@ -28,14 +29,16 @@ Array = NDArray[np.float64]
 #: Fewer samples, or other trials, tell no drift within a trial.
 SAMPLES_LEAST = 8
 TRIALS_LEAST = 3
-#: A change that is significant and less than a tenth of the rule's 5 % is not worth a word.
+#: A change that is significant and less than a tenth of the rule's 5 % is not worth a
+#: word.
 TOLD = 0.005
 RULE = (
-    "Each sample's value over the median of the same sample's in the other valid trials; a "
-    "straight line over time by least squares. A trial drifts where the line's slope has a chance "
-    f"of at most {CHANCE:.0%} (Student's t, two-sided, times all lines tested) and changes the "
-    f"value by {TOLD:.1%} or more from the first sample to the last; of {SAMPLES_LEAST} samples "
-    f"and {TRIALS_LEAST} trials or more."
+    "Each sample's value over the median of the same sample's in the other valid"
+    " trials; a straight line over time by least squares. A trial drifts where the"
+    f" line's slope has a chance of at most {CHANCE:.0%} (Student's t, two-sided, times"
+    f" all lines tested) and changes the value by {TOLD:.1%} or more from the first"
+    f" sample to the last; of {SAMPLES_LEAST} samples and {TRIALS_LEAST} trials or"
+    " more."
 )
 LATENCY = "latency"
 ENERGY = "energy"
@@ -43,11 +46,11 @@ ENERGY = "energy"
 
 @dataclass(frozen=True, slots=True)
 class WithinTrial:
-    """One quantity of one phase in the course of a trial: times since its first sample, values over
-    those of the other trials less 1, and the straight line through them.
+    """One quantity of one phase in the course of a trial: times since its first sample,
+    values over those of the other trials less 1, and the straight line through them.
 
-    `change` is what the line gains from the first sample to the last, with its 95 % interval;
-    `chance` is over all lines tested.
+    `change` is what the line gains from the first sample to the last, with its 95 %
+    interval; `chance` is over all lines tested.
     """
 
     trial: int
@@ -70,8 +73,9 @@ class WithinTrial:
     def sentence(self) -> str:
         """Return the drift in words."""
         return (
-            f"In the course of trial {self.trial} the {self.quantity} of {self.phase} changes by "
-            f"{percent(self.change)} ({percent(self.low)} to {percent(self.high)})."
+            f"In the course of trial {self.trial} the {self.quantity} of {self.phase}"
+            f" changes by {percent(self.change)} ({percent(self.low)} to"
+            f" {percent(self.high)})."
         )
 
 
@@ -80,12 +84,14 @@ _Values = dict[tuple[str, str], dict[_Key, tuple[float, float]]]
 
 
 def within_trials(session: Session) -> tuple[WithinTrial, ...]:
-    """Return each quantity of each phase in the course of each valid trial, where the samples of
-    the trials are the same ones.
+    """Return each quantity of each phase in the course of each valid trial, where the
+    samples of the trials are the same ones.
     """
     folder = SessionFolder(session.path)
     valid = [trial.number for trial in session.results.trials if trial.valid]
-    return of_lines({number: sample_lines.read(folder.trial(number)).samples for number in valid})
+    return of_lines(
+        {number: sample_lines.read(folder.trial(number)).samples for number in valid}
+    )
 
 
 def of_lines(trials: Mapping[int, Sequence[SampleLine]]) -> tuple[WithinTrial, ...]:
@@ -124,7 +130,8 @@ def of_lines(trials: Mapping[int, Sequence[SampleLine]]) -> tuple[WithinTrial, .
 
 
 def sentences(rows: Sequence[WithinTrial]) -> tuple[str, ...]:
-    """Return the drift of each trial that has one, by the quantity that changes most."""
+    """Return the drift of each trial that has one, by the quantity that changes
+    most."""
     chief: dict[int, WithinTrial] = {}
     for row in rows:
         before = chief.get(row.trial)
@@ -134,8 +141,8 @@ def sentences(rows: Sequence[WithinTrial]) -> tuple[str, ...]:
 
 
 def _values(lines: Sequence[SampleLine]) -> _Values:
-    """Return when each sample was measured, and its value, by phase and quantity; searches are left
-    out, as each draws its own way.
+    """Return when each sample was measured, and its value, by phase and quantity;
+    searches are left out, as each draws its own way.
     """
     found: _Values = {}
     met = Counter[_Key]()
@@ -158,8 +165,8 @@ def _values(lines: Sequence[SampleLine]) -> _Values:
 def _course(
     number: int, what: tuple[str, str], values: Mapping[int, _Values]
 ) -> tuple[Array, Array] | None:
-    """Return times and relative values of one trial, in order of time; None where too few samples
-    are in enough other trials.
+    """Return times and relative values of one trial, in order of time; None where too
+    few samples are in enough other trials.
     """
     mine = values[number].get(what, {})
     others = [found.get(what, {}) for other, found in values.items() if other != number]

@@ -21,7 +21,8 @@ TITLE = "Within trials"
 
 
 def picture(rows: Sequence[WithinTrial]) -> Picture | None:
-    """Draw each quantity of each phase over time, a colour a trial; None where there is nothing."""
+    """Draw each quantity of each phase over time, a colour a trial; None where there is
+    nothing."""
     whats = list(dict.fromkeys((row.phase, row.quantity) for row in rows))
     if not whats:
         return None
@@ -48,7 +49,9 @@ def picture(rows: Sequence[WithinTrial]) -> Picture | None:
     figure.supxlabel("time since the trial's first sample (s)", size=8.5)
     figure.supylabel("less the other trials (%)", size=8.5)
     figure.legend(
-        handles=[Patch(color=colours[trial], label=f"trial {trial}") for trial in trials],
+        handles=[
+            Patch(color=colours[trial], label=f"trial {trial}") for trial in trials
+        ],
         loc="outside upper left",
         ncols=len(trials),
         handlelength=1.0,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig firmware`: a project for a board, built, run in an emulator, written to the board."""
+"""`rig firmware`: a project for a board, built, run in an emulator, written to the
+board."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ from rig.network.conventions import Choice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
 _OUT = Terminal()
-_folder = click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path())
+_folder = click.argument(
+    "folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path()
+)
 _image = click.argument(
     "path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path()
 )
@@ -86,7 +89,10 @@ def new(folder: Path, name: str) -> None:
 )
 @click.option("--dt", "dt_s", type=float, metavar="SECONDS", help="Its time step.")
 @click.option(
-    "--bits", type=click.IntRange(BITS_MIN, BITS_MAX), default=BITS_MAX, help="Of a weight."
+    "--bits",
+    type=click.IntRange(BITS_MIN, BITS_MAX),
+    default=BITS_MAX,
+    help="Of a weight.",
 )
 @conventions_options
 @click.option(
@@ -107,11 +113,12 @@ def build(
     steps: int | None,
     verbose: bool,
 ) -> None:
-    """Build the images of the project in DIR and show their size; settings go to make, as
-    BOARD=stm32g071.
+    """Build the images of the project in DIR and show their size; settings go to make,
+    as BOARD=stm32g071.
 
-    With --model the network is quantised where it is not, what it takes of flash and RAM is said
-    first, and a part without room for it is refused. DIR is MODEL-PORT where none is given.
+    With --model the network is quantised where it is not, what it takes of flash and
+    RAM is said first, and a part without room for it is refused. DIR is MODEL-PORT
+    where none is given.
     """
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
@@ -127,7 +134,8 @@ def build(
         images = [image for image in images if image.stem == WORKLOAD]
     if not images:
         raise BenchError(
-            f"make made no image below {folder / 'build'}", try_next="look at the Makefile's `all`"
+            f"make made no image below {folder / 'build'}",
+            try_next="look at the Makefile's `all`",
         )
     size = toolchain.find(f"{port.compiler.removesuffix('gcc').removesuffix('cc')}size")
     print_images(_OUT, [image_size(size, folder, image) for image in images])
@@ -144,8 +152,8 @@ def print_images(out: Terminal, images: Sequence[ImageSize]) -> None:
 def _with_model(
     folder: Path, target: str | None, options: ModelOptions, settings: tuple[str, ...]
 ) -> tuple[Path, tuple[str, ...]]:
-    """Put a network into a project, a new one where there is none; return its folder, and what make
-    is told.
+    """Put a network into a project, a new one where there is none; return its folder,
+    and what make is told.
     """
     if target is not None and folder == Path():
         folder = Path(f"{options.path.stem}-{target}")
@@ -169,7 +177,8 @@ def _with_model(
     help="QEMU's name of the board, where the project names none or another.",
 )
 def emulate(path: Path, workload: str, machine: str) -> None:
-    """Run the project in DIR, or an image, in QEMU until Ctrl-C; says how to reach it."""
+    """Run the project in DIR, or an image, in QEMU until Ctrl-C; says how to reach
+    it."""
     bench = Path("BENCH")
     options: tuple[str, ...] = ()
     if path.is_dir():
@@ -182,7 +191,9 @@ def emulate(path: Path, workload: str, machine: str) -> None:
                 "the port posix runs as a process: rig probe BENCH --set "
                 "sut.posix.program=build/posix/null"
             )
-            raise ConfigError(f"QEMU has no machine for {path}", path="--machine", try_next=hint)
+            raise ConfigError(
+                f"QEMU has no machine for {path}", path="--machine", try_next=hint
+            )
         toolchain.find("qemu-system-arm")  # before the build, which may take a while
         _make(path, port, _wanted(port, workload))
         path = _chosen(path, workload, emulated=bool(port.emulated))
@@ -196,7 +207,10 @@ def emulate(path: Path, workload: str, machine: str) -> None:
         )
     _refuse_other_files(path)
     with Emulator(path, machine, options) as emulator:
-        _say(f"{path} runs in QEMU, machine {machine}: simulated, its times are those of no device")
+        _say(
+            f"{path} runs in QEMU, machine {machine}: simulated, its times are those of"
+            " no device"
+        )
         _say(
             f"reach it: rig probe {bench} --set sut.uart.port={emulator.url} --set "
             "sut.uart.simulated=true"
@@ -216,7 +230,9 @@ def emulate(path: Path, workload: str, machine: str) -> None:
     type=click.Choice(flasher.TOOLS),
     help="What writes it; the first that is installed unless given.",
 )
-@click.option("--target", default="", help="OpenOCD's target file, or pyOCD's name of the part.")
+@click.option(
+    "--target", default="", help="OpenOCD's target file, or pyOCD's name of the part."
+)
 @click.option(
     "--interface",
     default="interface/stlink.cfg",
@@ -225,7 +241,12 @@ def emulate(path: Path, workload: str, machine: str) -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Only show the command.")
 def flash(
-    path: Path, workload: str, tool: str | None, target: str, interface: str, dry_run: bool
+    path: Path,
+    workload: str,
+    tool: str | None,
+    target: str,
+    interface: str,
+    dry_run: bool,
 ) -> None:
     """Write the project's image in DIR, or an image, to the board."""
     if path.is_dir():
@@ -242,7 +263,9 @@ def flash(
         )
     tool = tool or toolchain.find_first(flasher.TOOLS)
     if tool != "openocd":
-        refuse_idle(f"with {tool}", "interface", *(("target",) if tool == "st-flash" else ()))
+        refuse_idle(
+            f"with {tool}", "interface", *(("target",) if tool == "st-flash" else ())
+        )
     command = flasher.command(tool, path, target, interface)
     _say(shlex.join(command))
     if dry_run:
@@ -250,17 +273,19 @@ def flash(
     code = subprocess.run([toolchain.find(tool), *command[1:]], check=False).returncode
     if code:
         hint = (
-            "what it says above; is the board powered, its adapter plugged in, and nobody "
-            "else debugging it?"
+            "what it says above; is the board powered, its adapter plugged in, and"
+            " nobody else debugging it?"
         )
         raise BenchError(
-            f"{tool} did not write the image", evidence=f"exit code {code}", try_next=hint
+            f"{tool} did not write the image",
+            evidence=f"exit code {code}",
+            try_next=hint,
         )
 
 
 def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
-    """Return what make is told to build the emulator's image of a workload alone, or nothing where
-    the port does not list it.
+    """Return what make is told to build the emulator's image of a workload alone, or
+    nothing where the port does not list it.
     """
     if port.emulated:
         return (port.emulated, f"WORKLOADS={workload}")
@@ -271,24 +296,29 @@ def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
 def _make(
     folder: Path, port: projects.Port, settings: Sequence[str], *, verbose: bool = False
 ) -> None:
-    """Build; what the compiler says of errors is shown as it is, and the commands where they are
-    wanted. Raises BenchError.
+    """Build; what the compiler says of errors is shown as it is, and the commands where
+    they are wanted. Raises BenchError.
     """
     make = toolchain.find("make")
     toolchain.find(port.compiler)
     shown = None if verbose else subprocess.DEVNULL
-    code = subprocess.run([make, "-C", folder, *settings], stdout=shown, check=False).returncode
+    code = subprocess.run(
+        [make, "-C", folder, *settings], stdout=shown, check=False
+    ).returncode
     if code:
         raise BenchError(
             "the firmware does not build",
             evidence=f"make ended with {code}",
-            try_next="the first error above; rig firmware build -v shows the commands as well",
+            try_next=(
+                "the first error above; rig firmware build -v shows the commands as"
+                " well"
+            ),
         )
 
 
 def _chosen(folder: Path, workload: str, *, emulated: bool) -> Path:
-    """Return the only image of `workload` below a project; raise ConfigError where there are none
-    or several.
+    """Return the only image of `workload` below a project; raise ConfigError where
+    there are none or several.
     """
     found = [
         path
@@ -299,10 +329,12 @@ def _chosen(folder: Path, workload: str, *, emulated: bool) -> Path:
         return found[0]
     if found:
         raise ConfigError(
-            f"several images of {workload}", try_next=f"name one of {', '.join(map(str, found))}"
+            f"several images of {workload}",
+            try_next=f"name one of {', '.join(map(str, found))}",
         )
     raise ConfigError(
-        f"no image of {workload} below {folder / 'build'}", try_next=f"rig firmware build {folder}"
+        f"no image of {workload} below {folder / 'build'}",
+        try_next=f"rig firmware build {folder}",
     )
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig firmware build --model`: a NIR file put into a firmware project, if its part has room."""
+"""`rig firmware build --model`: a NIR file put into a firmware project, if its part has
+room."""
 
 from __future__ import annotations
 
@@ -34,11 +35,12 @@ model = "network.nir"
 inputs = {inputs}
 # labels = "labels.npy"   without them, what the network decides in floating point is right
 # source = "generated ..."   where the samples come from: results say it
-"""
+"""  # noqa: E501
 REPORT = Path("network-report.json")
 #: Steps of an input where neither an array nor the user says.
 STEPS = 100
-#: Inputs that a device may hold at a time, as many as fit; the largest is the core's own limit.
+#: Inputs that a device may hold at a time, as many as fit; the largest is the core's
+#: own limit.
 _SLOTS = (4, 2, 1)
 #: A batch's answers have 64 KiB for 16 slots in a process (ports/posix/main.c).
 _ANSWERS_MAX = 512
@@ -59,8 +61,8 @@ class ModelOptions:
 def put_model(
     folder: Path, port: projects.Port, options: ModelOptions, part: Part | None
 ) -> FixedNetwork:
-    """Write a network into a project, after saying what it takes; raises ConfigError where the part
-    has no room for it, and writes nothing then.
+    """Write a network into a project, after saying what it takes; raises ConfigError
+    where the part has no room for it, and writes nothing then.
     """
     read = graph.read(options.path)
     steps = options.steps or STEPS
@@ -85,7 +87,8 @@ def put_model(
     slots = None if part is None else _fitting(options.path, found, part)
     if fixed.answers > _ANSWERS_MAX:
         raise ConfigError(
-            f"{options.path} gives {fixed.answers} values, a device answers {_ANSWERS_MAX} at most",
+            f"{options.path} gives {fixed.answers} values, a device answers"
+            f" {_ANSWERS_MAX} at most",
             path="--model",
         )
     (folder / HEADER).write_text(header(fixed, steps, slots), encoding="utf-8")
@@ -103,7 +106,11 @@ def _steps_of(inputs: Path, read: object) -> int:
     """Return how many steps the samples of an array have."""
     network = graph.network(read)
     values = array_of(inputs)
-    axes = len(network.place(network.inputs[0]).shape_out) if len(network.inputs) == 1 else 1
+    axes = (
+        len(network.place(network.inputs[0]).shape_out)
+        if len(network.inputs) == 1
+        else 1
+    )
     axes = 1 if values.ndim <= axes else axes
     return int(values.shape[-axes - 1])
 
@@ -130,22 +137,23 @@ def _print_sizes(found: Sizes, steps: int) -> None:
     print_table(_OUT, table)
     say(
         _OUT,
-        f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of RAM "
-        "(values share places); an input of "
-        f"{steps} steps takes {found.input_b:,} B, an answer {found.answer_b:,}",
+        f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of"
+        f" RAM (values share places); an input of {steps} steps takes {found.input_b:,}"
+        f" B, an answer {found.answer_b:,}",
     )
 
 
 def _fitting(path: Path, found: Sizes, part: Part) -> int:
-    """Return how many inputs the part has room for; raises ConfigError where not even one."""
+    """Return how many inputs the part has room for; raises ConfigError where not even
+    one."""
     flash_b = found.constant_b + IMAGE_FLASH_B
     # Four answers of a stream may wait, or as many as there are slots.
     fixed_b = found.memory_b + IMAGE_RAM_B + 4 * found.answer_b
     ram_b = {slots: fixed_b + slots * found.input_b for slots in _SLOTS}
     say(
         _OUT,
-        f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash and at "
-        f"least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
+        f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash"
+        f" and at least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
     )
     fits = [slots for slots in _SLOTS if ram_b[slots] <= part.ram_b]
     if flash_b <= part.flash_b and fits:
@@ -167,6 +175,8 @@ def _fitting(path: Path, found: Sizes, part: Part) -> int:
         f"{path} has no room on this part",
         path="--model",
         evidence=f"{', '.join(lacking)}; the largest nodes: {largest}",
-        try_next=f"a larger part, a smaller network, or fewer --steps (an input takes "
-        f"{found.input_b:,} B)",
+        try_next=(
+            "a larger part, a smaller network, or fewer --steps (an input takes "
+            f"{found.input_b:,} B)"
+        ),
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of what a NIR file leaves open: whose conventions, the reset, the spike limit, the
-initial state.
+"""Options of what a NIR file leaves open: whose conventions, the reset, the spike
+limit, the initial state.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ _OPTIONS = (
         "--as",
         "preset",
         type=click.Choice(sorted(PRESETS)),
-        help="The conventions of a program or chip [default: as the file states, else nir].",
+        help=(
+            "The conventions of a program or chip [default: as the file states, else"
+            " nir]."
+        ),
     ),
     click.option(
         "--reset",
         type=click.Choice(list(RESETS)),
-        help="What a spike does: to v_reset, which is 0 where the file states none; the threshold "
-        "off, at once or in the next step; nothing [default: as of --as].",
+        help=(
+            "What a spike does: to v_reset, which is 0 where the file states none; the"
+            " threshold off, at once or in the next step; nothing [default: as of"
+            " --as]."
+        ),
     ),
     click.option(
         "--spikes-max",

@@ -23,7 +23,11 @@ _OUT = Terminal()
 
 
 dt_option = click.option(
-    "--dt", "dt_s", type=float, metavar="SECONDS", help="The time step, where the file states none."
+    "--dt",
+    "dt_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time step, where the file states none.",
 )
 set_option = click.option(
     "--set",
@@ -37,7 +41,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 @click.command("map")
 @click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
-@click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
+@click.option(
+    "--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND]."
+)
 @dt_option
 @conventions_options
 @set_option
@@ -62,16 +68,20 @@ def map_model(
             if isinstance(plugins.find("sut", name), MapsNetworks)
         ]
         raise ConfigError(
-            f"[sut.{kind}] maps no networks", path="--on", try_next=f"one of {', '.join(able)}"
+            f"[sut.{kind}] maps no networks",
+            path="--on",
+            try_next=f"one of {', '.join(able)}",
         )
     step_s, rule = asked(path, dt_s, choice)
     settings = settings_of("sut", kind, changes)
     print_report(backend.mapping(settings, path, step_s, *rule), as_json)
 
 
-def asked(path: Path, dt_s: float | None, choice: Choice) -> tuple[float | None, tuple[str, ...]]:
-    """Return the time step to ask a backend with, and the rule of the conventions where they were
-    chosen.
+def asked(
+    path: Path, dt_s: float | None, choice: Choice
+) -> tuple[float | None, tuple[str, ...]]:
+    """Return the time step to ask a backend with, and the rule of the conventions where
+    they were chosen.
     """
     read = graph.read(path)
     if dt_s is None:
@@ -109,7 +119,9 @@ def _lines(found: Any, depth: int) -> Iterator[str]:
 
 def _row(one: Mapping[str, Any]) -> str:
     parts = [
-        f"{name} ({_row(value)})" if isinstance(value, Mapping) else f"{name} {_word(value)}"
+        f"{name} ({_row(value)})"
+        if isinstance(value, Mapping)
+        else f"{name} {_word(value)}"
         for name, value in one.items()
     ]
     return ", ".join(parts)

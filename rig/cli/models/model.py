@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig model`: look at a NIR file, check it, and run it in the reference interpreter."""
+"""`rig model`: look at a NIR file, check it, and run it in the reference
+interpreter."""
 
 from __future__ import annotations
 
@@ -68,11 +69,13 @@ model.add_command(sense_model)
 )
 @_dt
 @conventions_options
-def inspect(path: Path, inputs: Path | None, dt_s: float | None, choice: Choice) -> None:
+def inspect(
+    path: Path, inputs: Path | None, dt_s: float | None, choice: Choice
+) -> None:
     """Print the nodes of a network in order, with shapes and sizes.
 
-    With inputs (as of rig model run): its footprint, sparsities, synaptic operations and execution
-    rate, as NeuroBench's algorithm track defines them.
+    With inputs (as of rig model run): its footprint, sparsities, synaptic operations
+    and execution rate, as NeuroBench's algorithm track defines them.
     """
     if inputs is None:
         refuse_idle("without --input", "dt_s")
@@ -117,7 +120,9 @@ def check(path: Path, dt_s: float | None, choice: Choice) -> int:
 @click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
 @_dt
 @conventions_options
-@click.option("--record", multiple=True, metavar="NODE", help="Keep the values of a node, too.")
+@click.option(
+    "--record", multiple=True, metavar="NODE", help="Keep the values of a node, too."
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -170,9 +175,12 @@ def run(
 
 
 def print_network(out: Terminal, network: Network, how: Conventions) -> None:
-    """Print what a network has in all, and its nodes in order, with shapes and times."""
+    """Print what a network has in all, and its nodes in order, with shapes and
+    times."""
     sizes = footprint.of(network)
-    step = "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
+    step = (
+        "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
+    )
     say(
         out,
         f"time step: {step}; neurons: {sizes.neurons}; synapses: {sizes.synapses}, "
@@ -181,7 +189,11 @@ def print_network(out: Terminal, network: Network, how: Conventions) -> None:
     say(out, f"conventions: {_words(how)}")
     table = node_table("node", "kind", "in", "out", "parameters", "times")
     for place in network.places:
-        late = f" (and {', '.join(place.late_sources)}, a step late)" if place.late_sources else ""
+        late = (
+            f" (and {', '.join(place.late_sources)}, a step late)"
+            if place.late_sources
+            else ""
+        )
         table.add_row(
             escape(place.name + late),
             type(place.node).__name__,
@@ -238,8 +250,8 @@ def _warn_of_reset(read: Any, choice: Choice) -> None:
 
 
 def _samples(path: Path, network: Network) -> Any:
-    """Return the inputs in a file (samples, steps, *shape), also where it has one without the first
-    axis.
+    """Return the inputs in a file (samples, steps, *shape), also where it has one
+    without the first axis.
     """
     values = array_of(path)
     one = values.ndim == len(network.place(network.inputs[0]).shape_out) + 1
@@ -258,7 +270,9 @@ def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     for name, count in done.spikes.items():
         _OUT.print(f"{escape(name)}: {count} spikes")
     if done.spikes and not any(done.spikes.values()):
-        say(_OUT, "doubtful: no neuron ever fires; try: rig model check, which says why")
+        say(
+            _OUT, "doubtful: no neuron ever fires; try: rig model check, which says why"
+        )
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):
@@ -279,7 +293,10 @@ def _times(node: Any) -> str:
         if times_s is not None:
             least, most = (float(end(times_s)) for end in (np.min, np.max))
             ends = quantity(least, "s")
-            texts.append(f"{name} {ends}" + ("" if least == most else f" to {quantity(most, 's')}"))
+            texts.append(
+                f"{name} {ends}"
+                + ("" if least == most else f" to {quantity(most, 's')}")
+            )
     return ", ".join(texts)
 
 
@@ -291,11 +308,15 @@ def _words(how: Conventions) -> str:
         Reset.SUBTRACT_NEXT: "subtracts it in the next step",
         Reset.NONE: "none",
     }
-    gains = {Gains.FILE: "of the file", Gains.UNIT: "of 1", Gains.WHOLE: "of 1, behind the decay"}
+    gains = {
+        Gains.FILE: "of the file",
+        Gains.UNIT: "of 1",
+        Gains.WHOLE: "of 1, behind the decay",
+    }
     late = ", which leaves a step later" if how.late else ""
     above = "above" if how.above else "at"
     often = f", up to {how.spikes_max} a step" if how.spikes_max > 1 else ""
     return (
-        f"{name}: {how.scheme.value}, {how.current.value} current, a spike {above} the threshold"
-        f"{often}{late}, reset {resets[how.reset]}, gains {gains[how.gains]}"
+        f"{name}: {how.scheme.value}, {how.current.value} current, a spike {above} the"
+        f" threshold{often}{late}, reset {resets[how.reset]}, gains {gains[how.gains]}"
     )

@@ -43,7 +43,11 @@ _OUT = Terminal()
     help="Where to write it.",
 )
 @click.option(
-    "--dt", "dt_s", type=float, metavar="SECONDS", help="The time step, as of rig model run."
+    "--dt",
+    "dt_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time step, as of rig model run.",
 )
 @click.option(
     "--bits",
@@ -71,7 +75,8 @@ def quantize(
 ) -> None:
     """Write a network in whole numbers; print what that costs.
 
-    docs/FIXED_POINT.md says how it is run. Without inputs nothing is known of its answers.
+    docs/FIXED_POINT.md says how it is run. Without inputs nothing is known of its
+    answers.
     """
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)
@@ -98,7 +103,9 @@ def as_json(made: Quantised) -> dict[str, Any]:
 
 def print_report(report: QuantisationReport) -> None:
     """Print a line for each node, then the agreement."""
-    table = node_table("node", "kind", "unit", "rounding", "clipped", "limited", "spikes", "differ")
+    table = node_table(
+        "node", "kind", "unit", "rounding", "clipped", "limited", "spikes", "differ"
+    )
     run = report.samples > 0
     for node in report.nodes:
         table.add_row(
@@ -109,20 +116,29 @@ def print_report(report: QuantisationReport) -> None:
             str(node.clipped or ""),
             str(node.saturated or "") if run else "?",
             (str(node.spikes) if run else "?") if node.spiking else "",
-            (_share(node.differing, node.spikes) if run else "?") if node.spiking else "",
+            (
+                (_share(node.differing, node.spikes) if run else "?")
+                if node.spiking
+                else ""
+            ),
         )
     print_table(_OUT, table)
     if not run:
         say(_OUT, "no inputs: whether it answers as in floating point is not known")
         return
     if report.limited_inputs:
-        say(_OUT, f"{report.limited_inputs} values of the inputs did not fit and were limited")
+        say(
+            _OUT,
+            f"{report.limited_inputs} values of the inputs did not fit and were"
+            " limited",
+        )
     differing = sum(node.differing for node in report.nodes)
     spikes = sum(node.spikes for node in report.nodes)
     say(
         _OUT,
-        f"{report.same_decisions} of {report.samples} samples decided as in floating point; "
-        f"spikes missing or too many, step by step: {_share(differing, spikes)}",
+        f"{report.same_decisions} of {report.samples} samples decided as in floating"
+        " point; spikes missing or too many, step by step:"
+        f" {_share(differing, spikes)}",
     )
 
 
@@ -139,5 +155,7 @@ def array_of(path: Path) -> Any:
             f"{path} is no array of NumPy", evidence=str(error), try_next="numpy.save"
         ) from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
-        raise DataError(f"{path} holds no array of numbers", try_next="numpy.save of one array")
+        raise DataError(
+            f"{path} holds no array of numbers", try_next="numpy.save of one array"
+        )
     return values

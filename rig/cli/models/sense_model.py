@@ -11,7 +11,13 @@ import click
 from rig.bench import plugins
 from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options
-from rig.cli.models.map_model import asked, dt_option, json_option, print_report, set_option
+from rig.cli.models.map_model import (
+    asked,
+    dt_option,
+    json_option,
+    print_report,
+    set_option,
+)
 from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import SensesItself
@@ -21,7 +27,9 @@ from rig.network.conventions import Choice
 @click.command("sense")
 @click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
 @click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
-@click.option("--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND].")
+@click.option(
+    "--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND]."
+)
 @dt_option
 @conventions_options
 @set_option
@@ -37,8 +45,8 @@ def sense_model(
 ) -> None:
     """Print what a board reads of a network by its own sensors.
 
-    Times and energies without SYNC: means over runs, each with its label. A monitor of the rig and
-    an external meter are the measured way.
+    Times and energies without SYNC: means over runs, each with its label. A monitor of
+    the rig and an external meter are the measured way.
     """
     backend = plugins.find("sut", kind)
     if not isinstance(backend, SensesItself):

@@ -13,23 +13,28 @@ from rig.results.budget_table import table as budget_table
 from rig.results.document import Results
 from rig.units import share
 
-#: A component below this share everywhere is left out of the terminal's table; the report has all.
+#: A component below this share everywhere is left out of the terminal's table; the
+#: report has all.
 _TELLING = 1e-5
 _TITLE = "standard uncertainty of the same samples, measured again: share of the value"
 _BRACKETS = "in brackets: contained in the scatter"
 
 
 def print_budget(console: Console, results: Results) -> None:
-    """Print the uncertainty budgets side by side: shares of the value, what the scatter contains
-    already in brackets.
+    """Print the uncertainty budgets side by side: shares of the value, what the scatter
+    contains already in brackets.
     """
     budget = budget_table(results)
     if not budget.rows:
         return
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+    )
     table.add_column(" component")
     for column in budget.columns:
-        table.add_column(escape(column.name).replace("_", "\n"), justify="right", no_wrap=True)
+        table.add_column(
+            escape(column.name).replace("_", "\n"), justify="right", no_wrap=True
+        )
     telling = [
         (name, cells)
         for name, cells in budget.rows
@@ -40,7 +45,9 @@ def print_budget(console: Console, results: Results) -> None:
     combined = [column.standard_uncertainty / column.value for column in budget.columns]
     expanded = [column.expanded_uncertainty / column.value for column in budget.columns]
     table.add_row(" [bold]all[/]", *(f"[bold]{share(part)}[/]" for part in combined))
-    table.add_row(" [bold]± (95 %)[/]", *(f"[bold]{share(part)}[/]" for part in expanded))
+    table.add_row(
+        " [bold]± (95 %)[/]", *(f"[bold]{share(part)}[/]" for part in expanded)
+    )
     print_line(console, f" {_TITLE}", 1)
     print_table(console, table)
     shown = [cell for _, cells in telling for cell in cells if cell is not None]

@@ -27,14 +27,18 @@ _UNCHANGED = "unchanged"
 
 
 def print_recovery(path: Path, limit_s: float) -> None:
-    """Print that what is left of a trace is being recovered, and the longest time for that."""
+    """Print that what is left of a trace is being recovered, and the longest time for
+    that."""
     size = bytes_text(path.stat().st_size)
     said = f"recovering {path} ({size}), for at most {limit_s:.0f} s"
     print_line(Terminal(stderr=True), escape(said), 2)
 
 
-def print_answer(console: Console, checked: Check, marked: Sequence[Label], *, wide: bool) -> None:
-    """Print what a check came to, and the labels of the session, with `wide` what they mean."""
+def print_answer(
+    console: Console, checked: Check, marked: Sequence[Label], *, wide: bool
+) -> None:
+    """Print what a check came to, and the labels of the session, with `wide` what they
+    mean."""
     print_line(console, f"{BADGES[checked.outcome]} {escape(_answer(checked))}", 7)
     if wide:
         print_labels(console, marked)
@@ -44,14 +48,16 @@ def print_answer(console: Console, checked: Check, marked: Sequence[Label], *, w
 
 
 def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) -> None:
-    """Print what differs, the chain, and what to do next; of what is as it should be which files
-    that were, or with `wide` every finding.
+    """Print what differs, the chain, and what to do next; of what is as it should be
+    which files that were, or with `wide` every finding.
     """
     bad = [finding for finding in checked.findings if not finding.ok]
     for finding in bad if wide else bad[:_DIFFERENCES]:
         cut_off = finding.detail.startswith("was cut off")
         word = "[yellow]cut off[/]" if cut_off else "[red]differs[/]"
-        print_line(console, f" {word} {escape(finding.name)}: {escape(finding.detail)}", 9)
+        print_line(
+            console, f" {word} {escape(finding.name)}: {escape(finding.detail)}", 9
+        )
     if not wide and len(bad) > _DIFFERENCES:
         print_named(console, "", f"{len(bad) - _DIFFERENCES} more differences: --wide")
     good = [finding for finding in checked.findings if finding.ok]
@@ -82,8 +88,8 @@ def _answer(checked: Check) -> str:
 
 
 def _equal(good: Sequence[Finding]) -> Iterator[str]:
-    """Yield what was found of the whole session, which files of trials were made again, and how
-    many files have their hash.
+    """Yield what was found of the whole session, which files of trials were made again,
+    and how many files have their hash.
     """
     made = [finding for finding in good if finding.detail != _UNCHANGED]
     for finding in made:

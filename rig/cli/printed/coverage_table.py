@@ -14,8 +14,8 @@ from rig.model.grid import DONE, FAILED, Coverage, Covered
 
 
 def print_states(console: Console, coverage: Coverage) -> None:
-    """Print how many cells are done, and of each workload that is not whole, what is missing or why
-    it failed.
+    """Print how many cells are done, and of each workload that is not whole, what is
+    missing or why it failed.
     """
     said = (
         f"coverage: {coverage.done} cells done, {coverage.failed} failed, "
@@ -24,11 +24,15 @@ def print_states(console: Console, coverage: Coverage) -> None:
     print_line(console, said, 2)
     for workload in dict.fromkeys(cell.workload for cell in coverage.cells):
         cells = [
-            cell for cell in coverage.cells if cell.workload == workload and cell.state != DONE
+            cell
+            for cell in coverage.cells
+            if cell.workload == workload and cell.state != DONE
         ]
         for state in dict.fromkeys(cell.state for cell in cells):
             of_state = [cell for cell in cells if cell.state == state]
-            reasons = dict.fromkeys(reason for cell in of_state for reason in cell.failures)
+            reasons = dict.fromkeys(
+                reason for cell in of_state for reason in cell.failures
+            )
             whats = ", ".join(cell.what for cell in of_state)
             said = ": ".join([f"{workload} {whats}", *reasons])
             print_line(console, f"  [red]{escape(state)}[/] {escape(said)}", 4)
@@ -41,7 +45,9 @@ def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     tables = []
     # In a narrow terminal a cell has a line for each of its words.
     for break_words in (False, True):
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+        table = Table(
+            box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+        )
         table.add_column(" workload", no_wrap=True)
         for what in whats:
             table.add_column(escape(what), no_wrap=not break_words)

@@ -81,7 +81,9 @@ class RunProgress:
         # Where a step ends the next one begins.
         if self._task is not None and not isinstance(event, StepDone):
             state = self._running.state
-            done = (state.finished if state.step is None else state.trial - 1) * state.queries_due
+            done = (
+                state.finished if state.step is None else state.trial - 1
+            ) * state.queries_due
             queries = done + (0 if state.step is None else state.queries)
             if self._interleaved:
                 queries = state.queries
@@ -97,7 +99,9 @@ class RunProgress:
             case Recovering():
                 print_recovery(event.trace, event.limit_s)
             case SessionStarted():
-                print_line(self._console, f"session [bold]{escape(str(event.folder))}[/]", 2)
+                print_line(
+                    self._console, f"session [bold]{escape(str(event.folder))}[/]", 2
+                )
                 self._begin(event.provenance)
             case SessionResumed():
                 stands = (
@@ -123,7 +127,9 @@ def _description(state: RunState, interleaved: bool) -> str:
     """Return the trial at hand, and a headline metric of those that are finished."""
     at_hand = "interleaved" if interleaved else f"trial {state.trial}"
     trial = at_hand if state.trial else "queries"
-    headlines = [each for each in state.metrics if each.prominence is Prominence.HEADLINE]
+    headlines = [
+        each for each in state.metrics if each.prominence is Prominence.HEADLINE
+    ]
     if not headlines:
         return trial
     # Times and energies say more, while a session runs, than a plain number does.

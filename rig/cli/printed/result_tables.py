@@ -35,10 +35,14 @@ def print_results(console: Console, results: Results) -> None:
     title += f"\n{origins.of_facts(results.provenance.stored)}"
     marked = results.labels
     # A line of their own: in a narrow terminal none of them is broken.
-    title = f"{escape(title)}\n{' '.join(map(badge, marked))}" if marked else escape(title)
+    title = (
+        f"{escape(title)}\n{' '.join(map(badge, marked))}" if marked else escape(title)
+    )
     _print_metrics(console, results, title)
     if network := complexity.of_facts(results.provenance.stored):
-        console.print(escape(complexity_text.sentence(network)), soft_wrap=True, highlight=False)
+        console.print(
+            escape(complexity_text.sentence(network)), soft_wrap=True, highlight=False
+        )
     if clock := results.provenance.device_clock:
         console.print(escape(_unmetered(clock)), soft_wrap=True)
     if results.targets:
@@ -58,8 +62,8 @@ def print_results(console: Console, results: Results) -> None:
 
 
 def _print_metrics(console: Console, results: Results, title: str) -> None:
-    """Print the main metrics: in a narrow terminal the trials' deviations are a table of their
-    own.
+    """Print the main metrics: in a narrow terminal the trials' deviations are a table
+    of their own.
     """
     main = {
         name: metric
@@ -86,11 +90,15 @@ def _metrics_table(
     trials: bool,
 ) -> Table:
     told = [
-        "intervals of 95 %: the same samples measured again; other samples of this kind;",
+        (
+            "intervals of 95 %: the same samples measured again; other samples of this"
+            " kind;"
+        ),
         "SE: s/sqrt(n) over samples",
     ]
     caption = "\n".join(
-        (told if intervals else []) + (["1 to n: deviation of each trial, in %"] if trials else [])
+        (told if intervals else [])
+        + (["1 to n: deviation of each trial, in %"] if trials else [])
     )
     table = Table(
         title=title or None,
@@ -127,7 +135,11 @@ def _metrics_table(
         table.add_row(
             escape(name),
             *(map(escape, told) if intervals else ()),
-            *(_deviations(metric, name in results.replication.per_metric) if trials else ()),
+            *(
+                _deviations(metric, name in results.replication.per_metric)
+                if trials
+                else ()
+            ),
         )
     if intervals:
         table.caption = "\n".join([caption, *map(escape, notes.lines)])
@@ -139,7 +151,9 @@ def _print_lines(console: Console, trials: Sequence[TrialResult]) -> None:
     shown = told if all(len(trial.lines) <= _LINES for trial in told) else told[:1]
     for trial in shown:
         for line in trial.lines:
-            console.print(f"trial {trial.number}  {escape(line)}", soft_wrap=True, highlight=False)
+            console.print(
+                f"trial {trial.number}  {escape(line)}", soft_wrap=True, highlight=False
+            )
     if len(shown) < len(told):
         console.print(
             f"the lines of {len(told) - len(shown)} more trials: trial-N/results.txt",
@@ -159,9 +173,8 @@ def _print_targets(console: Console, rows: Sequence[Compared]) -> None:
 
 def _unmetered(clock: DeviceClock) -> str:
     return (
-        "no energy: there is no monitor; latency is by the device's own clock, which nothing "
-        "checks: "
-        f"within {clock.limit_ppm:g} ppm ({clock.source})"
+        "no energy: there is no monitor; latency is by the device's own clock, which"
+        f" nothing checks: within {clock.limit_ppm:g} ppm ({clock.source})"
     )
 
 
@@ -180,7 +193,8 @@ def _resolution(row: Resolution) -> str:
 
 
 def _deviations(metric: MetricResult, limited: bool) -> list[str]:
-    """Return the deviation of each trial; red beyond the limit, where the rule compares it."""
+    """Return the deviation of each trial; red beyond the limit, where the rule compares
+    it."""
     cells = []
     for trial in metric.per_trial:
         if trial.value is None or metric.value is None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a session on one screen: the verdict first, then the numbers that matter."""
+"""The results of a session on one screen: the verdict first, then the numbers that
+matter."""
 
 from __future__ import annotations
 
@@ -23,16 +24,19 @@ from rig.results.stated import Notes, stated
 from rig.results.verdict import Outcome
 from rig.units import share
 
-#: With the other lines a screen of 24 is full. Where a session has more metrics, the headlines are
-#: shown.
+#: With the other lines a screen of 24 is full. Where a session has more metrics, the
+#: headlines are shown.
 _ROWS = 11
 #: Problems, and windows that are too short, of each so many.
 _PROBLEMS = 3
 _INDENT = " " * 7
 
 
-def print_summary(console: Console, results: Results, folder: Path, report: Path) -> None:
-    """Print the verdict with its reason, the labels, the headline metrics, and what to do next."""
+def print_summary(
+    console: Console, results: Results, folder: Path, report: Path
+) -> None:
+    """Print the verdict with its reason, the labels, the headline metrics, and what to
+    do next."""
     for line in _verdict(results, console.width):
         console.print(line, highlight=False, soft_wrap=True)
     console.print()
@@ -45,18 +49,22 @@ def print_summary(console: Console, results: Results, folder: Path, report: Path
     for line in lines:
         console.print(escape(line), highlight=False, soft_wrap=True)
     for name, text in (("report", str(report)), ("next", _next(results, folder))):
-        console.print(f" [bold]{name:<7}[/]{escape(text)}", soft_wrap=True, highlight=False)
+        console.print(
+            f" [bold]{name:<7}[/]{escape(text)}", soft_wrap=True, highlight=False
+        )
 
 
 def _verdict(results: Results, width: int) -> list[str]:
-    """Return the badge with the reason and what was run, further reasons, and the labels."""
+    """Return the badge with the reason and what was run, further reasons, and the
+    labels."""
     first, *further = reasons(results)
     what = f"{results.task}, {results.scenario}"
     lines = textwrap.wrap(first, max(width - len(_INDENT) - len(what) - 2, 30)) or [""]
     plain = f" {results.outcome.upper()} "
     room = width - len(plain) - 1 - len(lines[0]) - len(what)
     found = [
-        f"{BADGES[results.outcome]} {escape(lines[0])}{' ' * max(room, 1)}[dim]{escape(what)}[/]"
+        f"{BADGES[results.outcome]}"
+        f" {escape(lines[0])}{' ' * max(room, 1)}[dim]{escape(what)}[/]"
     ]
     found += [f"{_INDENT}{escape(line)}" for line in (*lines[1:], *further)]
     return found + badge_lines(results.labels, width)
@@ -74,7 +82,11 @@ def reasons(results: Results) -> list[str]:
         odd = off_trial.find(results)
         return odd.lines if odd else [found.reason, *_audit(results)]
     covered, _, left = found.scope.partition("; ")
-    claimed = "the claim holds" if results.audit else f"{found.trials} trials agree within 5 %"
+    claimed = (
+        "the claim holds"
+        if results.audit
+        else f"{found.trials} trials agree within 5 %"
+    )
     more = [f"{left}: {_most(found)}"] if left else []
     return [f"{claimed} on {covered}", *_audit(results), *more]
 
@@ -84,7 +96,8 @@ def _audit(results: Results) -> list[str]:
 
 
 def _most(found: VerdictResult) -> str:
-    """Return the most frequent reason why metrics were not tested, without what it leads to."""
+    """Return the most frequent reason why metrics were not tested, without what it
+    leads to."""
     first = next(iter(verdict.reasons(found.not_tested)), "no rule is about them")
     return first.partition(":")[0]
 
@@ -103,12 +116,16 @@ def shown(results: Results) -> dict[str, MetricResult]:
     if len(main) <= _ROWS:
         return main
     return {
-        name: metric for name, metric in main.items() if metric.prominence is Prominence.HEADLINE
+        name: metric
+        for name, metric in main.items()
+        if metric.prominence is Prominence.HEADLINE
     }
 
 
 def _table(results: Results) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+    )
     table.add_column(" metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -120,7 +137,11 @@ def _table(results: Results) -> Table:
     for name, metric in rows.items():
         told = stated(metric)
         interval, words = _interval(metric)
-        text = told.other_samples if interval is metric.other_samples else told.same_samples
+        text = (
+            told.other_samples
+            if interval is metric.other_samples
+            else told.same_samples
+        )
         table.add_row(
             f" {escape(name)}",
             *map(escape, (told.value, told.unit, notes.cell(text), words)),
@@ -131,8 +152,8 @@ def _table(results: Results) -> Table:
 
 
 def _interval(metric: MetricResult) -> tuple[IntervalResult, str]:
-    """Return the interval that is shown, and its half-width as a share of the value: of the same
-    samples measured again, and of a share of samples that of other ones.
+    """Return the interval that is shown, and its half-width as a share of the value: of
+    the same samples measured again, and of a share of samples that of other ones.
     """
     if metric.statistic is Statistic.SHARE:
         return metric.other_samples, ""
@@ -143,7 +164,8 @@ def _interval(metric: MetricResult) -> tuple[IntervalResult, str]:
 
 
 def _differ(metric: MetricResult, limited: bool) -> str:
-    """Return how far the farthest trial lies from the mean; red where the rule refuses it."""
+    """Return how far the farthest trial lies from the mean; red where the rule refuses
+    it."""
     if metric.value is None or any(trial.value is None for trial in metric.per_trial):
         return "-"
     away = [
@@ -159,23 +181,32 @@ def _differ(metric: MetricResult, limited: bool) -> str:
 def _remarks(results: Results) -> list[str]:
     """Return what a reader must know of the numbers above."""
     rows = shown(results)
-    more = sum(metric.prominence is not Prominence.DETAIL for metric in results.metrics.values())
+    more = sum(
+        metric.prominence is not Prominence.DETAIL
+        for metric in results.metrics.values()
+    )
     lines = []
     if any(metric.statistic is Statistic.SHARE for metric in rows.values()):
-        lines.append(" intervals: the same samples measured again; of shares, other samples")
+        lines.append(
+            " intervals: the same samples measured again; of shares, other samples"
+        )
     if len(rows) < more:
-        lines.append(f" {more - len(rows)} more metrics: in the report, and with --wide")
+        lines.append(
+            f" {more - len(rows)} more metrics: in the report, and with --wide"
+        )
     if largest := _largest(rows):
         lines.append(f" {largest}")
     if clock := results.provenance.device_clock:
         lines.append(
-            f" no monitor, no energy: latency by the device's own clock, within "
+            " no monitor, no energy: latency by the device's own clock, within "
             f"{clock.limit_ppm:g} ppm"
         )
     short = [row for row in results.resolution if not row.ok]
     if short:
         names = ", ".join(row.phase for row in short[:_PROBLEMS])
-        lines.append(f" windows too short to resolve 5 %: {names} (--wide says which length is)")
+        lines.append(
+            f" windows too short to resolve 5 %: {names} (--wide says which length is)"
+        )
     return lines
 
 
@@ -184,26 +215,35 @@ def _problems(results: Results, width: int) -> list[str]:
     lines = []
     for problem in results.problems[:_PROBLEMS]:
         text = f"trial {problem.trial}: {problem.code}: {problem.detail}"
-        lines += textwrap.wrap(text, width - 3, initial_indent=" ", subsequent_indent="   ")
+        lines += textwrap.wrap(
+            text, width - 3, initial_indent=" ", subsequent_indent="   "
+        )
     if (left := len(results.problems) - _PROBLEMS) > 0:
         lines.append(f" {left} more problems: in the report")
     return lines
 
 
 def _largest(metrics: dict[str, MetricResult]) -> str:
-    """Return which component is most of the uncertainty of the last metric that has a budget: the
-    one that is made of the others.
+    """Return which component is most of the uncertainty of the last metric that has a
+    budget: the one that is made of the others.
     """
     for name, metric in reversed(metrics.items()):
         counted = [part for part in metric.budget if part.counted]
-        if not metric.budget_shown or not counted or metric.prominence is not Prominence.HEADLINE:
+        if (
+            not metric.budget_shown
+            or not counted
+            or metric.prominence is not Prominence.HEADLINE
+        ):
             continue
         variances = {part.component: part.standard_uncertainty**2 for part in counted}
         component = max(variances, key=lambda each: variances[each])
         whole = sum(variances.values())
         if whole > 0:
             part = variances[component] / whole
-            return f"{name}: {100 * part:.0f} % of the variance of its uncertainty is {component}"
+            return (
+                f"{name}: {100 * part:.0f} % of the variance of its uncertainty is"
+                f" {component}"
+            )
     return ""
 
 

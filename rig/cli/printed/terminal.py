@@ -25,37 +25,41 @@ _WORD = re.compile(r"\s*\S+\s*")
 
 
 class Terminal(Console):
-    """A console that shows text as it is: no word between colons becomes a picture, and no
-    character commands the terminal.
+    """A console that shows text as it is: no word between colons becomes a picture, and
+    no character commands the terminal.
 
-    It goes on in silence when whoever read it has gone (rig run | head): the run matters, not its
-    words. BenchError where standard output takes no more for another reason, such as a full disk.
+    It goes on in silence when whoever read it has gone (rig run | head): the run
+    matters, not its words. BenchError where standard output takes no more for another
+    reason, such as a full disk.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(emoji=False, **options)
-        #: Whether what cannot be shown is left out: while a session runs, and of error messages.
+        #: Whether what cannot be shown is left out: while a session runs, and of error
+        #: messages.
         self.goes_on = bool(options.get("stderr"))
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Return text to show, with a sign in the place of characters that none can see."""
+        """Return text to show, with a sign in the place of characters that none can
+        see."""
         return super().render_str(visible(text), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Return the pieces of what is shown. All of it comes by here, also what was made without
-        `render_str`, as tracebacks are.
+        """Return the pieces of what is shown. All of it comes by here, also what was
+        made without `render_str`, as tracebacks are.
         """
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible(text), style, control)
 
     def out(self, *objects: Any, **options: Any) -> None:
-        """Print text as it is, for programs; characters that command a terminal are no part of any
-        format.
+        """Print text as it is, for programs; characters that command a terminal are no
+        part of any format.
         """
         super().out(
-            *(visible(each) if isinstance(each, str) else each for each in objects), **options
+            *(visible(each) if isinstance(each, str) else each for each in objects),
+            **options,
         )
 
     def _check_buffer(self) -> None:
@@ -81,37 +85,44 @@ class Terminal(Console):
 
 
 def escape(text: str) -> str:
-    """Return text from outside for a place in a line: no markup, and no line of its own."""
+    """Return text from outside for a place in a line: no markup, and no line of its
+    own."""
     return markup.escape(one_line(text))
 
 
 def escape_lines(text: str) -> str:
-    """Return a text of several lines of ours to show, no markup; nothing from outside stands in
-    it but what is one line.
+    """Return a text of several lines of ours to show, no markup; nothing from outside
+    stands in it but what is one line.
     """
     return "\n".join(map(escape, text.split("\n")))
 
 
 def table_width(console: Console, table: Table) -> int:
-    return console.measure(table, options=console.options.update(width=_UNBOUND)).maximum
+    return console.measure(
+        table, options=console.options.update(width=_UNBOUND)
+    ).maximum
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """Print a table as wide as it is: in a terminal that is narrower its lines go on below, and no
-    number loses a digit.
+    """Print a table as wide as it is: in a terminal that is narrower its lines go on
+    below, and no number loses a digit.
     """
-    whole = console.options.update(width=max(console.width, table_width(console, table)))
+    whole = console.options.update(
+        width=max(console.width, table_width(console, table))
+    )
     console.print(Segments(console.render(table, whole)), crop=False)
 
 
 def say(console: Console, text: str, lead: str = "") -> None:
-    """Print a text after a lead, both with markup; further lines begin below its beginning."""
+    """Print a text after a lead, both with markup; further lines begin below its
+    beginning."""
     print_line(console, lead + text, console.render_str(lead, highlight=False).cell_len)
 
 
 def print_table(console: Console, *tables: Table) -> None:
-    """Print the first of some tables, the widest first, that a terminal is wide enough for, else
-    the last one with cells of several lines; for a program the first, as wide as it is.
+    """Print the first of some tables, the widest first, that a terminal is wide enough
+    for, else the last one with cells of several lines; for a program the first, as wide
+    as it is.
     """
     if not console.is_terminal:
         print_whole(console, tables[0])
@@ -126,7 +137,8 @@ def print_table(console: Console, *tables: Table) -> None:
 
 
 def node_table(*headings: str) -> Table:
-    """Return a table of a network's nodes, in which only the last column takes several lines."""
+    """Return a table of a network's nodes, in which only the last column takes several
+    lines."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in headings:
         table.add_column(heading, no_wrap=heading != headings[-1])
@@ -134,8 +146,9 @@ def node_table(*headings: str) -> Table:
 
 
 def print_line(console: Console, line: str, indent: int = 0) -> None:
-    """Print a line of ours; in a terminal that is narrower it goes on below, indented, and breaks
-    between words. A word that is wider than the terminal, such as a path, stays whole.
+    """Print a line of ours; in a terminal that is narrower it goes on below, indented,
+    and breaks between words. A word that is wider than the terminal, such as a path,
+    stays whole.
     """
     text = console.render_str(line, highlight=False)
     if not console.is_terminal or text.cell_len <= console.width:
@@ -151,7 +164,8 @@ def print_line(console: Console, line: str, indent: int = 0) -> None:
 
 
 def _breaks(text: str, width: int, indent: int) -> list[int]:
-    """Return where the lines of a text begin, but the first: those have `indent` cells less."""
+    """Return where the lines of a text begin, but the first: those have `indent` cells
+    less."""
     found = []
     taken = 0
     for word in _WORD.finditer(text):
@@ -163,13 +177,14 @@ def _breaks(text: str, width: int, indent: int) -> list[int]:
 
 
 def print_named(console: Console, name: str, text: str, width: int = 8) -> None:
-    """Print text beside its name, in a column of this width: "next     rig view SESSION"."""
+    """Print text beside its name, in a column of this width: "next     rig view
+    SESSION"."""
     print_line(console, f" [bold]{escape(name):<{width}}[/]{escape(text)}", width + 1)
 
 
 def print_error(console: Console, error: RigError) -> None:
-    """Print cause, evidence and what to try, and what went wrong after it. Further lines of an
-    evidence are marked as such.
+    """Print cause, evidence and what to try, and what went wrong after it. Further
+    lines of an evidence are marked as such.
     """
     say(console, escape(error.cause), "[bold red]error[/] ")
     if error.evidence:
@@ -192,8 +207,8 @@ def print_stopped(console: Console, left: Sequence[str]) -> None:
 def print_rows(
     console: Console, title: str, rows: Sequence[tuple[str, str]], width: int = 0
 ) -> None:
-    """Print a list with a title: names, and what is said of each beside them, in a column that
-    begins behind the longest name, or behind `width` columns.
+    """Print a list with a title: names, and what is said of each beside them, in a
+    column that begins behind the longest name, or behind `width` columns.
     """
     say(console, f"[bold]{escape(title)}[/]")
     width = max([width, *(len(name) for name, _ in rows)])

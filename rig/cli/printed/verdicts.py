@@ -32,7 +32,9 @@ def print_verdict(
 ) -> None:
     """Print a verdict with its scope, its reason, and what must stand beside it."""
     beside = f" [yellow]({escape(labels.texts(marked))})[/]" if marked else ""
-    about = f" for {found.scope}" if found.scope and found.judged is Outcome.PASS else ""
+    about = (
+        f" for {found.scope}" if found.scope and found.judged is Outcome.PASS else ""
+    )
     reason = f": {found.reason}" if found.reason else ""
     badge = BADGES[found.judged]
     line = f"{name} {badge}{escape(about)}{beside}{escape(reason)}"
@@ -48,7 +50,9 @@ def _remarks(found: VerdictResult) -> list[str]:
     if found.drawn and found.judged is Outcome.PASS:
         times = judging.noticeable(found.drawn)
         if times is not None:
-            lines.append(f"would have noticed a claim that is {times:.2g} times too good")
+            lines.append(
+                f"would have noticed a claim that is {times:.2g} times too good"
+            )
     lines += [f"{name}: {test.assumed}" for name, test in _first_assumed(found)]
     if found.interleaved is not None:
         lines.append(f"interleaved: {found.interleaved}")
@@ -68,13 +72,16 @@ def _first_assumed(
 
 def _few_reasons(found: VerdictResult) -> str:
     grouped = verdict.reasons(found.not_tested)
-    shown = [f"{len(names)} ({reason})" for reason, names in list(grouped.items())[:_REASONS]]
+    shown = [
+        f"{len(names)} ({reason})" for reason, names in list(grouped.items())[:_REASONS]
+    ]
     left = len(grouped) - len(shown)
     return "; ".join(shown) + (f"; {left} more reasons, with --explain" if left else "")
 
 
 def print_explained(console: Console, verdicts: Mapping[str, VerdictResult]) -> None:
-    """Print the words of each rule, the policy, and every metric that was not tested."""
+    """Print the words of each rule, the policy, and every metric that was not
+    tested."""
     for name, found in verdicts.items():
         said = f"{name}, rule {found.rule}: {found.rule_text}."
         print_line(console, escape(said), 2)
@@ -86,7 +93,10 @@ def print_explained(console: Console, verdicts: Mapping[str, VerdictResult]) -> 
 
 
 def print_claim(
-    console: Console, claim: Claim, verdicts: Mapping[str, VerdictResult], results: Results
+    console: Console,
+    claim: Claim,
+    verdicts: Mapping[str, VerdictResult],
+    results: Results,
 ) -> None:
     """Print the verdicts, and each claimed value beside what was measured."""
     marked = results.labels
@@ -95,12 +105,18 @@ def print_claim(
         print_line(console, f"[yellow]{escape(said)}[/]", 2)
     for name, found in verdicts.items():
         print_verdict(console, name, found, marked)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+    )
     for heading in (" metric", "claimed", "measured", "deviation", "limit"):
-        table.add_column(heading, justify="left" if heading == " metric" else "right", no_wrap=True)
+        table.add_column(
+            heading, justify="left" if heading == " metric" else "right", no_wrap=True
+        )
     for name, value in claim.values.items():
         cells, failed = _cells(name, value, verdicts, results.metrics.get(name))
-        table.add_row(f" {escape(name)}", *map(escape, cells), style="red" if failed else "")
+        table.add_row(
+            f" {escape(name)}", *map(escape, cells), style="red" if failed else ""
+        )
     print_table(console, table)
 
 
@@ -110,7 +126,8 @@ def _cells(
     verdicts: Mapping[str, VerdictResult],
     metric: MetricResult | None,
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the cells of a claimed metric behind its name, and whether a rule refuses it."""
+    """Return the cells of a claimed metric behind its name, and whether a rule refuses
+    it."""
     compared = next(iter(verdicts.values()))
     unit = metric.unit if metric is not None else ""
     value = quantity(claimed, unit)
@@ -123,5 +140,7 @@ def _cells(
         away = f"{100 * row.deviation:+.2f} %"
         limit = f"{100 * row.limit:.0f} %"
         return (value, quantity(row.mean, unit), away, limit), not row.ok
-    measured = quantity(metric.value, unit) if metric and metric.value is not None else "-"
+    measured = (
+        quantity(metric.value, unit) if metric and metric.value is not None else "-"
+    )
     return (value, measured, "not tested" if metric else "-", "-"), False

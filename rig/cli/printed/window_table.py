@@ -35,13 +35,18 @@ _DIGITS = {"start": 7, "time": 5, _HALF: 2, "min": 3, "max": 3}
 def print_windows(
     out: Terminal, title: str, labels: Sequence[str], rows: Sequence[WindowRow]
 ) -> None:
-    """Print the windows, the last row their total: one prefix a column, four digits; and what is
-    wrong with each. A terminal that is too narrow goes without the least columns, and names them.
+    """Print the windows, the last row their total: one prefix a column, four digits;
+    and what is wrong with each. A terminal that is too narrow goes without the least
+    columns, and names them.
     """
     badges = "".join(f"  [black on yellow] {escape(label)} [/]" for label in labels)
     without: tuple[str, ...] = ()
     table = _table(rows, without)
-    while out.is_terminal and len(without) < len(_LEAST) and table_width(out, table) > out.width:
+    while (
+        out.is_terminal
+        and len(without) < len(_LEAST)
+        and table_width(out, table) > out.width
+    ):
         without = _LEAST[: len(without) + 1]
         table = _table(rows, without)
     say(out, f"[italic]{escape(title)}[/]{badges}")
@@ -62,7 +67,9 @@ def _table(rows: Sequence[WindowRow], without: Sequence[str]) -> Table:
     scales = {}
     for heading, name, unit, like in columns:
         values = [getattr(row, like) for row in rows[:-1]]
-        largest = max((abs(value) for value in values if value is not None), default=None)
+        largest = max(
+            (abs(value) for value in values if value is not None), default=None
+        )
         scales[name] = _scale(largest, unit)
         table.add_column(f"{heading}\n{scales[name][1]}", justify="right", no_wrap=True)
     for row in rows:
@@ -86,4 +93,8 @@ def _cell(value: float | None, factor: float, digits: int) -> str:
     scaled = value * factor
     if 10**digits <= abs(scaled) < 1e5:
         return f"{scaled:.0f}"  # not 2.8e+02
-    return f"{scaled:.0e}" if 0 < abs(scaled) < 1e-4 else f"{scaled:#.{digits}g}".rstrip(".")
+    return (
+        f"{scaled:.0e}"
+        if 0 < abs(scaled) < 1e-4
+        else f"{scaled:#.{digits}g}".rstrip(".")
+    )

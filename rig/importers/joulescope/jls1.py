@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a JLS file of version 1, as the Joulescope software wrote it until 2022, into a trace of
-the rig's own.
+"""Convert a JLS file of version 1, as the Joulescope software wrote it until 2022, into
+a trace of the rig's own.
 
-Source: joulescope/data_recorder.py. Such a file holds the raw samples of a JS110 with its
-calibration ("raw"), or what was made of them or of a JS220's at a lower rate ("float32_v2").
-Samples lie in blocks ABN, about a second of them in a collection whose start, CLS, gives the range
-of the voltage; a first block MJS gives the rate, a last one how many samples there are.
+Source: joulescope/data_recorder.py. Such a file holds the raw samples of a JS110 with
+its calibration ("raw"), or what was made of them or of a JS220's at a lower rate
+("float32_v2"). Samples lie in blocks ABN, about a second of them in a collection whose
+start, CLS, gives the range of the voltage; a first block MJS gives the rate, a last one
+how many samples there are.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from rig.importers.tables.power_beside import PowerBeside
 from rig.trace.trace import TRACE, Gap, Trace
 from rig.trace.writer import TraceWriter
 
-#: The lines that a file may carry; on a JS110 only where it was set to put its inputs there, in the
-#: place of the lowest bits.
+#: The lines that a file may carry; on a JS110 only where it was set to put its inputs
+#: there, in the place of the lowest bits.
 LINES = ("current_lsb", "voltage_lsb")
 #: The file's numbers of what its arrays hold.
 _CURRENT = 0x01
@@ -48,9 +49,9 @@ _NAME_B = 128
 _COLLECTION_B = 12
 #: No form of the data has fewer bytes a sample.
 _LEAST_B = 4
-#: The share of a sample for which a line was high is told in 15ths. That of a JS110 was in 255ths,
-#: and its product with 15 was cut to a byte: this is the inverse of 15 modulo 256, which brings it
-#: back.
+#: The share of a sample for which a line was high is told in 15ths. That of a JS110 was
+#: in 255ths, and its product with 15 was cut to a byte: this is the inverse of 15
+#: modulo 256, which brings it back.
 _FIFTEENTHS = 15
 _INVERSE = 239
 _WHAT = "current [A], voltage [V], power [W], current_lsb, voltage_lsb"
@@ -74,7 +75,8 @@ class _Recording:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Consecutive samples; `bits` are LOW, HIGH, BOTH or UNKNOWN, a column for each of LINES."""
+    """Consecutive samples; `bits` are LOW, HIGH, BOTH or UNKNOWN, a column for each of
+    LINES."""
 
     current: NDArray[np.float32]
     voltage: NDArray[np.float32]
@@ -138,7 +140,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
 def _check(options: Options) -> None:
     if options.time not in ("", "none") or options.source:
         raise ConfigError(
-            "a JLS file of version 1 has one source and no column of times", path="time, source"
+            "a JLS file of version 1 has one source and no column of times",
+            path="time, source",
         )
     for role in ("current", "voltage", "power"):
         if getattr(options, role) not in ("", role):
@@ -164,16 +167,21 @@ def _said(options: Options) -> Iterator[str]:
     if options.sync in LINES:
         yield f"SYNC: {options.sync}"
     else:
-        yield f"no SYNC; if the recording has its inputs in {' or '.join(LINES)}: --sync {LINES[0]}"
+        yield (
+            f"no SYNC; if the recording has its inputs in {' or '.join(LINES)}: --sync"
+            f" {LINES[0]}"
+        )
 
 
 def _ended(is_closed: bool, recording: _Recording) -> Iterator[str]:
-    """Return how the recording ended; raises DataError where samples are missing that its writer
-    counted.
+    """Return how the recording ended; raises DataError where samples are missing that
+    its writer counted.
     """
     read = recording.decoder.read if recording.decoder else recording.samples
     if not recording.samples:
-        raise DataError(f"{recording.name} has no samples", evidence=f"{read} were read")
+        raise DataError(
+            f"{recording.name} has no samples", evidence=f"{read} were read"
+        )
     if is_closed and recording.expected != read:
         raise DataError(
             f"{recording.name} is damaged",
@@ -181,8 +189,8 @@ def _ended(is_closed: bool, recording: _Recording) -> Iterator[str]:
         )
     if not is_closed:
         yield (
-            f"{recording.name} was not closed properly: what is complete in it was read, and its "
-            "end may be missing"
+            f"{recording.name} was not closed properly: what is complete in it was"
+            " read, and its end may be missing"
         )
     if recording.decoder is None:
         return
@@ -195,20 +203,23 @@ def _ended(is_closed: bool, recording: _Recording) -> Iterator[str]:
         )
     if recording.decoder.waiting:
         yield (
-            f"the last {recording.decoder.waiting} samples, within a change of the current's "
-            "range, are left out"
+            f"the last {recording.decoder.waiting} samples, within a change of the"
+            " current's range, are left out"
         )
     if recording.decoder.slips:
         yield (
-            f"{len(recording.decoder.slips)} times samples were lost that left no trace but a "
-            "toggle out of step: they are gaps"
+            f"{len(recording.decoder.slips)} times samples were lost that left no trace"
+            " but a toggle out of step: they are gaps"
         )
 
 
 def _heading(blocks: Iterator[ContainerBlock], recording: _Recording) -> None:
     """Read up to where the samples begin."""
     for block in blocks:
-        if block.tag == "SUB" and block.value[:_NAME_B].split(b"\0")[0] == b"calibration":
+        if (
+            block.tag == "SUB"
+            and block.value[:_NAME_B].split(b"\0")[0] == b"calibration"
+        ):
             recording.known = _calibration(block.value[_NAME_B:], recording.name)
         elif block.tag == "MJS":
             _configure(_json(block, recording), recording)
@@ -244,7 +255,8 @@ def _configure(content: dict[str, Any], recording: _Recording) -> None:
     version = str(content.get("data_recorder_format_version", "1"))
     if form == "none":
         raise DataError(
-            f"{recording.name} has no samples", evidence="its recording was ended before the first"
+            f"{recording.name} has no samples",
+            evidence="its recording was ended before the first",
         )
     if form not in ("raw", "float32_v2") or version not in ("1", "2"):
         raise DataError(
@@ -254,26 +266,30 @@ def _configure(content: dict[str, Any], recording: _Recording) -> None:
     said = content.get("sampling_frequency")
     recording.rate_hz = float(said) if isinstance(said, int | float) else math.nan
     if not 0 < recording.rate_hz < math.inf:
-        raise DataError(
-            f"{recording.name} has no sampling rate",
-            evidence=repr(said),
-        )
+        raise DataError(f"{recording.name} has no sampling rate", evidence=repr(said))
     recording.is_raw = form == "raw"
 
 
-def _pieces(blocks: Iterator[ContainerBlock], recording: _Recording) -> Iterator[_Piece]:
+def _pieces(
+    blocks: Iterator[ContainerBlock], recording: _Recording
+) -> Iterator[_Piece]:
     """Yield all samples, and take note of what stands between them."""
     for block in blocks:
         if block.tag == "CLS" and len(block.value) > _COLLECTION_B:
             _collect(
-                _json(ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at), recording),
+                _json(
+                    ContainerBlock(block.tag, block.value[_COLLECTION_B:], block.at),
+                    recording,
+                ),
                 block,
                 recording,
             )
         elif block.tag == "MJS":
             content = _json(block, recording)
             recording.expected = (
-                content.get("size") if content.get("type") == "footer" else recording.expected
+                content.get("size")
+                if content.get("type") == "footer"
+                else recording.expected
             )
         elif block.tag == "ABN":
             piece = (
@@ -285,20 +301,28 @@ def _pieces(blocks: Iterator[ContainerBlock], recording: _Recording) -> Iterator
             yield piece
 
 
-def _collect(content: dict[str, Any], block: ContainerBlock, recording: _Recording) -> None:
-    """Begin a collection: the range of its voltage, and its place, which must be the one behind
-    what was read.
+def _collect(
+    content: dict[str, Any], block: ContainerBlock, recording: _Recording
+) -> None:
+    """Begin a collection: the range of its voltage, and its place, which must be the
+    one behind what was read.
     """
     recording.voltage_range = content.get("v_range", 0)
     if recording.is_raw and recording.voltage_range not in (0, 1):
-        raise _odd(block, recording, f"its voltage has the range {recording.voltage_range!r}")
+        raise _odd(
+            block, recording, f"its voltage has the range {recording.voltage_range!r}"
+        )
     at = content.get("sample_id")
     read = recording.decoder.read if recording.decoder else recording.samples
     if isinstance(at, int):
-        recording.first_id = at - read if recording.first_id is None else recording.first_id
+        recording.first_id = (
+            at - read if recording.first_id is None else recording.first_id
+        )
         if at != recording.first_id + read:
             raise _odd(
-                block, recording, f"sample {at} follows sample {recording.first_id + read - 1}"
+                block,
+                recording,
+                f"sample {at} follows sample {recording.first_id + read - 1}",
             )
 
 
@@ -309,7 +333,10 @@ def _raw(block: ContainerBlock, decoder: RawDecoder, recording: _Recording) -> _
         np.frombuffer(block.value, dtype="<u2").reshape(-1, 2), recording.voltage_range
     )
     return _Piece(
-        samples.current_a, samples.voltage_v, samples.current_a * samples.voltage_v, samples.bits
+        samples.current_a,
+        samples.voltage_v,
+        samples.current_a * samples.voltage_v,
+        samples.bits,
     )
 
 
@@ -335,8 +362,12 @@ def _levels(shares: NDArray[np.uint8]) -> NDArray[np.int8]:
     if shares.dtype != np.uint8:
         raise ValueError("levels that are no bytes")
     is_cut = len(shares) > 0 and shares.max() > _FIFTEENTHS
-    parts, whole = (shares * np.uint8(_INVERSE), 255) if is_cut else (shares, _FIFTEENTHS)
-    return np.where(parts == whole, HIGH, np.where(parts == 0, LOW, BOTH)).astype(np.int8)
+    parts, whole = (
+        (shares * np.uint8(_INVERSE), 255) if is_cut else (shares, _FIFTEENTHS)
+    )
+    return np.where(parts == whole, HIGH, np.where(parts == 0, LOW, BOTH)).astype(
+        np.int8
+    )
 
 
 def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
@@ -358,7 +389,11 @@ def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
 
 
 def _write(
-    piece: _Piece, options: Options, levels: Levels, writer: TraceWriter, beside: PowerBeside
+    piece: _Piece,
+    options: Options,
+    levels: Levels,
+    writer: TraceWriter,
+    beside: PowerBeside,
 ) -> None:
     if options.sync in LINES:
         levels.add(writer.samples, piece.bits[:, LINES.index(options.sync)])
@@ -388,5 +423,6 @@ def _json(block: ContainerBlock, recording: _Recording) -> dict[str, Any]:
 
 def _odd(block: ContainerBlock, recording: _Recording, what: str) -> DataError:
     return DataError(
-        f"{recording.name}: block {block.tag} at byte {block.at} has another form", evidence=what
+        f"{recording.name}: block {block.tag} at byte {block.at} has another form",
+        evidence=what,
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container of JLS version 1: blocks of a tag, a length, a value and a CRC, in a file that says
-its own length.
+"""The container of JLS version 1: blocks of a tag, a length, a value and a CRC, in a
+file that says its own length.
 
-Source: the description at the head of joulescope/datafile.py, and what that program writes. Little
-endian throughout.
+Source: the description at the head of joulescope/datafile.py, and what that program
+writes. Little endian throughout.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import BinaryIO
 from rig.errors import DataError
 
 MAGIC = b"\xd3tagfmt \r\n \n  \x1a\x1c"
-#: File length (0 while it is written), three bytes that mean nothing, version, CRC of all before.
+#: File length (0 while it is written), three bytes that mean nothing, version, CRC of
+#: all before.
 _HEADER = struct.Struct("<16sQ3xBI")
-#: Tag of three letters, flags, length of the value. Behind the value: zeros up to a multiple of 8
-#: bytes less 4, and the CRC.
+#: Tag of three letters, flags, length of the value. Behind the value: zeros up to a
+#: multiple of 8 bytes less 4, and the CRC.
 _START = struct.Struct("<3sBI")
 _CRC = struct.Struct("<I")
 _COMPRESSED = 0x80
@@ -39,10 +40,11 @@ class ContainerBlock:
 
 
 class TaggedFile:
-    """Reads the blocks of an open file one after the other; `name` is what errors call it.
+    """Reads the blocks of an open file one after the other; `name` is what errors call
+    it.
 
-    `is_closed` says whether its writer closed it and nothing is missing of it. Raises DataError for
-    what is damaged, or another format.
+    `is_closed` says whether its writer closed it and nothing is missing of it. Raises
+    DataError for what is damaged, or another format.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
@@ -58,21 +60,26 @@ class TaggedFile:
             raise self._damaged("its header does not have the CRC that it says", 0)
         if version != 1:
             raise DataError(
-                f"{name} is of version {version} of this format", evidence="only version 1 is known"
+                f"{name} is of version {version} of this format",
+                evidence="only version 1 is known",
             )
         self.is_closed = length_b == self._size_b
         if 0 < length_b < self._size_b:
-            raise self._damaged(f"it says to be {length_b} bytes long and is {self._size_b}", 0)
+            raise self._damaged(
+                f"it says to be {length_b} bytes long and is {self._size_b}", 0
+            )
 
     def __iter__(self) -> Iterator[ContainerBlock]:
-        """Yield blocks up to the end; of a file that was not closed properly, all that are
-        complete.
+        """Yield blocks up to the end; of a file that was not closed properly, all that
+        are complete.
         """
         at = self._stream.tell()
         while True:
             head = self._stream.read(_START.size)
             left_b = self._size_b - at
-            tag, flags, length_b = _START.unpack(head) if len(head) == _START.size else (b"", 0, 0)
+            tag, flags, length_b = (
+                _START.unpack(head) if len(head) == _START.size else (b"", 0, 0)
+            )
             whole_b = _padded(_START.size + length_b + _CRC.size)
             if len(head) < _START.size or whole_b > left_b:
                 if self.is_closed:
@@ -95,14 +102,18 @@ class TaggedFile:
 
     def _plain(self, value: bytes, flags: int, at: int) -> bytes:
         if flags & _ENCRYPTED:
-            raise DataError(f"{self._name} is encrypted", evidence=f"the block at byte {at}")
+            raise DataError(
+                f"{self._name} is encrypted", evidence=f"the block at byte {at}"
+            )
         if not flags & _COMPRESSED:
             return value
         inflater = zlib.decompressobj()
         try:
             plain = inflater.decompress(value, _LARGEST_B)
         except zlib.error as error:
-            raise self._damaged(f"a block cannot be decompressed: {error}", at) from error
+            raise self._damaged(
+                f"a block cannot be decompressed: {error}", at
+            ) from error
         if not inflater.eof:
             raise self._damaged("a block cannot be decompressed to its end", at)
         return plain

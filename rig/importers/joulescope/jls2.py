@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a JLS file that another program wrote into a trace of the rig's own: each signal at its
-own rate and offset.
+"""Convert a JLS file that another program wrote into a trace of the rig's own: each
+signal at its own rate and offset.
 
-Sample k of a signal was taken at (sample_id_offset + k) / sample_rate: signals of one source share
-that time. Samples that the writer lost read as NaN in a float signal, but as 0 in a digital one:
-edges at such a place are none.
+Sample k of a signal was taken at (sample_id_offset + k) / sample_rate: signals of one
+source share that time. Samples that the writer lost read as NaN in a float signal, but
+as 0 in a digital one: edges at such a place are none.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a file has of a trace: its signals, the rate of the current, the stretch of time between
-    the file's rates and the true ones, and the samples that all signals have.
+    """What a file has of a trace: its signals, the rate of the current, the stretch of
+    time between the file's rates and the true ones, and the samples that all signals
+    have.
     """
 
     chosen: Chosen
@@ -60,14 +61,17 @@ class _Found:
 
     @property
     def stretch(self) -> float:
-        """Return how much faster all signals are than the file says: they share one clock."""
+        """Return how much faster all signals are than the file says: they share one
+        clock."""
         return self.rate_hz / float(self.chosen.current.sample_rate)
 
     @property
     def edge_hz(self) -> float:
         """Return what edges are known to."""
         sync = self.chosen.sync
-        return float(sync.sample_rate) * self.stretch if sync is not None else self.rate_hz
+        return (
+            float(sync.sample_rate) * self.stretch if sync is not None else self.rate_hz
+        )
 
     @property
     def kind(self) -> str:
@@ -76,8 +80,8 @@ class _Found:
 
 
 def convert(path: Path, scratch: Path, options: Options, original: Path) -> Opened:
-    """Convert block by block; raises DataError and ConfigError. `original` is the file of which
-    `path` may be a recovered copy.
+    """Convert block by block; raises DataError and ConfigError. `original` is the file
+    of which `path` may be a recovered copy.
     """
     with reading(path) as reader:
         found = _find(reader, path, original, options)
@@ -103,8 +107,8 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
 
 
 def in_place(path: Path, options: Options) -> Opened | None:
-    """Open a closed file where it is, read through once for what is lost; raises as `convert`. None
-    for a file of double precision, which is converted.
+    """Open a closed file where it is, read through once for what is lost; raises as
+    `convert`. None for a file of double precision, which is converted.
     """
     with reading(path) as reader:
         found = _find(reader, path, path, options)
@@ -179,8 +183,8 @@ def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _scan(
     reader: Any, found: _Found, supply_v: float, writer: TraceWriter | None
 ) -> list[tuple[int, int]]:
-    """Read current and voltage, and write them where there is a writer; return the spans without a
-    number, in samples from the first.
+    """Read current and voltage, and write them where there is a writer; return the
+    spans without a number, in samples from the first.
     """
     chosen, first, last = found.chosen, found.first, found.last
     spans: list[tuple[int, int]] = []
@@ -197,10 +201,14 @@ def _scan(
             begin = at // times
             end = -(-(at + count) // times)
             held = reader.fsr(
-                chosen.voltage.signal_id, begin - int(chosen.voltage.sample_id_offset), end - begin
+                chosen.voltage.signal_id,
+                begin - int(chosen.voltage.sample_id_offset),
+                end - begin,
             )
             skipped = at - begin * times
-            voltage = np.repeat(held, times)[skipped : skipped + count] if times > 1 else held
+            voltage = (
+                np.repeat(held, times)[skipped : skipped + count] if times > 1 else held
+            )
         current = without_no_readings(current)
         voltage = without_no_readings(voltage)
         for signal, values in ((chosen.current, current), (chosen.voltage, voltage)):
@@ -216,7 +224,11 @@ def _scan(
                 power = without_no_readings(
                     reader.fsr(chosen.beside.signal_id, begin - offset, end - begin)
                 )
-                beside.add(current[begin - at : end - at], voltage[begin - at : end - at], power)
+                beside.add(
+                    current[begin - at : end - at],
+                    voltage[begin - at : end - at],
+                    power,
+                )
         bad = ~(np.isfinite(current) & np.isfinite(voltage))
         if bad.any():
             bounds = np.flatnonzero(
@@ -229,8 +241,8 @@ def _scan(
 
 
 def _edges(reader: Any, found: _Found, dark: list[tuple[int, int]]) -> edges.Edges:
-    """Return the edges within the analog samples that are at no lost one, in seconds from their
-    first by the file's rates.
+    """Return the edges within the analog samples that are at no lost one, in seconds
+    from their first by the file's rates.
     """
     sync = found.chosen.sync
     if sync is None:
@@ -241,15 +253,17 @@ def _edges(reader: Any, found: _Found, dark: list[tuple[int, int]]) -> edges.Edg
     period_s = max(1 / rate, 1 / sync.sample_rate)
     dark_s = [(start / rate - period_s, stop / rate + period_s) for start, stop in dark]
     lit = edges.outside(seen, dark_s)
-    dropped = len(seen.falls_s) + len(seen.rises_s) - len(lit.falls_s) - len(lit.rises_s)
+    dropped = (
+        len(seen.falls_s) + len(seen.rises_s) - len(lit.falls_s) - len(lit.rises_s)
+    )
     if dropped:
         notes.append(
-            f"{dropped} edges at the borders of lost samples are left out: a digital signal reads "
-            "as 0 where it was lost"
+            f"{dropped} edges at the borders of lost samples are left out: a digital"
+            " signal reads as 0 where it was lost"
         )
     if any((stop - start) * sync.sample_rate % (8 * rate) for start, stop in dark):
         notes.append(
-            "samples were lost that fill no whole bytes of SYNC: pyjls 0.17 then stores false "
-            "edges after them"
+            "samples were lost that fill no whole bytes of SYNC: pyjls 0.17 then stores"
+            " false edges after them"
         )
     return lit

@@ -16,11 +16,12 @@ _BLOCK = 1 << 20
 
 
 def seen(reader: Any, sync: Any, rate: int, first: int, last: int) -> Edges:
-    """Return the edges within samples first <= id < last of a current of this rate, in seconds from
-    the first by the file's rates; also those at lost samples, which are none.
+    """Return the edges within samples first <= id < last of a current of this rate, in
+    seconds from the first by the file's rates; also those at lost samples, which are
+    none.
     """
-    # The library misreads a digital signal whose offset is no multiple of 8, unless each read
-    # begins at one of its chunks.
+    # The library misreads a digital signal whose offset is no multiple of 8, unless
+    # each read begins at one of its chunks.
     length = int(sync.length)
     chunk = int(sync.samples_per_data) * max(_BLOCK // int(sync.samples_per_data), 1)
     found = edges.from_levels(_whole_bits(reader, sync.signal_id, length, chunk), 1.0)
@@ -35,7 +36,9 @@ def seen(reader: Any, sync: Any, rate: int, first: int, last: int) -> Edges:
     return Edges(kept[0], kept[1])
 
 
-def _whole_bits(reader: Any, signal: int, length: int, chunk: int) -> Iterator[NDArray[np.uint8]]:
+def _whole_bits(
+    reader: Any, signal: int, length: int, chunk: int
+) -> Iterator[NDArray[np.uint8]]:
     """Yield packed levels; bits beyond the last sample repeat its level."""
     for at in range(0, length, chunk):
         count = min(chunk, length - at)

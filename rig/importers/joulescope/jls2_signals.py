@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which signals of a foreign JLS file are current, voltage, power and SYNC, and what is doubtful
-of them.
+"""Which signals of a foreign JLS file are current, voltage, power and SYNC, and what is
+doubtful of them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from rig.importers.options import Options
 _UNITS = {"current": "A", "voltage": "V", "power": "W"}
 _FLOATS = (pyjls.DataType.F32, pyjls.DataType.F64)
 _DEFAULT_SYNC = "gpi[0]"
-#: Rates are whole numbers in JLS; time stamps that disagree by more than crystals do are worth a
-#: word.
+#: Rates are whole numbers in JLS; time stamps that disagree by more than crystals do
+#: are worth a word.
 _RATE_DOUBT = 200e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The signals to measure; power stands in the place of current where it is all there is, else
-    `beside` is a power as well.
+    """The signals to measure; power stands in the place of current where it is all
+    there is, else `beside` is a power as well.
     """
 
     current: Any
@@ -70,22 +70,32 @@ def source_of(reader: Any, options: Options) -> Any:
         )
     if len(useful) > 1:
         raise _unclear(
-            reader, f"{len(useful)} sources have current or power", "--source NAME, one of these"
+            reader,
+            f"{len(useful)} sources have current or power",
+            "--source NAME, one of these",
         )
     return sources[useful.pop()]
 
 
 def choose(reader: Any, source: Any, options: Options) -> Chosen:
-    signals = [signal for signal in signals_of(reader) if signal.source_id == source.source_id]
+    signals = [
+        signal for signal in signals_of(reader) if signal.source_id == source.source_id
+    ]
     notes = (
         [f"source {source.name}"]
         if len({signal.source_id for signal in signals_of(reader)}) > 1
         else []
     )
-    current = None if options.power else _one(reader, signals, "current", options.current)
-    power = None if current is not None else _one(reader, signals, "power", options.power)
+    current = (
+        None if options.power else _one(reader, signals, "current", options.current)
+    )
+    power = (
+        None if current is not None else _one(reader, signals, "power", options.power)
+    )
     sync = _sync(reader, signals, options.sync)
-    notes.append(f"SYNC: {sync.name} at {sync.sample_rate} Hz" if sync is not None else "no SYNC")
+    notes.append(
+        f"SYNC: {sync.name} at {sync.sample_rate} Hz" if sync is not None else "no SYNC"
+    )
     if power is not None:
         notes.append(f"{power.name} alone: there is no charge and no current")
         return Chosen(power, None, sync, True, notes)
@@ -115,28 +125,36 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
 
 
 def _beside(signals: list[Any], current: Any) -> Any | None:
-    """Return the signal of a power beside the current, at its rate; None where there is none, or
-    more than one.
+    """Return the signal of a power beside the current, at its rate; None where there is
+    none, or more than one.
     """
     powers = [
         signal
         for signal in signals
-        if _is(signal, "W") and signal.length and signal.sample_rate == current.sample_rate
+        if _is(signal, "W")
+        and signal.length
+        and signal.sample_rate == current.sample_rate
     ]
     return powers[0] if len(powers) == 1 else None
 
 
 def _one(reader: Any, signals: list[Any], kind: str, name: str) -> Any | None:
     found = [
-        signal for signal in signals if (signal.name == name if name else _is(signal, _UNITS[kind]))
+        signal
+        for signal in signals
+        if (signal.name == name if name else _is(signal, _UNITS[kind]))
     ]
     by_name = [signal for signal in found if signal.name.lower() == kind]
     found = by_name if len(by_name) == 1 else found
     if name and not found:
-        raise _unclear(reader, f"no signal is called {name}", f"--{kind} NAME, one of these")
+        raise _unclear(
+            reader, f"no signal is called {name}", f"--{kind} NAME, one of these"
+        )
     if len(found) > 1:
         raise _unclear(
-            reader, f"{len(found)} signals could be the {kind}", f"--{kind} NAME, one of these"
+            reader,
+            f"{len(found)} signals could be the {kind}",
+            f"--{kind} NAME, one of these",
         )
     if found and found[0].data_type not in _FLOATS:
         raise _unclear(
@@ -181,23 +199,29 @@ def is_digital(signal: Any) -> bool:
 
 def named_as(signals: list[Any], role: str) -> list[str]:
     """Return the names of the signals that can be current, voltage or power."""
-    return list(dict.fromkeys(signal.name for signal in signals if _is(signal, _UNITS[role])))
+    return list(
+        dict.fromkeys(signal.name for signal in signals if _is(signal, _UNITS[role]))
+    )
 
 
 def _is(signal: Any, unit: str) -> bool:
     return signal.data_type in _FLOATS and (
-        signal.units == unit or (not signal.units and _UNITS.get(signal.name.lower()) == unit)
+        signal.units == unit
+        or (not signal.units and _UNITS.get(signal.name.lower()) == unit)
     )
 
 
 def _unclear(reader: Any, cause: str, try_next: str) -> DataError:
     sources = {source.source_id: source.name for source in reader.sources.values()}
     rows = [
-        f"{sources.get(s.source_id, '?')}: {s.name} [{s.units or '-'}] {s.sample_rate} Hz"
+        f"{sources.get(s.source_id, '?')}: {s.name} [{s.units or '-'}]"
+        f" {s.sample_rate} Hz"
         for s in signals_of(reader)
     ]
     return DataError(
-        cause, evidence="it has " + ("; ".join(rows) or "no sampled signals"), try_next=try_next
+        cause,
+        evidence="it has " + ("; ".join(rows) or "no sampled signals"),
+        try_next=try_next,
     )
 
 
@@ -205,13 +229,19 @@ def empty(path: Path, original: Path) -> DataError:
     count = len(markers_in(path, own=True))
     beside = trace_beside(original)
     evidence = f"it holds {count} markers" if count else ""
-    try_next = f"rig measure {beside} --markers, the trace that it belongs to" if beside else ""
-    return DataError(f"{original.name} has no samples", evidence=evidence, try_next=try_next)
+    try_next = (
+        f"rig measure {beside} --markers, the trace that it belongs to"
+        if beside
+        else ""
+    )
+    return DataError(
+        f"{original.name} has no samples", evidence=evidence, try_next=try_next
+    )
 
 
 def overlap(chosen: Chosen) -> tuple[int, int]:
-    """Return the first and the last + 1 of the current's sample ids for which there is voltage
-    too.
+    """Return the first and the last + 1 of the current's sample ids for which there is
+    voltage too.
     """
     current = chosen.current
     voltage = chosen.voltage
@@ -228,12 +258,17 @@ def overlap(chosen: Chosen) -> tuple[int, int]:
             )
     if last <= first:
         spans = [
-            (row.name, row.sample_id_offset / row.sample_rate, row.length / row.sample_rate)
+            (
+                row.name,
+                row.sample_id_offset / row.sample_rate,
+                row.length / row.sample_rate,
+            )
             for row in (current, voltage)
             if row
         ]
         where = "; ".join(
-            f"{name} from {start_s:.6f} s, {long_s:.6f} s long" for name, start_s, long_s in spans
+            f"{name} from {start_s:.6f} s, {long_s:.6f} s long"
+            for name, start_s, long_s in spans
         )
         raise DataError(
             "current and voltage were not recorded at the same time",
@@ -244,8 +279,8 @@ def overlap(chosen: Chosen) -> tuple[int, int]:
 
 
 def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> Compared:
-    """Return where the file's sampling rate, a whole number in JLS, its time stamps and a rate that
-    was given contradict each other, and what the given one leaves open.
+    """Return where the file's sampling rate, a whole number in JLS, its time stamps and
+    a rate that was given contradict each other, and what the given one leaves open.
 
     Raises DataError where the given one contradicts all by more than 1 %.
     """
@@ -268,7 +303,7 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> Compared
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
         return Compared()
     doubt = (
-        f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it {stamped_hz:.10g} Hz: "
-        "--rate HZ if they are right"
+        f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it"
+        f" {stamped_hz:.10g} Hz: --rate HZ if they are right"
     )
     return Compared((doubt,))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a JLS file that another program wrote where it is: nothing is copied, and its samples are
-read when they are asked for.
+"""Look at a JLS file that another program wrote where it is: nothing is copied, and its
+samples are read when they are asked for.
 
-What `rig.importers.joulescope.jls2` converts, this only finds: signals, rates, offsets. Edges at
-lost samples are left out as there; lost samples themselves are known once all have been read.
+What `rig.importers.joulescope.jls2` converts, this only finds: signals, rates, offsets.
+Edges at lost samples are left out as there; lost samples themselves are known once all
+have been read.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ from rig.trace.trace import Trace, about_of, reading
 
 
 def view(path: Path, options: Options) -> Opened | None:
-    """Open a closed file in place; raises DataError and ConfigError, as a conversion would. None
-    for a file of double precision: the library has no statistics of its index.
+    """Open a closed file in place; raises DataError and ConfigError, as a conversion
+    would. None for a file of double precision: the library has no statistics of its
+    index.
     """
     if options.time not in ("", "none"):
         raise ConfigError("a JLS file has no column of times", path="time")
@@ -51,7 +53,11 @@ def view(path: Path, options: Options) -> Opened | None:
         source = source_of(reader, options)
         chosen = choose(reader, source, options)
         current = chosen.current
-        if any(row.data_type == pyjls.DataType.F64 for row in (current, chosen.voltage) if row):
+        if any(
+            row.data_type == pyjls.DataType.F64
+            for row in (current, chosen.voltage)
+            if row
+        ):
             return None
         rate_hz = options.rate_hz or float(current.sample_rate)
         doubts = doubts_of(reader, current, path.name, options.rate_hz)
@@ -59,25 +65,34 @@ def view(path: Path, options: Options) -> Opened | None:
         simulated = bool(about_of(reader).get("simulated", False))
     require_rate(path.name, rate_hz, last - first)
     stretch = rate_hz / current.sample_rate
-    edge_hz = float(chosen.sync.sample_rate) * stretch if chosen.sync is not None else rate_hz
+    edge_hz = (
+        float(chosen.sync.sample_rate) * stretch if chosen.sync is not None else rate_hz
+    )
     layout = layout_of(chosen, first, options.supply_v)
     kind = "none" if chosen.sync is None else "stamps"
     line = SyncLine(_Line(path, chosen, layout, first, last, stretch).edges)
     trace = Trace(path, rate_hz, edge_hz, last - first, line, (), kind, layout=layout)
-    marked = Marked(path, path, int(current.signal_id), first - int(current.sample_id_offset))
+    marked = Marked(
+        path, path, int(current.signal_id), first - int(current.sample_id_offset)
+    )
     about = {"converted_from": path.name, "simulated": simulated, "sync": kind}
     notes = (*chosen.notes, *doubts.notes)
-    return Opened(trace, "jls", notes, not chosen.is_power, marked, about, doubts.off_ppm)
+    return Opened(
+        trace, "jls", notes, not chosen.is_power, marked, about, doubts.off_ppm
+    )
 
 
 def layout_of(chosen: Chosen, first: int, supply_v: float) -> Layout:
-    """Return where the samples are that were chosen, from sample `first` of the current on."""
+    """Return where the samples are that were chosen, from sample `first` of the current
+    on."""
     current = chosen.current
     at = first - int(current.sample_id_offset)
     voltage = chosen.voltage
     if voltage is None:
         fixed_v = 1.0 if chosen.is_power else supply_v
-        return Layout(int(current.signal_id), at, None, 0, 1, fixed_v, without_no_readings)
+        return Layout(
+            int(current.signal_id), at, None, 0, 1, fixed_v, without_no_readings
+        )
     times = int(current.sample_rate // voltage.sample_rate)
     voltage_at = first - int(voltage.sample_id_offset) * times
     return Layout(
@@ -102,7 +117,8 @@ class _Line:
     stretch: float
 
     def edges(self) -> Edges:
-        """Return the edges that are not at lost samples, in seconds from the first sample."""
+        """Return the edges that are not at lost samples, in seconds from the first
+        sample."""
         sync = self.chosen.sync
         if sync is None:
             return Edges(np.zeros(0), np.zeros(0))
@@ -112,7 +128,10 @@ class _Line:
             found = jls2_edges.seen(reader, sync, rate, self.first, self.last)
             kept = []
             for times_s in (found.falls_s, found.rises_s):
-                lit = [not self._is_dark(reader, at, rate, period_s) for at in times_s.tolist()]
+                lit = [
+                    not self._is_dark(reader, at, rate, period_s)
+                    for at in times_s.tolist()
+                ]
                 kept.append(times_s[np.array(lit, dtype=bool)] / self.stretch)
         return Edges(kept[0], kept[1])
 

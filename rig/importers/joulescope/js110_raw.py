@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw samples of a Joulescope JS110 -> amperes, volts and the two bits that may carry its inputs.
-Pure.
+"""Raw samples of a Joulescope JS110 -> amperes, volts and the two bits that may carry
+its inputs. Pure.
 
-Source: joulescope/v0/calibration.py and raw_processor.pxi. A sample is two numbers of 16 bits.
-Their upper 14 are current and voltage as the converter gave them. Below those: of the current, two
-bits of the range; of the voltage, a bit that toggles from sample to sample, and the third bit of
-the range. A sample that the host never received is all ones.
+Source: joulescope/v0/calibration.py and raw_processor.pxi. A sample is two numbers of
+16 bits. Their upper 14 are current and voltage as the converter gave them. Below those:
+of the current, two bits of the range; of the voltage, a bit that toggles from sample to
+sample, and the third bit of the range. A sample that the host never received is all
+ones.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from rig import typed
 from rig.errors import DataError
 from rig.importers.digital_levels import UNKNOWN
 
-#: Ranges 0 (10 A) to 6 (18 uA); in 7 the supply is off, and there is no current; 8 stands for a
-#: lost sample.
+#: Ranges 0 (10 A) to 6 (18 uA); in 7 the supply is off, and there is no current; 8
+#: stands for a lost sample.
 _RANGES = 7
 _OFF = 7
 _LOST = 8
-#: After a change of range the current is wrong for so many samples, and interpolated: to (row) and
-#: from (column). Matrix "n" of the instrument's own software, its default ("interp_1_n_1").
+#: After a change of range the current is wrong for so many samples, and interpolated:
+#: to (row) and from (column). Matrix "n" of the instrument's own software, its default
+#: ("interp_1_n_1").
 _SETTLING = np.array(
     [
         [0, 5, 7, 7, 7, 7, 7, 8, 0],
@@ -43,8 +45,8 @@ _SETTLING = np.array(
     ],
     dtype=np.int64,
 )
-#: Where the range changes again and again for longer than this (32 us), nothing is known of the
-#: current.
+#: Where the range changes again and again for longer than this (32 us), nothing is
+#: known of the current.
 _LONGEST = 64
 #: As much of anything is no recording.
 _ENDLESS = 1 << 20
@@ -52,8 +54,8 @@ _ENDLESS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Calibration of an instrument's samples: (number + offset) * gain, by range; and the serial
-    number of its instrument.
+    """Calibration of an instrument's samples: (number + offset) * gain, by range; and
+    the serial number of its instrument.
     """
 
     current_offset: NDArray[np.float32]
@@ -83,12 +85,14 @@ class _Block:
 
 
 def calibration(text: bytes) -> Calibration:
-    """Return what a calibration block says; raises DataError for another form, and for the gains of
-    1 that stand for none.
+    """Return what a calibration block says; raises DataError for another form, and for
+    the gains of 1 that stand for none.
     """
     try:
         told = typed.from_json(_Block, json.loads(text), "the calibration")
-        current = [_numbers(row, _RANGES) for row in (told.current.offset, told.current.gain)]
+        current = [
+            _numbers(row, _RANGES) for row in (told.current.offset, told.current.gain)
+        ]
         voltage = [_numbers(row, 2) for row in (told.voltage.offset, told.voltage.gain)]
     except (ValueError, DataError, RecursionError) as error:
         evidence = error.evidence if isinstance(error, DataError) else repr(error)
@@ -101,8 +105,13 @@ def calibration(text: bytes) -> Calibration:
             evidence="all gains are 1, so its numbers are no amperes and volts",
             try_next="a recording with the instrument's calibration in it",
         )
-    ranges = [np.append(numbers, np.array([0, np.nan], dtype=np.float32)) for numbers in current]
-    return Calibration(ranges[0], ranges[1], voltage[0], voltage[1], str(told.serial_number))
+    ranges = [
+        np.append(numbers, np.array([0, np.nan], dtype=np.float32))
+        for numbers in current
+    ]
+    return Calibration(
+        ranges[0], ranges[1], voltage[0], voltage[1], str(told.serial_number)
+    )
 
 
 def _numbers(values: Any, least: int) -> NDArray[np.float32]:
@@ -114,8 +123,8 @@ def _numbers(values: Any, least: int) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class RawSamples:
-    """Calibrated samples; `bits` are the lowest bits of current and voltage (columns 0 and 1),
-    UNKNOWN where a sample was lost.
+    """Calibrated samples; `bits` are the lowest bits of current and voltage (columns 0
+    and 1), UNKNOWN where a sample was lost.
     """
 
     current_a: NDArray[np.float32]
@@ -130,22 +139,27 @@ class RawSamples:
         """Return samples start <= k < stop."""
         where = slice(start, stop)
         return RawSamples(
-            self.current_a[where], self.voltage_v[where], self.bits[where], self.ranges[where]
+            self.current_a[where],
+            self.voltage_v[where],
+            self.bits[where],
+            self.ranges[where],
         )
 
     def then(self, others: RawSamples) -> RawSamples:
         """Return these samples and `others` behind them."""
-        columns = [(getattr(self, name), getattr(others, name)) for name in self.__slots__]
+        columns = [
+            (getattr(self, name), getattr(others, name)) for name in self.__slots__
+        ]
         return RawSamples(*(np.concatenate(pair) for pair in columns))
 
 
 class RawDecoder:
-    """Makes samples of raw ones, piece by piece; what a change of range has not settled waits for
-    the next piece.
+    """Makes samples of raw ones, piece by piece; what a change of range has not settled
+    waits for the next piece.
 
-    `changes` counts the times that the current was interpolated, `interpolated` its samples.
-    `slips` are runs of samples (first, last + 1) before each of which the toggle stands still: some
-    were lost there, and it is unknown how many.
+    `changes` counts the times that the current was interpolated, `interpolated` its
+    samples. `slips` are runs of samples (first, last + 1) before each of which the
+    toggle stands still: some were lost there, and it is unknown how many.
     """
 
     def __init__(self, known: Calibration) -> None:
@@ -162,8 +176,8 @@ class RawDecoder:
         return 0 if self._before is None else len(self._before) - self._told
 
     def put(self, raw: NDArray[np.uint16], voltage_range: int) -> RawSamples:
-        """Take samples, a row each of current and voltage; return those before the first that is
-        not settled.
+        """Take samples, a row each of current and voltage; return those before the
+        first that is not settled.
         """
         piece = self._calibrated(raw, voltage_range)
         # An edge may have been lost with the samples.
@@ -182,9 +196,9 @@ class RawDecoder:
                 "the range of the current changes without an end",
                 evidence=f"up to sample {self.read}",
             )
-        given = RawSamples(settled, samples.voltage_v, samples.bits, samples.ranges).part(
-            self._told, stop
-        )
+        given = RawSamples(
+            settled, samples.voltage_v, samples.bits, samples.ranges
+        ).part(self._told, stop)
         # The last sample given back stays: the next change interpolates from it.
         keep = max(stop - 1, 0)
         self._before = samples.part(keep, len(samples))
@@ -198,11 +212,15 @@ class RawDecoder:
 
     def _slipped(self, raw: NDArray[np.uint16]) -> NDArray[np.bool_]:
         """Return before which samples the toggle stands still."""
-        toggles = np.where((raw == 0xFFFF).all(axis=1), -1, (raw[:, 1] >> 1) & 1).astype(np.int8)
+        toggles = np.where(
+            (raw == 0xFFFF).all(axis=1), -1, (raw[:, 1] >> 1) & 1
+        ).astype(np.int8)
         joined = np.concatenate([[self._toggle], toggles])
         still: NDArray[np.bool_] = (joined[1:] == joined[:-1]) & (joined[1:] >= 0)
         bounds = (
-            np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).view(np.int8)))
+            np.flatnonzero(
+                np.diff(np.concatenate([[False], still, [False]]).view(np.int8))
+            )
             + self.read
         )
         self.slips += [(int(first), int(stop)) for first, stop in bounds.reshape(-1, 2)]
@@ -212,20 +230,26 @@ class RawDecoder:
     def _calibrated(self, raw: NDArray[np.uint16], voltage_range: int) -> RawSamples:
         known = self._known
         lost = (raw == 0xFFFF).all(axis=1)
-        ranges = np.where(lost, _LOST, (raw[:, 0] & 3) | ((raw[:, 1] & 1) << 2)).astype(np.uint8)
+        ranges = np.where(lost, _LOST, (raw[:, 0] & 3) | ((raw[:, 1] & 1) << 2)).astype(
+            np.uint8
+        )
         number = (raw >> 2).astype(np.float32)
-        current = (number[:, 0] + known.current_offset[ranges]) * known.current_gain[ranges]
-        voltage = (number[:, 1] + known.voltage_offset[voltage_range]) * known.voltage_gain[
-            voltage_range
+        current = (number[:, 0] + known.current_offset[ranges]) * known.current_gain[
+            ranges
         ]
+        voltage = (
+            number[:, 1] + known.voltage_offset[voltage_range]
+        ) * known.voltage_gain[voltage_range]
         voltage[lost] = np.nan
         bits = ((raw >> 2) & 1).astype(np.int8)
         bits[lost] = UNKNOWN
-        return RawSamples(current.astype(np.float32), voltage.astype(np.float32), bits, ranges)
+        return RawSamples(
+            current.astype(np.float32), voltage.astype(np.float32), bits, ranges
+        )
 
     def _spans(self, ranges: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
-        """Yield where the current is not settled: the first such sample, and the first good one
-        behind.
+        """Yield where the current is not settled: the first such sample, and the first
+        good one behind.
         """
         changes = np.flatnonzero(ranges[1:] != ranges[:-1]) + 1
         settling = _SETTLING[ranges[changes], ranges[changes - 1]]
@@ -242,10 +266,14 @@ class RawDecoder:
             yield start, end
 
     def _interpolate(
-        self, raw_a: NDArray[np.float32], settled_a: NDArray[np.float32], start: int, end: int
+        self,
+        raw_a: NDArray[np.float32],
+        settled_a: NDArray[np.float32],
+        start: int,
+        end: int,
     ) -> None:
-        """Draw a line from the last sample before a change to the first good one behind; where
-        either is lost, the other holds.
+        """Draw a line from the last sample before a change to the first good one
+        behind; where either is lost, the other holds.
         """
         before = raw_a[start - 1]
         after = raw_a[end]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert the energy file of EEMBC's runner (NAME-energy.bin, NAME-timestamps.json beside it) into
-a trace of the rig's own.
+"""Convert the energy file of EEMBC's runner (NAME-energy.bin, NAME-timestamps.json
+beside it) into a trace of the rig's own.
 
-The file is a version byte, the rate in Hz as a 32-bit float, and the energy of each sample as
-32-bit floats, all little-endian (README of eembc/joulescope-win32); the time stamps are a JSON list
-of seconds, one for each falling edge. Windows of its results are numbered from 1 at the first
-stamp, as edges are here. Energies are microjoules: so are all recordings, of an LPM01A, that were
-published with results of MLPerf Tiny (v1.0). The README says joules for a JS110, of which none was
-seen: a recording that would be a million times too small is refused.
+The file is a version byte, the rate in Hz as a 32-bit float, and the energy of each
+sample as 32-bit floats, all little-endian (README of eembc/joulescope-win32); the time
+stamps are a JSON list of seconds, one for each falling edge. Windows of its results are
+numbered from 1 at the first stamp, as edges are here. Energies are microjoules: so are
+all recordings, of an LPM01A, that were published with results of MLPerf Tiny (v1.0).
+The README says joules for a JS110, of which none was seen: a recording that would be a
+million times too small is refused.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
             )
         stated_hz = float(_HEAD.unpack(head)[1])
         rate_hz = options.rate_hz or stated_hz
-        notes = ["power alone, from the microjoules of each sample: no charge and no current"]
+        notes = [
+            "power alone, from the microjoules of each sample: no charge and no current"
+        ]
         said = {"the file's sampling rate": stated_hz}
         if options.rate_hz:
             notes += given_rate.compared(path.name, rate_hz, said)
@@ -77,7 +80,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                 # The rate of the file: that is how long its own samples are.
                 watts = energy * _UNIT_J * stated_hz
                 total_w += float(np.nansum(watts))
-                writer.analog(watts, np.ones(len(watts)), unreadable="the instrument lost these")
+                writer.analog(
+                    watts, np.ones(len(watts)), unreadable="the instrument lost these"
+                )
             for stamp in stamps:
                 if not 0 <= float(stamp) * rate_hz <= samples:
                     raise DataError(
@@ -89,14 +94,18 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     if total_w < _LEAST_W * samples:
         raise DataError(
             f"{path.name}: its unit is not clear",
-            evidence=f"in microjoules its mean power would be {total_w / samples:.3g} W",
+            evidence=(
+                f"in microjoules its mean power would be {total_w / samples:.3g} W"
+            ),
             try_next="a CSV of it, with a column in W",
         )
     if cut:
         notes.append("the last sample is cut off and left out")
     trace = Trace.open(folder / TRACE)
     off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
-    return Opened(trace, "eembc", tuple(notes), False, None, about | {"sync": kind}, off_ppm)
+    return Opened(
+        trace, "eembc", tuple(notes), False, None, about | {"sync": kind}, off_ppm
+    )
 
 
 def _check(options: Options) -> None:
@@ -105,7 +114,9 @@ def _check(options: Options) -> None:
             raise ConfigError("an energy file of EEMBC's has energy alone", path=name)
     if options.sync not in ("", "none"):
         raise ConfigError(
-            "the time stamps beside the file are the only SYNC", path="sync", try_next="--sync none"
+            "the time stamps beside the file are the only SYNC",
+            path="sync",
+            try_next="--sync none",
         )
 
 
@@ -117,10 +128,14 @@ def _stamps(path: Path, options: Options, notes: list[str]) -> list[str]:
     """Return the time stamps beside a file, as they are written."""
     beside = _beside(path)
     if options.sync == "none" or not path.name.endswith(SUFFIX) or not beside.exists():
-        notes.append(f"no SYNC: {'as asked' if options.sync else f'no {beside.name} beside it'}")
+        notes.append(
+            f"no SYNC: {'as asked' if options.sync else f'no {beside.name} beside it'}"
+        )
         return []
     stamps = stamps_in(beside)
     if sorted(stamps, key=float) != stamps:
-        raise DataError(f"{beside.name}: its times run backwards", try_next="--sync none")
+        raise DataError(
+            f"{beside.name}: its times run backwards", try_next="--sync none"
+        )
     notes.append(f"SYNC: the {len(stamps)} falling edges of {beside.name}")
     return stamps

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pair of files of Qoitech's Otii, of the current and of the voltage, joined into a table.
+"""A pair of files of Qoitech's Otii, of the current and of the voltage, joined into a
+table.
 
-Otii exports a file for each channel, whose name alone says which it is ("Main current - Ace.csv");
-the heading is "Timestamp","Value", the numbers are seconds and SI units.
+Otii exports a file for each channel, whose name alone says which it is ("Main current -
+Ace.csv"); the heading is "Timestamp","Value", the numbers are seconds and SI units.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _HEAD_B = 200
 
 
 def current_file(folder: Path) -> Path | None:
-    """Return the file of the current in a folder of an export; None where there is not one."""
+    """Return the file of the current in a folder of an export; None where there is not
+    one."""
     found = [path for path in sorted(folder.glob("*.csv")) if _is_current(path)]
     if len(found) > 1:
         raise DataError(
@@ -42,15 +44,20 @@ def current_file(folder: Path) -> Path | None:
 
 
 def is_pair(path: Path, options: Options) -> bool:
-    """Return whether a file is a current of Otii that is to be read by itself, with its voltage."""
+    """Return whether a file is a current of Otii that is to be read by itself, with its
+    voltage."""
     return not (options.current or options.power or options.time) and _is_current(path)
 
 
-def joined(path: Path, scratch: Path, options: Options) -> tuple[Path, Options, list[str]]:
-    """Return a table of current and voltage in `scratch`, the options that are left, and notes.
+def joined(
+    path: Path, scratch: Path, options: Options
+) -> tuple[Path, Options, list[str]]:
+    """Return a table of current and voltage in `scratch`, the options that are left,
+    and notes.
 
-    The voltage of a sample of the current is the last that was stamped at it or before it. Raises
-    DataError where the two do not cover the same time, ConfigError for what the pair says itself.
+    The voltage of a sample of the current is the last that was stamped at it or before
+    it. Raises DataError where the two do not cover the same time, ConfigError for what
+    the pair says itself.
     """
     if options.voltage:
         raise ConfigError("the voltage is that of its own file", path="voltage")
@@ -75,7 +82,11 @@ def joined(path: Path, scratch: Path, options: Options) -> tuple[Path, Options, 
         )
     at = np.maximum(np.searchsorted(volts_s, times_s, side="right") - 1, 0)
     _write(table, current, voltage["value"].to_numpy()[at])
-    how = "" if np.array_equal(times_s, volts_s) else ", held from one of its samples to the next"
+    how = (
+        ""
+        if np.array_equal(times_s, volts_s)
+        else ", held from one of its samples to the next"
+    )
     return table, replace(options), [f"voltage: {beside.name}{how}"]
 
 
@@ -113,7 +124,12 @@ def _read(path: Path) -> pd.DataFrame:
     short_lines.require(path)
     try:
         table = pd.read_csv(
-            path, sep=None, engine="python", names=["time", "value"], skiprows=1, dtype=str
+            path,
+            sep=None,
+            engine="python",
+            names=["time", "value"],
+            skiprows=1,
+            dtype=str,
         )
         table["value"].astype(float)
         table["time"].astype(float)
@@ -127,7 +143,9 @@ def _read(path: Path) -> pd.DataFrame:
 def _write(path: Path, current: pd.DataFrame, volts: Sequence[str] | None) -> None:
     import pandas as pd
 
-    table = pd.DataFrame({"Timestamp (s)": current["time"], "Current (A)": current["value"]})
+    table = pd.DataFrame(
+        {"Timestamp (s)": current["time"], "Current (A)": current["value"]}
+    )
     if volts is not None:
         table["Voltage (V)"] = volts
     table.to_csv(path, index=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of Nordic's Power Profiler, of either format: the options that fit them, and the
-writing of their samples.
+"""Recordings of Nordic's Power Profiler, of either format: the options that fit them,
+and the writing of their samples.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def written(
     pieces: Iterable[Piece],
     notes: list[str],
 ) -> Opened:
-    """Write the samples of a recording of a `kind`, piece by piece; raises DataError where there
-    are none.
+    """Write the samples of a recording of a `kind`, piece by piece; raises DataError
+    where there are none.
     """
     folder = scratch / "converted"
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,9 @@ def written(
     ) as writer:
         for current_ua, lines in pieces:
             if is_synced(options):
-                levels.add(writer.samples, _levels(current_ua, lines, int(options.sync[1])))
+                levels.add(
+                    writer.samples, _levels(current_ua, lines, int(options.sync[1]))
+                )
             writer.analog(
                 current_ua.astype(np.float64) / 1e6,
                 np.full(len(current_ua), options.supply_v),
@@ -106,7 +108,9 @@ def written(
     return Opened(trace, kind, tuple(notes), True, None, about | {"sync": sync_kind})
 
 
-def _levels(current_ua: NDArray[Any], lines: NDArray[Any], line: int) -> NDArray[np.int8]:
+def _levels(
+    current_ua: NDArray[Any], lines: NDArray[Any], line: int
+) -> NDArray[np.int8]:
     # Where a sample was lost the application writes all lines as low.
     levels = _LEVELS[(lines >> (2 * line)) & 3]
     return np.where(np.isnan(current_ua), np.int8(UNKNOWN), levels)

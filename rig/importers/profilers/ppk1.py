@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a recording of Power Profiler's first format (.ppk) into a trace of the rig's own.
+"""Convert a recording of Power Profiler's first format (.ppk) into a trace of the rig's
+own.
 
-Source: the reader of "File outline .ppk v1" in pc-nrfconnect-ppk (src/utils/loadFileHandler). A raw
-DEFLATE stream of sections: BSON metadata (of the oldest files two objects of it, the options and
-the chart's state), a length and the currents in uA as 32-bit floats, and where there were lines a
-length and their two bits each in 16-bit numbers, D0 lowest: 0 not known, 1 low, 2 high, 3 both.
-All is little-endian. The rate is `options.samplesPerSecond` of the metadata; without it
-`samplingTime`, in microseconds. `options.timestamp` is how long the recording is, in microseconds:
-what lies behind is left out, as the application does. No file of the application was at hand.
+Source: the reader of "File outline .ppk v1" in pc-nrfconnect-ppk
+(src/utils/loadFileHandler). A raw DEFLATE stream of sections: BSON metadata (of the
+oldest files two objects of it, the options and the chart's state), a length and the
+currents in uA as 32-bit floats, and where there were lines a length and their two bits
+each in 16-bit numbers, D0 lowest: 0 not known, 1 low, 2 high, 3 both. All is
+little-endian. The rate is `options.samplesPerSecond` of the metadata; without it
+`samplingTime`, in microseconds. `options.timestamp` is how long the recording is, in
+microseconds: what lies behind is left out, as the application does. No file of the
+application was at hand.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 
 SUFFIX = ".ppk"
-#: The application kept at most so much; a stream that unpacks to more is none of its files.
+#: The application kept at most so much; a stream that unpacks to more is none of its
+#: files.
 _MOST_B = 1 << 31
 _PIECE = 1 << 20
 _DEPTH = 20
@@ -37,8 +41,8 @@ _DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a file tells of its recording, as far as it does: its rate, or the time from sample to
-    sample in us, and its length in us.
+    """What a file tells of its recording, as far as it does: its rate, or the time from
+    sample to sample in us, and its length in us.
     """
 
     samplesPerSecond: float | None = None  # noqa: N815 - the app's own names
@@ -65,7 +69,8 @@ class Facts:
         return 1e6 / float(self.samplingTime)
 
     def count(self, count: int) -> int:
-        """Return how many samples the recording has, by its length where that is told."""
+        """Return how many samples the recording has, by its length where that is
+        told."""
         if not self.timestamp or not self.knows_rate:
             return count
         return min(count, int(float(self.timestamp) * self.rate_hz / 1e6))
@@ -84,7 +89,14 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         facts = Facts.of(about.get("options", about))
         rate_hz = options.rate_hz or facts.rate_hz
         count = facts.count(len(current_ua))
-    except (struct.error, ValueError, KeyError, TypeError, IndexError, ZeroDivisionError) as error:
+    except (
+        struct.error,
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        ZeroDivisionError,
+    ) as error:
         raise DataError(
             f"{path.name} is no file of Power Profiler's first format, or is damaged",
             evidence=f"{type(error).__name__}: {error}",
@@ -96,7 +108,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         notes += given_rate.compared(path.name, rate_hz, said)
     require_rate(path.name, rate_hz, len(current_ua))
     if count < len(current_ua):
-        notes.append(f"{len(current_ua) - count} samples behind the recording's end are left out")
+        notes.append(
+            f"{len(current_ua) - count} samples behind the recording's end are left out"
+        )
     is_synced = power_profiler.is_synced(options)
     has_lines = len(bits[:count]) == count
     if is_synced and not has_lines:
@@ -104,13 +118,19 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes.append(
         f"SYNC: {options.sync}"
         if is_synced
-        else "no SYNC" + ("; there are the lines D0 to D7: --sync D0" if has_lines else "")
+        else "no SYNC"
+        + ("; there are the lines D0 to D7: --sync D0" if has_lines else "")
     )
     pieces = (
-        (current_ua[first : min(first + _PIECE, count)], bits[first : min(first + _PIECE, count)])
+        (
+            current_ua[first : min(first + _PIECE, count)],
+            bits[first : min(first + _PIECE, count)],
+        )
         for first in range(0, count, _PIECE)
     )
-    opened = power_profiler.written(path, "ppk1", scratch, options, rate_hz, pieces, notes)
+    opened = power_profiler.written(
+        path, "ppk1", scratch, options, rate_hz, pieces, notes
+    )
     return replace(opened, rate_ppm=given_rate.unconfirmed_ppm(rate_hz, said))
 
 
@@ -141,7 +161,9 @@ def _section(content: bytes, at: int) -> tuple[bytes, int]:
     (length_b,) = struct.unpack_from("<I", content, at)
     end = at + 4 + length_b
     if end > len(content):
-        raise ValueError(f"a section of {length_b} bytes, {len(content) - at - 4} are left")
+        raise ValueError(
+            f"a section of {length_b} bytes, {len(content) - at - 4} are left"
+        )
     return content[at + 4 : end], end
 
 
@@ -151,7 +173,8 @@ _FIXED = {0x01: "<d", 0x08: "<?", 0x09: "<q", 0x10: "<i", 0x11: "<Q", 0x12: "<q"
 
 
 def _document(content: bytes, at: int, depth: int = 0) -> tuple[dict[str, Any], int]:
-    """Return a BSON document and where it ends; raises ValueError where there is none."""
+    """Return a BSON document and where it ends; raises ValueError where there is
+    none."""
     (length_b,) = struct.unpack_from("<i", content, at)
     end = at + length_b
     if length_b < 5 or end > len(content) or content[end - 1] or depth > _DEPTH:
@@ -159,7 +182,9 @@ def _document(content: bytes, at: int, depth: int = 0) -> tuple[dict[str, Any], 
     return dict(_elements(content, at + 4, end - 1, depth)), end
 
 
-def _elements(content: bytes, at: int, end: int, depth: int) -> Iterator[tuple[str, Any]]:
+def _elements(
+    content: bytes, at: int, end: int, depth: int
+) -> Iterator[tuple[str, Any]]:
     while at < end:
         kind = content[at]
         name_end = content.index(0, at + 1, end)

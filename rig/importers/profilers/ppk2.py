@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a recording that Nordic's Power Profiler application saved (.ppk2) into a trace of the
-rig's own.
+"""Convert a recording that Nordic's Power Profiler application saved (.ppk2) into a
+trace of the rig's own.
 
 Source: src/utils/saveFileHandler.ts, src/globals.ts and src/utils/bitConversion.ts of
-pc-nrfconnect-ppk. The file is a ZIP archive: metadata.json gives the rate; session.raw has six
-bytes a sample, the current in uA (little endian) and two bits for each of eight lines (big endian,
-D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sample.
+pc-nrfconnect-ppk. The file is a ZIP archive: metadata.json gives the rate; session.raw
+has six bytes a sample, the current in uA (little endian) and two bits for each of eight
+lines (big endian, D0 lowest): 0 not known, 1 low, 2 high, 3 both within the sample.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ _ABOUT = "metadata.json"
 _ROW = np.dtype([("current_ua", "<f4"), ("lines", ">u2")])
 _PIECE = 1 << 18
 _ABOUT_B = 1 << 20
-#: What the library says of an archive that is damaged, encrypted or packed in another way.
+#: What the library says of an archive that is damaged, encrypted or packed in another
+#: way.
 _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError)
 
 
 def convert(path: Path, scratch: Path, options: Options) -> Opened:
-    """Convert piece by piece; raises DataError and ConfigError. The file has no voltage: `options`
-    must.
+    """Convert piece by piece; raises DataError and ConfigError. The file has no
+    voltage: `options` must.
     """
     with _archive(path) as archive:
         power_profiler.check_options(options)
@@ -49,8 +50,8 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
 
 
 def said_hz(path: Path) -> float:
-    """Return the rate that a file says; 0 where it does not. Raises DataError where it is none of
-    Power Profiler's.
+    """Return the rate that a file says; 0 where it does not. Raises DataError where it
+    is none of Power Profiler's.
     """
     with _archive(path) as archive:
         return next(iter(_said_hz(archive, path).values()), 0.0)
@@ -77,7 +78,9 @@ def _intact(path: Path) -> Iterator[None]:
         yield
     except _BROKEN as error:
         raise DataError(
-            f"{path.name} is damaged", evidence=str(error), try_next="copy or save it again"
+            f"{path.name} is damaged",
+            evidence=str(error),
+            try_next="copy or save it again",
         ) from error
 
 
@@ -89,19 +92,27 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
         said = _said_hz(archive, path)
         notes += given_rate.compared(path.name, rate_hz, said)
         off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
-    require_rate(path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize)
+    require_rate(
+        path.name, rate_hz, archive.getinfo(_SAMPLES).file_size // _ROW.itemsize
+    )
     is_synced = power_profiler.is_synced(options)
     notes.append(
-        f"SYNC: {options.sync}" if is_synced else "no SYNC; there are the lines D0 to D7: --sync D0"
+        f"SYNC: {options.sync}"
+        if is_synced
+        else "no SYNC; there are the lines D0 to D7: --sync D0"
     )
-    pieces = ((rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes))
-    opened = power_profiler.written(path, "ppk2", scratch, options, rate_hz, pieces, notes)
+    pieces = (
+        (rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes)
+    )
+    opened = power_profiler.written(
+        path, "ppk2", scratch, options, rate_hz, pieces, notes
+    )
     return replace(opened, rate_ppm=off_ppm)
 
 
 def _said_hz(archive: ZipFile, path: Path) -> dict[str, float]:
-    """Return the rate that the file says, by what says so; empty where it does not: a rate that is
-    given needs none.
+    """Return the rate that the file says, by what says so; empty where it does not: a
+    rate that is given needs none.
     """
     try:
         return {"the file's sampling rate": _rate_hz(archive, path)}
@@ -140,7 +151,9 @@ def _rate_hz(archive: ZipFile, path: Path) -> float:
         hint = "--rate HZ, if you know it"
         evidence = error.evidence if isinstance(error, DataError) else repr(error)
         raise DataError(
-            f"{path.name} does not say its sampling rate", evidence=evidence, try_next=hint
+            f"{path.name} does not say its sampling rate",
+            evidence=evidence,
+            try_next=hint,
         ) from error
     if about.formatVersion != 2:
         raise DataError(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units of the columns of a text table: as headings name them, and as cells carry them beside their
-numbers. Pure.
+"""Units of the columns of a text table: as headings name them, and as cells carry them
+beside their numbers. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ UNITS = {
     for prefix, factor in _PREFIXES.items()
 }
 #: How a unit is written; M is mega, which is never milli.
-WRITTEN = {key: key[:-1] + (key[-1].upper() if key[-1] in "avwj" else key[-1]) for key in UNITS}
+WRITTEN = {
+    key: key[:-1] + (key[-1].upper() if key[-1] in "avwj" else key[-1]) for key in UNITS
+}
 _WORDS = {
     "s": ("second", "seconds", "sec", "secs"),
     "a": ("ampere", "amperes", "amp", "amps"),
@@ -30,13 +32,21 @@ _WORDS = {
     "j": ("joule", "joules"),
 }
 _WORD_PREFIXES = {"": "", "milli": "m", "micro": "u", "nano": "n"}
-#: Units that are written out; a program on a microcontroller calls its clock's reading by these.
+#: Units that are written out; a program on a microcontroller calls its clock's reading
+#: by these.
 _WRITTEN_OUT = {
     word: prefix + unit
     for unit, words in _WORDS.items()
     for full, prefix in _WORD_PREFIXES.items()
     for word in (full + each for each in words)
-} | {"millis": "ms", "micros": "us", "nanos": "ns", "msec": "ms", "usec": "us", "nsec": "ns"}
+} | {
+    "millis": "ms",
+    "micros": "us",
+    "nanos": "ns",
+    "msec": "ms",
+    "usec": "us",
+    "nsec": "ns",
+}
 _BESIDE = re.compile(r"(\S*[0-9.])\s*([a-zA-Zµμ]+)", re.ASCII)
 
 
@@ -46,8 +56,8 @@ def plain(unit: str) -> str:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit in a heading, as a key of UNITS: "I (mA)", "Current[uA]", "current_a", "V",
-    "time (seconds)", "millis"; empty when there is none.
+    """Return the unit in a heading, as a key of UNITS: "I (mA)", "Current[uA]",
+    "current_a", "V", "time (seconds)", "millis"; empty when there is none.
     """
     text = plain(name).lower()
     for pattern in (r"[(\[]\s*(\w+)\s*[)\]]\s*$", r"[_/]\s*(\w+)$", r"^(\w+)$"):
@@ -59,8 +69,8 @@ def unit_of(name: str) -> str:
 
 
 def unit_as_written(text: str) -> str:
-    """Return a unit that stands alone, as a key of UNITS, where a capital letter counts: MA is no
-    milliampere. Empty where it is none.
+    """Return a unit that stands alone, as a key of UNITS, where a capital letter
+    counts: MA is no milliampere. Empty where it is none.
     """
     text = plain(text)
     key = text[:-1] + text[-1:].lower()
@@ -68,7 +78,8 @@ def unit_as_written(text: str) -> str:
 
 
 def unit_beside(cell: str) -> str:
-    """Return the unit behind the number in a cell, as "33.30 W"; empty where there is none."""
+    """Return the unit behind the number in a cell, as "33.30 W"; empty where there is
+    none."""
     match = _BESIDE.fullmatch(cell)
     if match is None or is_number(cell) or not is_number(match[1].replace(",", ".")):
         return ""
@@ -76,8 +87,9 @@ def unit_beside(cell: str) -> str:
 
 
 def without_unit(cell: str, unit: str) -> str:
-    """Return the number of a cell in a unit, which may carry another prefix; a cell without a unit
-    comes back as it is. Raises ValueError where it carries a unit of something else.
+    """Return the number of a cell in a unit, which may carry another prefix; a cell
+    without a unit comes back as it is. Raises ValueError where it carries a unit of
+    something else.
     """
     beside = unit_beside(cell)
     if not beside:
@@ -94,8 +106,8 @@ def without_unit(cell: str, unit: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The names of a table's columns, and the unit of each, as a key of UNITS; empty where neither
-    heading nor the first row says one. `cells` are that row's.
+    """The names of a table's columns, and the unit of each, as a key of UNITS; empty
+    where neither heading nor the first row says one. `cells` are that row's.
     """
 
     names: tuple[str, ...]
@@ -106,12 +118,17 @@ class Named:
     def of(cls, names: Sequence[str], cells: Sequence[str] = ()) -> Named:
         """Return the columns of a heading, and of the first row below it."""
         row = [*cells, *[""] * len(names)][: len(names)]
-        units = [unit_of(name) or unit_beside(cell) for name, cell in zip(names, row, strict=True)]
+        units = [
+            unit_of(name) or unit_beside(cell)
+            for name, cell in zip(names, row, strict=True)
+        ]
         return cls(tuple(names), tuple(units), tuple(row))
 
     def of_role(self, role: str) -> list[int]:
         """Return the places of the columns in a unit of `role`."""
-        return [at for at, unit in enumerate(self.units) if unit and UNITS[unit][0] == role]
+        return [
+            at for at, unit in enumerate(self.units) if unit and UNITS[unit][0] == role
+        ]
 
     def without(self, places: Sequence[int]) -> Named:
         """Return the columns with those at `places` nameless and without a unit."""
@@ -125,7 +142,9 @@ class Named:
     def listed(self) -> str:
         """Return the columns in words, and which of them have no unit."""
         without = [
-            name for name, unit in zip(self.names, self.units, strict=True) if name and not unit
+            name
+            for name, unit in zip(self.names, self.units, strict=True)
+            if name and not unit
         ]
         named = ", ".join(name or "(no name)" for name in self.names)
         return named + (f"; without a unit: {', '.join(without)}" if without else "")

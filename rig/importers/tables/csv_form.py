@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of a text table: encoding, delimiter, heading, and what stands above it."""
+"""The layout of a text table: encoding, delimiter, heading, and what stands above
+it."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ ZEROS = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The layout of a table: its heading, where its rows begin (the number of lines before them),
-    and the cells of the first.
+    """The layout of a table: its heading, where its rows begin (the number of lines
+    before them), and the cells of the first.
     """
 
     encoding: str
@@ -55,10 +56,16 @@ def form_of(path: Path) -> Form:
             evidence=f"it begins with {head[:16]!r}, and line {line} has a zero byte",
             try_next=small_text.UTF_8_TRY if b"\0" in head[:2] else ZEROS,
         )
-    lines = StringIO(head.decode(encoding, errors="ignore"), newline=None).read().split("\n")
+    lines = (
+        StringIO(head.decode(encoding, errors="ignore"), newline=None)
+        .read()
+        .split("\n")
+    )
     comments = [at for at, line in enumerate(lines) if line.startswith("#")]
     rows = [
-        at for at, line in enumerate(lines) if line.strip() and not line.startswith(("#", "sep="))
+        at
+        for at, line in enumerate(lines)
+        if line.strip() and not line.startswith(("#", "sep="))
     ]
     if not rows:
         raise DataError(f"{path} has no rows")
@@ -67,8 +74,11 @@ def form_of(path: Path) -> Form:
     cells = split(lines[first], delimiter)
     names = cells
     if all(is_number(cell.replace(",", ".")) for cell in cells):
-        # NumPy puts its heading behind a #; without any, the columns are called by their numbers.
-        commented = split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
+        # NumPy puts its heading behind a #; without any, the columns are called by
+        # their numbers.
+        commented = (
+            split(lines[comments[-1]].lstrip("# "), delimiter) if comments else []
+        )
         names = (
             commented
             if len(commented) == len(cells)
@@ -93,7 +103,9 @@ def form_of(path: Path) -> Form:
             )
     told = csv_preamble.interval([lines[at] for at in comments], delimiter)
     dates = dated.find_columns(names, below)
-    return Form(encoding, delimiter, tuple(names), first + 1, *told, dates, tuple(below))
+    return Form(
+        encoding, delimiter, tuple(names), first + 1, *told, dates, tuple(below)
+    )
 
 
 def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
@@ -105,7 +117,8 @@ def _below(lines: Sequence[str], at: int, delimiter: str) -> list[str]:
 def _is_data(cells: Sequence[str], width: int) -> bool:
     """Return whether a row is one of a table so wide: it has a number, or a date."""
     return len(cells) >= width and any(
-        is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None for cell in cells
+        is_number(cell.replace(",", ".")) or dated.seconds(cell) is not None
+        for cell in cells
     )
 
 
@@ -113,7 +126,8 @@ def _encoding(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     try:
-        # A character that the end of the piece cuts in two is none that this decoder minds.
+        # A character that the end of the piece cuts in two is none that this decoder
+        # minds.
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return "latin-1"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heading of a text table: which column is time, current, voltage, power or SYNC, and in what
-unit.
+"""The heading of a text table: which column is time, current, voltage, power or SYNC,
+and in what unit.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ _VOLTAGE = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UN
 #: How columns without a unit are called, for a hint.
 _CALLED = {"time": r"^(t|time.*|timestamp.*)$", "current": r"^(i|curr\b.*|current.*)$"}
 _AS = {"time": "as t:ms", "current": "as I:mA"}
-#: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight columns.
+#: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight
+#: columns.
 BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, its place in the row, its unit, and the factor that makes SI of its numbers; `ohm`
-    is the shunt across which it is a voltage, where it stands for a current.
+    """A column, its place in the row, its unit, and the factor that makes SI of its
+    numbers; `ohm` is the shunt across which it is a voltage, where it stands for a
+    current.
     """
 
     name: str
@@ -44,8 +46,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class SyncColumn:
-    """The SYNC line: a column of levels, one character `bit` of a column of several, or a
-    voltage.
+    """The SYNC line: a column of levels, one character `bit` of a column of several, or
+    a voltage.
     """
 
     column: Column
@@ -55,9 +57,9 @@ class SyncColumn:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The columns that are read of each row; `current` holds power where there is no current,
-    `beside` is a power beside current and voltage, `counter` the energy that an instrument counted
-    itself.
+    """The columns that are read of each row; `current` holds power where there is no
+    current, `beside` is a power beside current and voltage, `counter` the energy that
+    an instrument counted itself.
     """
 
     time: Column | None
@@ -77,9 +79,9 @@ def choose(
     dates: DateColumns | None = None,
     cells: Sequence[str] = (),
 ) -> Heading:
-    """Return which columns to read; raises DataError that names all that is missing or not clear.
-    `dates` are taken for the time where no other column tells it; `cells` are those of the first
-    row, which may carry units.
+    """Return which columns to read; raises DataError that names all that is missing or
+    not clear. `dates` are taken for the time where no other column tells it; `cells`
+    are those of the first row, which may carry units.
     """
     named = Named.of(names, cells)
     unclear = Unclear(named)
@@ -100,8 +102,15 @@ def choose(
             unclear.look_at(column)
     unclear.require_none()
     assert value is not None
-    current, power = (value[0] if value[1] == role else None for role in ("current", "power"))
-    taken = [("time", time), ("current", current), ("voltage", voltage), ("power", power)]
+    current, power = (
+        value[0] if value[1] == role else None for role in ("current", "power")
+    )
+    taken = [
+        ("time", time),
+        ("current", current),
+        ("voltage", voltage),
+        ("power", power),
+    ]
     notes = [
         *_notes(names, options, time, power, line),
         "; ".join(
@@ -136,13 +145,16 @@ def _time(named: Named, options: Options, dates: DateColumns | None) -> Column |
     if time is None and not options.rate_hz:
         named_hint = f"{_option(named, 'time')}, or --rate HZ"
         raise _unclear(
-            named, "no column of times", "--rate HZ" if options.time == "none" else named_hint
+            named,
+            "no column of times",
+            "--rate HZ" if options.time == "none" else named_hint,
         )
     return time
 
 
 def _value(named: Named, options: Options) -> tuple[Column, str]:
-    """Return the column of the current, or of the power where there is none, and which it is."""
+    """Return the column of the current, or of the power where there is none, and which
+    it is."""
     if options.shunt_ohm:
         return _across_shunt(named, options), "current"
     current = None if options.power else _one(named, "current", options.current)
@@ -163,7 +175,9 @@ def _across_shunt(named: Named, options: Options) -> Column:
     return replace(column, ohm=options.shunt_ohm)
 
 
-def _voltage(named: Named, options: Options, line: SyncColumn | None, current: Column) -> Column:
+def _voltage(
+    named: Named, options: Options, line: SyncColumn | None, current: Column
+) -> Column:
     """Return the column of the voltage beside a current."""
     taken = [current.at]
     if line is not None and not options.voltage:
@@ -194,8 +208,9 @@ def _notes(
         yield f"voltage: {options.supply_v} V, as given"
     if options.shunt_ohm:
         yield (
-            f"current: the voltage across {options.shunt_ohm:g} ohm, as given; what the shunt errs "
-            "by is in the ± as far as the calibration's gain of the current has it"
+            f"current: the voltage across {options.shunt_ohm:g} ohm, as given; what the"
+            " shunt errs by is in the ± as far as the calibration's gain of the"
+            " current has it"
         )
     if power is not None:
         yield f"{power.name} alone: there is no charge and no current"
@@ -204,10 +219,13 @@ def _notes(
         yield f"SYNC: {line.column.name}{which}"
         return
     digital = [name for name in names if re.fullmatch(r"D\d(\s*-\s*D\d)?", name)]
-    among = f" among the columns {', '.join(filter(None, names))}" if options.sync != "none" else ""
-    yield (
-        f"no SYNC{among}"
-        + (f"; there are the lines {', '.join(digital)}: --sync D0" if digital else "")
+    among = (
+        f" among the columns {', '.join(filter(None, names))}"
+        if options.sync != "none"
+        else ""
+    )
+    yield f"no SYNC{among}" + (
+        f"; there are the lines {', '.join(digital)}: --sync D0" if digital else ""
     )
 
 
@@ -219,14 +237,20 @@ def _one(named: Named, role: str, wanted: str) -> Column | None:
         which = ", ".join(named.names[at] for at in found)
         none = ", or --time none with --rate HZ" if role == "time" else ""
         raise _unclear(
-            named, f"{len(found)} columns in a unit of {role}: {which}", f"--{role} COLUMN{none}"
+            named,
+            f"{len(found)} columns in a unit of {role}: {which}",
+            f"--{role} COLUMN{none}",
         )
-    return _column(named.names[found[0]], found[0], named.units[found[0]]) if found else None
+    return (
+        _column(named.names[found[0]], found[0], named.units[found[0]])
+        if found
+        else None
+    )
 
 
 def _only(named: Named, role: str, line: SyncColumn | None) -> Column | None:
-    """Return the column in a unit of `role` that is not asked for; None where there is none, or
-    more than one.
+    """Return the column in a unit of `role` that is not asked for; None where there is
+    none, or more than one.
     """
     found = named.of_role(role)
     if len(found) != 1 or (line is not None and line.column.at == found[0]):
@@ -262,8 +286,8 @@ def _named(named: Named, role: str, wanted: str, option: str = "") -> Column:
 
 
 def _option(named: Named, role: str) -> str:
-    """Return the option that names a column of a role, with the column where one alone is called
-    so.
+    """Return the option that names a column of a role, with the column where one alone
+    is called so.
     """
     found = [
         name
@@ -312,7 +336,9 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
         if bits and asked and int(bits[1]) <= int(asked[1]) <= int(bits[2]):
             return SyncColumn(Column(name, at), int(asked[1]) - int(bits[1]))
     raise _unclear(
-        named, f"no column is called {wanted}", "--sync COLUMN, one of these, or --sync none"
+        named,
+        f"no column is called {wanted}",
+        "--sync COLUMN, one of these, or --sync none",
     )
 
 
@@ -336,13 +362,14 @@ class Unclear:
         self._found.append(_unclear(self._named, cause, try_next))
 
     def look_at(self, column: Column) -> None:
-        """Keep what the first row has in a column and is not understood; an empty cell is a lost
-        sample, and a number in itself is looked at when it is read.
+        """Keep what the first row has in a column and is not understood; an empty cell
+        is a lost sample, and a number in itself is looked at when it is read.
         """
         cell = self._named.cells[column.at]
         if self._found and cell and not re.search(r"\d", cell) and not is_number(cell):
             self.add(
-                f"{column.name} is not a number in the first row: {shortened(repr(cell), 40)}",
+                f"{column.name} is not a number in the first row:"
+                f" {shortened(repr(cell), 40)}",
                 "a number, or an empty cell where there is none",
             )
 
@@ -354,9 +381,13 @@ class Unclear:
             return
         tries = dict.fromkeys(error.try_next for error in self._found)
         raise _unclear(
-            self._named, "; ".join(error.cause for error in self._found), "; ".join(tries)
+            self._named,
+            "; ".join(error.cause for error in self._found),
+            "; ".join(tries),
         )
 
 
 def _unclear(named: Named, cause: str, try_next: str) -> DataError:
-    return DataError(cause, evidence=f"the columns are {named.listed}", try_next=try_next)
+    return DataError(
+        cause, evidence=f"the columns are {named.listed}", try_next=try_next
+    )

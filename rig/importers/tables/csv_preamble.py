@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands above the rows of a table: lines of an instrument that tell the interval of its
-samples, and headings of two rows. Pure.
+"""What stands above the rows of a table: lines of an instrument that tell the interval
+of its samples, and headings of two rows. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _DELIMITERS = (",", ";", "\t")
 #: So many rows of numbers below each other are a table.
 _ROWS = 2
 _INTERVAL = re.compile(
-    r"(sampl(e|ing) (interval|period|time)|x?[ _]?increment|time (step|increment)|delta t)\b",
+    r"(sampl(e|ing) (interval|period|time)|x?[ _]?increment|time (step|increment)|delta"
+    r" t)\b",
     re.IGNORECASE,
 )
 _RATE = re.compile(r"sampl(e|ing) (rate|frequency)\b", re.IGNORECASE)
@@ -28,7 +29,14 @@ _VALUE = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([a-zA-Zµ/]*)", re.ASC
 _UNIT = re.compile(r"[(\[]\s*([a-zA-Zµ/]+)\s*[)\]]", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _HERTZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6}
-_HERTZ |= {"sa/s": 1.0, "ksa/s": 1e3, "msa/s": 1e6, "s/s": 1.0, "ks/s": 1e3, "ms/s": 1e6}
+_HERTZ |= {
+    "sa/s": 1.0,
+    "ksa/s": 1e3,
+    "msa/s": 1e6,
+    "s/s": 1.0,
+    "ks/s": 1e3,
+    "ms/s": 1e6,
+}
 #: Units as instruments write them out, in a row of their own.
 _WORDS = {
     "second": "s",
@@ -47,8 +55,8 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """The table behind it: its heading, how many lines stand before its rows, the interval of its
-    samples in seconds (0: not told), and the words that tell it.
+    """The table behind it: its heading, how many lines stand before its rows, the
+    interval of its samples in seconds (0: not told), and the words that tell it.
     """
 
     names: tuple[str, ...]
@@ -59,20 +67,29 @@ class Preamble:
 
 
 def find(lines: Sequence[str]) -> Preamble | None:
-    """Return what stands above the first rows of numbers; None where there are none, or where a
-    heading of one line is all.
+    """Return what stands above the first rows of numbers; None where there are none, or
+    where a heading of one line is all.
     """
     for at in range(len(lines) - _ROWS):
         for delimiter in _DELIMITERS:
             rows = [_cells(line, delimiter) for line in lines[at : at + _ROWS]]
-            if not all(_is_row(cells) for cells in rows) or len({len(row) for row in rows}) > 1:
+            if (
+                not all(_is_row(cells) for cells in rows)
+                or len({len(row) for row in rows}) > 1
+            ):
                 continue
             return _above(lines, at, delimiter, len(rows[0]))
     return None
 
 
-def _above(lines: Sequence[str], first: int, delimiter: str, width: int) -> Preamble | None:
-    above = [at for at in range(first) if lines[at].strip() and not lines[at].startswith("sep=")]
+def _above(
+    lines: Sequence[str], first: int, delimiter: str, width: int
+) -> Preamble | None:
+    above = [
+        at
+        for at in range(first)
+        if lines[at].strip() and not lines[at].startswith("sep=")
+    ]
     if len(above) < 2:
         return None
     interval_s, told_by = interval(lines[: above[-1] + 1], delimiter)
@@ -80,14 +97,17 @@ def _above(lines: Sequence[str], first: int, delimiter: str, width: int) -> Prea
     names = heads[-1]
     if are_units(heads[-1]) and len(heads[0]) >= 2:
         units = [*heads[1], *[""] * len(heads[0])]
-        names = [_with_unit(name, unit) for name, unit in zip(heads[0], units, strict=False)]
+        names = [
+            _with_unit(name, unit) for name, unit in zip(heads[0], units, strict=False)
+        ]
     if len(names) < width:
         names += [""] * (width - len(names))
     return Preamble(tuple(names[:width]), delimiter, first, interval_s, told_by)
 
 
 def interval(lines: Sequence[str], delimiter: str) -> tuple[float, str]:
-    """Return the interval that some line tells, behind its name or in the line below it."""
+    """Return the interval that some line tells, behind its name or in the line below
+    it."""
     for at, line in enumerate(lines):
         cells = [cell for part in _cells(line, delimiter) for cell in part.split(":")]
         for number, cell in enumerate(cells):
@@ -107,8 +127,11 @@ def interval(lines: Sequence[str], delimiter: str) -> tuple[float, str]:
 
 
 def _size(told: str, name: str, delimiter: str, units: Mapping[str, float]) -> float:
-    """Return a number in a unit of its own, or in that of its name; 0 where it is none of them."""
-    value = _VALUE.fullmatch(told.strip().replace(",", "," if delimiter == "," else "."))
+    """Return a number in a unit of its own, or in that of its name; 0 where it is none
+    of them."""
+    value = _VALUE.fullmatch(
+        told.strip().replace(",", "," if delimiter == "," else ".")
+    )
     if value is None:
         return 0.0
     beside = _UNIT.search(name)
@@ -134,8 +157,16 @@ def _with_unit(name: str, unit: str) -> str:
 def _is_row(cells: Sequence[str]) -> bool:
     """Return whether a line is a row of numbers: two at least, or one that is alone."""
     filled = [cell for cell in cells if cell]
-    numbers = [cell for cell in filled if is_number(cell.replace(",", ".")) or unit_beside(cell)]
-    told = [cell for cell in filled if cell not in numbers and dated.seconds(cell) is not None]
+    numbers = [
+        cell
+        for cell in filled
+        if is_number(cell.replace(",", ".")) or unit_beside(cell)
+    ]
+    told = [
+        cell
+        for cell in filled
+        if cell not in numbers and dated.seconds(cell) is not None
+    ]
     return bool(numbers) and len(numbers) + len(told) == len(filled)
 
 

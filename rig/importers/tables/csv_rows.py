@@ -27,8 +27,8 @@ from rig.plain_text import shortened
 if TYPE_CHECKING:
     import pandas
 
-#: Levels of a digital line, as programs write them. X: it was both within one sample; -: not known
-#: (Power Profiler).
+#: Levels of a digital line, as programs write them. X: it was both within one sample;
+#: -: not known (Power Profiler).
 _LEVELS = {
     **dict.fromkeys(("1", "1.0", "true", "h", "high"), HIGH),
     **dict.fromkeys(("0", "0.0", "false", "l", "low"), LOW),
@@ -83,14 +83,20 @@ class Piece:
         columns = [(name, column) for name, column in numeric if column is not None]
         texts = [line.column] if line is not None and not line.is_voltage else []
         dates = heading.dates
-        day = [] if dates is None or dates.date_at is None else [Column("", dates.date_at)]
+        day = (
+            []
+            if dates is None or dates.date_at is None
+            else [Column("", dates.date_at)]
+        )
         try:
             found = self._fast([column for _, column in columns], [*texts, *day])
             places = np.arange(len(found), dtype=np.int64) + self.before + 1
             times = found["time"]
             times_s = self._seconds(times, stamps) if dates is None else None
         except ValueError:
-            found, places, times = self._slow([column for _, column in columns], [*texts, *day])
+            found, places, times = self._slow(
+                [column for _, column in columns], [*texts, *day]
+            )
             times_s = stamps.seconds(times) if dates is None else None
         if times_s is None:
             days = found[f"c{len(columns) + len(texts)}"] if day else None
@@ -98,8 +104,8 @@ class Piece:
         rows = np.zeros(len(found), dtype=ROW)
         rows["time"], rows["line"] = times_s, places
         for number, (name, column) in enumerate(columns):
-            # Divided by a whole number rather than multiplied by a fraction: 300 mA is then 0.3 A
-            # exactly as written.
+            # Divided by a whole number rather than multiplied by a fraction: 300 mA is
+            # then 0.3 A exactly as written.
             values = without_no_readings(found[f"c{number}"]) / round(1 / column.factor)
             if column.ohm:
                 values = values / column.ohm
@@ -113,23 +119,26 @@ class Piece:
     def _told(
         self, times: NDArray[Any], days: NDArray[Any] | None, places: NDArray[np.int64]
     ) -> NDArray[np.str_]:
-        """Return the seconds that dates tell; raises DataError with the first line that tells
-        none.
+        """Return the seconds that dates tell; raises DataError with the first line that
+        tells none.
         """
         dates = self.heading.dates
         assert dates is not None
         seconds, bad = dates.seconds(times, days)
         if bad is not None:
             raise DataError(
-                f"{self.path}, line {int(places[bad])}: {dates.name} is no date or time",
+                f"{self.path}, line {int(places[bad])}: {dates.name} is no date or"
+                " time",
                 evidence=repr(str(times[bad])),
-                try_next="ISO 8601, as 2026-03-01T12:00:00.125; or --time none with --rate",
+                try_next=(
+                    "ISO 8601, as 2026-03-01T12:00:00.125; or --time none with --rate"
+                ),
             )
         return seconds
 
     def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
-        """Let pandas read the piece; raises ValueError for whatever is not plain. Times are numbers
-        where they are none of dates.
+        """Let pandas read the piece; raises ValueError for whatever is not plain. Times
+        are numbers where they are none of dates.
         """
         text = self._plain()
         if not self._is_even(text):
@@ -143,8 +152,11 @@ class Piece:
             raise ValueError  # one column in two roles
         kinds |= {column.at: str for column in as_texts}
         no_number = {column.at: _NAN for column in as_numbers}
-        if len(self.form.names) > 1:  # an empty cell is a lost sample, an empty line is none
-            no_number |= {column.at: [*_NAN, ""] for column in numeric if column != time}
+        # an empty cell is a lost sample, an empty line is none
+        if len(self.form.names) > 1:
+            no_number |= {
+                column.at: [*_NAN, ""] for column in numeric if column != time
+            }
         table = _table(
             text,
             self.form.delimiter,
@@ -156,22 +168,30 @@ class Piece:
         if len(table) != len(self.lines):
             raise ValueError
         time_kind = f"U{_STAMP_CHARACTERS}" if dated else "f8"
-        rows = np.zeros(len(table), [("time", time_kind), *_kinds(len(numeric), len(texts))])
+        rows = np.zeros(
+            len(table), [("time", time_kind), *_kinds(len(numeric), len(texts))]
+        )
         if time is not None:
             rows["time"] = table[time.at].to_numpy()
         for number, column in enumerate([*numeric, *texts]):
             rows[f"c{number}"] = table[column.at].to_numpy()
         return rows
 
-    def _seconds(self, values: NDArray[np.float64], stamps: Stamps) -> NDArray[np.float64]:
-        """Return the times of rows that were read as numbers, exactly where that matters."""
+    def _seconds(
+        self, values: NDArray[np.float64], stamps: Stamps
+    ) -> NDArray[np.float64]:
+        """Return the times of rows that were read as numbers, exactly where that
+        matters."""
         if self.heading.time is None:
             return values
         at = self.heading.time.at
         delimiter = self.form.delimiter
         comma = self.decimal.mark == ","
         ends = [
-            [split(line.replace(",", ".") if comma else line, delimiter)[at] for line in part]
+            [
+                split(line.replace(",", ".") if comma else line, delimiter)[at]
+                for line in part
+            ]
             for part in (self.lines[:LAST_DIGITS], self.lines[-LAST_DIGITS:])
         ]
         found = stamps.of_numbers(values, *ends)
@@ -181,20 +201,25 @@ class Piece:
         return stamps.seconds(texts.to_numpy().astype(np.str_))
 
     def _plain(self) -> str:
-        """Return the lines with decimal points; raises ValueError where cells have to be looked at
-        one by one.
+        """Return the lines with decimal points; raises ValueError where cells have to
+        be looked at one by one.
         """
         joined = "".join(self.lines)
         # Python takes 1_012 and digits of other scripts for numbers.
         if "_" in joined or not joined.isascii():
             raise ValueError
-        has = {mark for mark in ".," if mark in joined} if self.form.delimiter != "," else set()
+        has = (
+            {mark for mark in ".," if mark in joined}
+            if self.form.delimiter != ","
+            else set()
+        )
         if has - {self.decimal.mark} and self.decimal.mark != ".":
             raise ValueError
         return joined.replace(",", ".") if self.decimal.mark == "," else joined
 
     def _is_even(self, text: str) -> bool:
-        """Return whether each line has as many cells as the heading, and none is empty."""
+        """Return whether each line has as many cells as the heading, and none is
+        empty."""
         signs = np.frombuffer(text.encode("ascii"), np.uint8)
         ends = np.flatnonzero(signs == ord("\n"))
         if len(ends) != len(self.lines) or (np.diff(ends, prepend=-1) == 1).any():
@@ -220,7 +245,9 @@ class Piece:
             else:
                 times.append(self._text(cells[time.at], time, number) if time else "0")
             row = [self._number(cells[column.at], column, number) for column in numeric]
-            found.append((*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts)))
+            found.append(
+                (*row, *(cells[column.at][:_LEVEL_CHARACTERS] for column in texts))
+            )
             places.append(number)
         rows = np.array(found, dtype=np.dtype(_kinds(len(numeric), len(texts))))
         return rows, np.array(places, dtype=np.int64), np.array(times, dtype=np.str_)
@@ -230,44 +257,55 @@ class Piece:
         due = len(self.form.names)
         if len(cells) >= due and not any(cells[due:]):
             return cells
-        commas = "are these decimal commas? export with points, or with ; between the cells"
+        commas = (
+            "are these decimal commas? export with points, or with ; between the cells"
+        )
         raise DataError(
-            f"{self.path}, line {number} has {len(cells)} cells where the heading has {due}",
+            f"{self.path}, line {number} has {len(cells)} cells where the heading has"
+            f" {due}",
             evidence=line.rstrip("\n")[:80],
-            try_next=commas
-            if len(cells) > due and self.form.delimiter == ","
-            else "mend that line, or take it out",
+            try_next=(
+                commas
+                if len(cells) > due and self.form.delimiter == ","
+                else "mend that line, or take it out"
+            ),
         )
 
     def _number(self, cell: str, column: Column, number: int) -> float:
         try:
             return float(self._text(cell, column, number))
         except DataError:
-            if column in (self.heading.beside, self.heading.counter):  # nothing depends on it
+            # nothing depends on it
+            if column in (self.heading.beside, self.heading.counter):
                 return math.nan
             raise
 
     def _text(self, cell: str, column: Column, number: int) -> str:
-        """Return the text of a number in the column's unit, with a decimal point; raises DataError
-        where it is none.
+        """Return the text of a number in the column's unit, with a decimal point;
+        raises DataError where it is none.
         """
         name = column.name
         hint = "a number, or an empty cell where there is none"
         try:
-            text = self.decimal.pointed(without_unit(cell, unit_as_written(column.unit)))
+            text = self.decimal.pointed(
+                without_unit(cell, unit_as_written(column.unit))
+            )
         except ValueError as error:
             text = ""
             hint = str(error)
             if self.form.delimiter == "," and "." not in cell:
-                hint = "are these decimal commas? export with points, or with ; between the cells"
+                hint = (
+                    "are these decimal commas? export with points, or with ; between"
+                    " the cells"
+                )
         if is_number(text):
             return text
         if not cell:
             return "nan"
         if _DATE.fullmatch(cell):
             hint = (
-                "no dates: export the time in seconds; or --time none --rate HZ, if each "
-                "row is one sample and none is missing"
+                "no dates: export the time in seconds; or --time none --rate HZ, if"
+                " each row is one sample and none is missing"
             )
         if "\0" in cell:
             hint = ZEROS
@@ -282,7 +320,10 @@ class Piece:
     ) -> None:
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
         if large.size:
-            evidence = f"{values[large[0]]:.6g}, where {LARGEST:.3g} is the most that can be stored"
+            evidence = (
+                f"{values[large[0]]:.6g}, where {LARGEST:.3g} is the most that can be"
+                " stored"
+            )
             where = f"{self.path}, line {places[large[0]]}: {column.name}"
             raise DataError(
                 f"{where} is beyond single precision",
@@ -295,15 +336,20 @@ class Piece:
     ) -> NDArray[np.int8]:
         if line.bit is not None:
             texts = np.array([text[line.bit : line.bit + 1] for text in texts.tolist()])
-        plain, inverse = np.unique(np.char.lower(np.char.strip(texts)), return_inverse=True)
+        plain, inverse = np.unique(
+            np.char.lower(np.char.strip(texts)), return_inverse=True
+        )
         for at, text in enumerate(plain.tolist()):
             if text not in _LEVELS:
                 row = int(np.flatnonzero(inverse == at)[0])
                 raise DataError(
-                    f"{self.path}, line {places[row]}: {line.column.name} is not a level",
+                    f"{self.path}, line {places[row]}: {line.column.name} is not a"
+                    " level",
                     evidence=repr(text),
-                    try_next="--sync COLUMN, of levels 0 and 1, or of a voltage with its unit in "
-                    "the heading",
+                    try_next=(
+                        "--sync COLUMN, of levels 0 and 1, or of a voltage with its"
+                        " unit in the heading"
+                    ),
                 )
         codes = np.array([_LEVELS[text] for text in plain.tolist()], dtype=np.int8)
         return codes[inverse]
@@ -313,11 +359,17 @@ def _table(text: str, delimiter: str, **how: Any) -> pandas.DataFrame:
     """Return the cells of lines without a heading, as pandas reads them."""
     import pandas  # loads only where there is a table to read: it takes 0.2 s
 
-    # Before its version 3 pandas rounds numbers to the last digit but one unless it is asked.
+    # Before its version 3 pandas rounds numbers to the last digit but one unless it is
+    # asked.
     if int(pandas.__version__.partition(".")[0]) < 3:
         how |= {"float_precision": "round_trip"}
     return pandas.read_csv(
-        StringIO(text), sep=delimiter, header=None, index_col=False, keep_default_na=False, **how
+        StringIO(text),
+        sep=delimiter,
+        header=None,
+        index_col=False,
+        keep_default_na=False,
+        **how,
     )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert a text table (CSV) of evenly sampled current and voltage into a trace of the rig's own.
+"""Convert a text table (CSV) of evenly sampled current and voltage into a trace of the
+rig's own.
 
-The text is read once, in pieces, into a file of numbers beside the trace; times give the rate and
-which samples are missing.
+The text is read once, in pieces, into a file of numbers beside the trace; times give
+the rate and which samples are missing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from rig.importers.tables.energy_counter import counted
 from rig.importers.tables.numeral import CAUSE, DecimalMark
 from rig.importers.tables.power_beside import PowerBeside
 from rig.importers.tables.repeats import without_repeats
-from rig.importers.tables.sampling_grid import JITTER, GridLayout, GridRun, UnevenError, lay_out
+from rig.importers.tables.sampling_grid import (
+    JITTER,
+    GridLayout,
+    GridRun,
+    UnevenError,
+    lay_out,
+)
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
@@ -53,7 +60,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         said = {f"the file's {form.told_by}": 1 / form.interval_s}
         told = given_rate.compared(path.name, options.rate_hz, said)
         untold_ppm = given_rate.unconfirmed_ppm(options.rate_hz, said)
-    heading = choose(form.names, _with_rate(options, form, told), form.dates, form.cells)
+    heading = choose(
+        form.names, _with_rate(options, form, told), form.dates, form.cells
+    )
     if heading.time is None:
         options = _with_rate(options, form, [])
     short_lines.require(path)
@@ -75,7 +84,10 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     if options.rate_hz:
         notes += layout.notes
     elif heading.time is not None:
-        from_column = f"{layout.rate_hz:.10g} samples a second, from the column {heading.time.name}"
+        from_column = (
+            f"{layout.rate_hz:.10g} samples a second, from the column"
+            f" {heading.time.name}"
+        )
         notes += [", ".join(filter(None, [from_column, layout.known])), *layout.notes]
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
@@ -86,7 +98,11 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         not heading.is_power,
         None,
         about,
-        layout.rate_ppm if heading.time is not None else max(layout.rate_ppm, untold_ppm),
+        (
+            layout.rate_ppm
+            if heading.time is not None
+            else max(layout.rate_ppm, untold_ppm)
+        ),
     )
 
 
@@ -108,7 +124,13 @@ def _evenly(
         runs[-1].first + runs[-1].rows,
         "is the unit of the times right? --time COLUMN:UNIT",
     )
-    kind = "none" if heading.sync is None else "voltage" if heading.sync.is_voltage else "stamps"
+    kind = (
+        "none"
+        if heading.sync is None
+        else "voltage"
+        if heading.sync.is_voltage
+        else "stamps"
+    )
     about: dict[str, Any] = {"converted_from": path.name, "simulated": False}
     with TraceWriter(
         folder,
@@ -130,13 +152,21 @@ def _evenly(
 
 
 def _with_rate(options: Options, form: Form, notes: list[str]) -> Options:
-    """Return options with the rate that a file tells above its rows, where none is given and no
-    column has a unit of time.
+    """Return options with the rate that a file tells above its rows, where none is
+    given and no column has a unit of time.
     """
     timed = bool(Named.of(form.names, form.cells).of_role("time"))
-    if not form.interval_s or options.rate_hz or options.time not in ("", "none") or timed:
+    if (
+        not form.interval_s
+        or options.rate_hz
+        or options.time not in ("", "none")
+        or timed
+    ):
         return options
-    notes.append(f"{1 / form.interval_s:.10g} samples a second, as the file's {form.told_by} says")
+    notes.append(
+        f"{1 / form.interval_s:.10g} samples a second, as the file's {form.told_by}"
+        " says"
+    )
     return replace(options, rate_hz=1 / form.interval_s)
 
 
@@ -159,9 +189,16 @@ def _stamped(
     times_s = found["time"] - found["time"][0]
     constant_v = 1.0 if heading.is_power else options.supply_v
     voltage = found["voltage"] if heading.voltage else np.full(len(found), constant_v)
-    rows = as_stamped.Stamped.of(times_s, found["current"], voltage, stamps.resolution_s, path.name)
+    rows = as_stamped.Stamped.of(
+        times_s, found["current"], voltage, stamps.resolution_s, path.name
+    )
     count, cell_s = rows.cells
-    require_rate(path.name, 1 / cell_s, count, "is the unit of the times right? --time COLUMN:UNIT")
+    require_rate(
+        path.name,
+        1 / cell_s,
+        count,
+        "is the unit of the times right? --time COLUMN:UNIT",
+    )
     kind = "none" if heading.sync is None else "stamps"
     about = {"converted_from": path.name, "simulated": False}
     levels = Levels(heading.sync.column.name if heading.sync else "")
@@ -184,28 +221,36 @@ def _stamped(
         notes.append(f"time 0 is the file's {stamps.first_s} s")
     trace = Trace.open(folder / TRACE)
     facts = about | {"sync": kind}
-    return Opened(trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows)
+    return Opened(
+        trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows
+    )
 
 
-def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[str]) -> Stamps:
-    """Turn text into rows of numbers in SI units; return what is known of their times."""
+def _read(
+    path: Path, form: Form, heading: Heading, numbers: Path, notes: list[str]
+) -> Stamps:
+    """Turn text into rows of numbers in SI units; return what is known of their
+    times."""
     stamps = Stamps(round(1 / heading.time.factor) if heading.time else 1)
     cut = ""
     count = 0
     # Between commas, a comma is no decimal one.
     decimal = DecimalMark("." if form.delimiter == "," else "")
-    with path.open(encoding=form.encoding, errors="replace") as stream, numbers.open("wb") as out:
+    with (
+        path.open(encoding=form.encoding, errors="replace") as stream,
+        numbers.open("wb") as out,
+    ):
         for _ in range(form.skipped):
             stream.readline()
         at = form.skipped
         for lines in _pieces(stream, decimal):
             if not lines[-1].endswith("\n"):
-                # Whoever wrote it may have been stopped in the middle of a number: what is left of
-                # it may be one, too.
+                # Whoever wrote it may have been stopped in the middle of a number: what
+                # is left of it may be one, too.
                 lines.pop()
                 cut = (
-                    f"the last line, {at + len(lines) + 1}, does not end and may be cut off: "
-                    "it is left out"
+                    f"the last line, {at + len(lines) + 1}, does not end and may be cut"
+                    " off: it is left out"
                 )
                 notes.append(cut)
                 if not lines:
@@ -224,8 +269,8 @@ def _read(path: Path, form: Form, heading: Heading, numbers: Path, notes: list[s
 
 
 def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compared:
-    """Compare a rate that was given with dates or times of day in a column that is not read, where
-    there is one.
+    """Compare a rate that was given with dates or times of day in a column that is not
+    read, where there is one.
     """
     with path.open(encoding=form.encoding, errors="replace") as stream:
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
@@ -236,8 +281,8 @@ def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compa
     fitted = dates.fit(split(last, form.delimiter)[dates.at], rows, options.rate_hz)
     if fitted is None:
         unsaid = (
-            f"--rate {options.rate_hz:.10g} Hz is not compared with the column {dates.name}, whose "
-            "times are not understood"
+            f"--rate {options.rate_hz:.10g} Hz is not compared with the column"
+            f" {dates.name}, whose times are not understood"
         )
         return Compared((unsaid,))
     try:
@@ -250,10 +295,15 @@ def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compa
 
 
 def _laid_out(
-    path: Path, form: Form, numbers: Path, stamps: Stamps, heading: Heading, options: Options
+    path: Path,
+    form: Form,
+    numbers: Path,
+    stamps: Stamps,
+    heading: Heading,
+    options: Options,
 ) -> GridLayout:
-    """Return how the rows lie; at a rate that was given, each is one sample, and their times only
-    say whether that can be.
+    """Return how the rows lie; at a rate that was given, each is one sample, and their
+    times only say whether that can be.
     """
 
     def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
@@ -276,11 +326,18 @@ def _laid_out(
             given_hz = options.rate_hz
             rounded_s = max(stamps.resolution_s, JITTER / given_hz)
             found = given_rate.of_times(
-                path.name, heading.time.name, given_hz, fit(given_hz), rounded_s, open_hz()
+                path.name,
+                heading.time.name,
+                given_hz,
+                fit(given_hz),
+                rounded_s,
+                open_hz(),
             )
         else:
             found = _against_dates(path, form, rows, options)
-        return GridLayout(options.rate_hz, found.off_ppm, [GridRun(rows, 0, 1)], notes=found.notes)
+        return GridLayout(
+            options.rate_hz, found.off_ppm, [GridRun(rows, 0, 1)], notes=found.notes
+        )
     try:
         return lay_out(path, pieces, stamps.resolution_s)
     except DataError as error:
@@ -301,9 +358,14 @@ def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
 
 
 def _write(
-    numbers: Path, runs: Sequence[GridRun], heading: Heading, options: Options, writer: TraceWriter
+    numbers: Path,
+    runs: Sequence[GridRun],
+    heading: Heading,
+    options: Options,
+    writer: TraceWriter,
 ) -> tuple[Levels, PowerBeside]:
-    """Write the rows where their times put them, and leave out what is missing between runs."""
+    """Write the rows where their times put them, and leave out what is missing between
+    runs."""
     levels = Levels(heading.sync.column.name if heading.sync else "")
     beside = PowerBeside(heading.beside.name if heading.beside else "")
     with numbers.open("rb") as stream:
@@ -324,7 +386,9 @@ def _write(
                     else:
                         levels.add(writer.samples, rows["level"])
                 constant_v = 1.0 if heading.is_power else options.supply_v
-                voltage = rows["voltage"] if heading.voltage else np.full(count, constant_v)
+                voltage = (
+                    rows["voltage"] if heading.voltage else np.full(count, constant_v)
+                )
                 writer.analog(rows["current"], voltage, unreadable=CAUSE)
                 if heading.beside is not None:
                     beside.add(rows["current"], voltage, rows["power"])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dates and times of day in the cells of a table: how long it is, and the time of each row. Pure.
+"""Dates and times of day in the cells of a table: how long it is, and the time of each
+row. Pure.
 
-ISO 8601, also with / and year first, in one column or two; times of day alone may pass midnight.
-Dates with the day or the month first are not read: nobody knows which it is.
+ISO 8601, also with / and year first, in one column or two; times of day alone may pass
+midnight. Dates with the day or the month first are not read: nobody knows which it is.
 """
 
 from __future__ import annotations
@@ -34,17 +35,20 @@ class Dated:
     name: str
     first: str
 
-    def fit(self, last: str, rows: int, rate_hz: float) -> tuple[Fit, float, RateRange] | None:
-        """Return how the length that the first and the last cell tell fits a rate, what they are
-        rounded to, and the rates that they leave open; None where they tell none: midnight passed,
-        or the last is of another form.
+    def fit(
+        self, last: str, rows: int, rate_hz: float
+    ) -> tuple[Fit, float, RateRange] | None:
+        """Return how the length that the first and the last cell tell fits a rate, what
+        they are rounded to, and the rates that they leave open; None where they tell
+        none: midnight passed, or the last is of another form.
         """
         begin_s = seconds(self.first)
         end_s = seconds(last)
         if begin_s is None or end_s is None or end_s <= begin_s:
             return None
         places = [
-            len(found[1]) if (found := _FRACTION.search(text)) else 0 for text in (self.first, last)
+            len(found[1]) if (found := _FRACTION.search(text)) else 0
+            for text in (self.first, last)
         ]
         length_s = end_s - begin_s
         resolution_s = 10.0 ** -min(places)
@@ -56,7 +60,8 @@ class Dated:
 
 
 def seconds(text: str) -> float | None:
-    """Return the time that a text tells, in seconds from some beginning; None for what is none."""
+    """Return the time that a text tells, in seconds from some beginning; None for what
+    is none."""
     plain = text.strip().replace("/", "-")
     try:
         moment = (
@@ -70,8 +75,8 @@ def seconds(text: str) -> float | None:
 
 
 def find(names: Sequence[str], cells: Sequence[str]) -> Dated | None:
-    """Return the first column whose cell is a date with a time, or a time of day; None where there
-    is none.
+    """Return the first column whose cell is a date with a time, or a time of day; None
+    where there is none.
     """
     rows = zip(names, cells, strict=False)
     return next(
@@ -86,8 +91,8 @@ def find(names: Sequence[str], cells: Sequence[str]) -> Dated | None:
 
 @dataclass(slots=True)
 class DateColumns:
-    """The columns that tell the time of a row: a date with a time of day, or a time of day at `at`
-    with a date at `date_at` beside it, or none.
+    """The columns that tell the time of a row: a date with a time of day, or a time of
+    day at `at` with a date at `date_at` beside it, or none.
     """
 
     name: str
@@ -99,7 +104,8 @@ class DateColumns:
     def seconds(
         self, times: NDArray[np.str_], dates: NDArray[np.str_] | None
     ) -> tuple[NDArray[np.str_], int | None]:
-        """Return the times of rows in seconds, as exact texts, and the first row that tells none.
+        """Return the times of rows in seconds, as exact texts, and the first row that
+        tells none.
 
         To be called with piece after piece: times of day go on behind midnight.
         """

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: More than `float` reads is no number: digits in groups (1_012), digits of other scripts.
+#: More than `float` reads is no number: digits in groups (1_012), digits of other
+#: scripts.
 _NUMBER = re.compile(
     r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:nan|inf(?:inity)?)",
     re.ASCII | re.IGNORECASE,
 )
-#: SCPI-99 (1.3.4, 7.2.1): 9.9E37 stands for infinity, -9.9E37 for minus infinity, 9.91E37 for no
-#: number.
+#: SCPI-99 (1.3.4, 7.2.1): 9.9E37 stands for infinity, -9.9E37 for minus infinity,
+#: 9.91E37 for no number.
 NO_READING = 9.9e37
 _LEAST = 9.8999e37
 _MOST = 9.9101e37
@@ -24,8 +25,8 @@ CAUSE = "the instrument gave no number, or wrote 9.9E37, which is none"
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text, its spaces aside, is a number with a decimal point, or a word for
-    none.
+    """Return whether a text, its spaces aside, is a number with a decimal point, or a
+    word for none.
     """
     return _NUMBER.fullmatch(text.strip(" ")) is not None
 
@@ -35,21 +36,23 @@ def without_no_readings(values: NDArray[np.floating[Any]]) -> NDArray[np.floatin
     size = np.abs(values)
     if not (size >= _LEAST).any():  # also where all are NaN
         return values
-    return np.where((size >= _LEAST) & (size <= _MOST), values.dtype.type(np.nan), values)
+    return np.where(
+        (size >= _LEAST) & (size <= _MOST), values.dtype.type(np.nan), values
+    )
 
 
 @dataclass(slots=True)
 class DecimalMark:
-    """The decimal mark of a table, "." or ",", and the first number that has it; empty until there
-    is one.
+    """The decimal mark of a table, "." or ",", and the first number that has it; empty
+    until there is one.
     """
 
     mark: str = ""
     seen: str = ""
 
     def pointed(self, cell: str) -> str:
-        """Return the text of a number with a decimal point; raises ValueError, with what to try,
-        where the mark is another one than before.
+        """Return the text of a number with a decimal point; raises ValueError, with
+        what to try, where the mark is another one than before.
         """
         marks = [mark for mark in ".," if mark in cell]
         if not marks:
@@ -61,7 +64,9 @@ class DecimalMark:
             others = f"other numbers have {kinds[self.mark]}" + (
                 f" ({self.seen})" if self.seen else ""
             )
-            raise ValueError(f"{others}: export all with one decimal mark, and none for thousands")
+            raise ValueError(
+                f"{others}: export all with one decimal mark, and none for thousands"
+            )
         if not self.mark:
             self.mark = marks[0]
             self.seen = cell

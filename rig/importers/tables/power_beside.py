@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A power that a file has beside current and voltage, against their product: where samples are
-means, the two differ. Pure.
+"""A power that a file has beside current and voltage, against their product: where
+samples are means, the two differ. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from rig.units import share
 
-#: Below this the difference is rounding: single precision, or the digits that were printed.
+#: Below this the difference is rounding: single precision, or the digits that were
+#: printed.
 _ROUNDING = 1e-4
 
 
@@ -28,7 +29,9 @@ class PowerBeside:
     apart: float = 0.0
     size: float = 0.0
 
-    def add(self, current: NDArray[Any], voltage: NDArray[Any], power: NDArray[Any]) -> None:
+    def add(
+        self, current: NDArray[Any], voltage: NDArray[Any], power: NDArray[Any]
+    ) -> None:
         """Add samples; those that lack one of the three do not count."""
         product = np.multiply(current, voltage, dtype=np.float64)
         known = np.isfinite(product) & np.isfinite(power)
@@ -40,8 +43,8 @@ class PowerBeside:
         self.size += float(np.abs(stated_w).sum())
 
     def notes(self, given_v: float = 0.0) -> list[str]:
-        """Return how much the energy by the product, which is measured, differs from that by the
-        power; nothing where it does not.
+        """Return how much the energy by the product, which is measured, differs from
+        that by the power; nothing where it does not.
         """
         if not self.size and not self.product:
             return [f"{self.name} has no numbers beside current and voltage"]
@@ -54,9 +57,9 @@ class PowerBeside:
             else ""
         )
         return [
-            f"the energy by current times {voltage} is {self._whole()} over the whole{each}; "
-            f"--power {shlex.quote(self.name)} takes the latter, without charge, current and "
-            "uncertainty"
+            f"the energy by current times {voltage} is {self._whole()} over the"
+            f" whole{each}; --power {shlex.quote(self.name)} takes the latter, without"
+            " charge, current and uncertainty"
         ]
 
     def _whole(self) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that a program wrote twice, with the same time and the same readings: left out, with a note.
+"""Rows that a program wrote twice, with the same time and the same readings: left out,
+with a note.
 
-Power Profiler's CSV repeats the row between two of its pieces, one in 10 000 (versions 3.1 to 4.x,
-December 2020 to March 2024).
+Power Profiler's CSV repeats the row between two of its pieces, one in 10 000 (versions
+3.1 to 4.x, December 2020 to March 2024).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _PIECE = 1 << 16
 
 
 def without_repeats(numbers: Path, kind: np.dtype[Any]) -> list[str]:
-    """Leave rows out of a file of rows that are equal to the one before them in all but their line,
-    where they are few; return a note of it.
+    """Leave rows out of a file of rows that are equal to the one before them in all but
+    their line, where they are few; return a note of it.
     """
     rows = numbers.stat().st_size // kind.itemsize
     found = [int(same.sum()) for _, same in _pieces(numbers, kind)]
@@ -37,17 +38,25 @@ def without_repeats(numbers: Path, kind: np.dtype[Any]) -> list[str]:
             out.write(piece[~same].tobytes())
     kept.replace(numbers)
     what = "row that repeats" if count == 1 else "rows that repeat"
-    note = f"{count} {what} the one before, time and all, left out; the first is line {first_line}"
+    note = (
+        f"{count} {what} the one before, time and all, left out; the first is line"
+        f" {first_line}"
+    )
     return [note]
 
 
-def _pieces(numbers: Path, kind: np.dtype[Any]) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
+def _pieces(
+    numbers: Path, kind: np.dtype[Any]
+) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
     """Yield the rows, and which of them repeat the row before."""
     last: NDArray[Any] | None = None
     with numbers.open("rb") as stream:
         while content := stream.read(_PIECE * kind.itemsize):
             rows = np.frombuffer(content, dtype=kind)
-            yield rows, _same(np.concatenate([rows[:1] if last is None else last, rows]))
+            yield (
+                rows,
+                _same(np.concatenate([rows[:1] if last is None else last, rows])),
+            )
             last = rows[-1:].copy()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of rows -> an even grid: the rate they were sampled at, how precisely they give it, and
-where samples are missing. Pure.
+"""Times of rows -> an even grid: the rate they were sampled at, how precisely they give
+it, and where samples are missing. Pure.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from rig.importers.rate_range import RateRange
 from rig.importers.tables.rounded_times import even_rate
 from rig.units import scale, share
 
-#: How far an interval may be from a whole number of samples, and a row from the even grid, both in
-#: samples. Stamps that a computer made, or that were rounded, scatter; more than this and nobody
-#: knows which sample is which.
+#: How far an interval may be from a whole number of samples, and a row from the even
+#: grid, both in samples. Stamps that a computer made, or that were rounded, scatter;
+#: more than this and nobody knows which sample is which.
 JITTER = 0.3
 OFF_GRID = 1.0
-#: A pause of so many samples need not be a whole number of them: whoever sampled may have started
-#: anew.
+#: A pause of so many samples need not be a whole number of them: whoever sampled may
+#: have started anew.
 _PAUSE = 8
-#: A rate nearer than this to a whole number is that number: the rest is rounding of the times.
+#: A rate nearer than this to a whole number is that number: the rest is rounding of the
+#: times.
 _WHOLE = 1e-7
 #: In how many places of a piece its rows are compared with the grid.
 _KNOTS = 16
@@ -34,14 +35,17 @@ _KNOTS = 16
 _EQUAL = 0.1
 #: Rounding to less than this part of a sample moves none to the place of another.
 _FINE = 0.2
-#: So many lost samples, and no more, may look like the rounding of an even sampling that lost none.
+#: So many lost samples, and no more, may look like the rounding of an even sampling
+#: that lost none.
 _DOUBTFUL = 2
-#: A rate that is known less well than this, in ppm, is none: 5 % is what a result may be off by.
+#: A rate that is known less well than this, in ppm, is none: 5 % is what a result may
+#: be off by.
 _MOST_PPM = 50_000.0
-#: The clock of an instrument is known to this, in ppm: a rate that is known less well is worth a
-#: word.
+#: The clock of an instrument is known to this, in ppm: a rate that is known less well
+#: is worth a word.
 _CLOCK_PPM = 50.0
-#: Whoever takes this for one trace has mistaken two; and a disk would be full of nothing.
+#: Whoever takes this for one trace has mistaken two; and a disk would be full of
+#: nothing.
 _MOST_MISSING = 10**9
 _TRY = "resample it at even times"
 
@@ -50,8 +54,8 @@ Pieces = Callable[[], Iterable[tuple[NDArray[np.float64], NDArray[np.int64]]]]
 
 @dataclass(frozen=True, slots=True)
 class GridRun:
-    """Rows without a missing sample between them: how many, the place of the first on the grid, and
-    its line in the file.
+    """Rows without a missing sample between them: how many, the place of the first on
+    the grid, and its line in the file.
     """
 
     rows: int
@@ -61,8 +65,8 @@ class GridRun:
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """The rate of rows, how far it may be off, where they lie, and in words what the times leave
-    open.
+    """The rate of rows, how far it may be off, where they lie, and in words what the
+    times leave open.
     """
 
     rate_hz: float
@@ -73,16 +77,17 @@ class GridLayout:
 
 
 class UnevenError(DataError):
-    """Intervals that are no whole number of samples, or rows missing nobody knows where."""
+    """Intervals that are no whole number of samples, or rows missing nobody knows
+    where."""
 
 
 def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
-    """Return how rows lie that have these times, in seconds, and lines in the file; `pieces` may be
-    called several times.
+    """Return how rows lie that have these times, in seconds, and lines in the file;
+    `pieces` may be called several times.
 
-    `resolution_s` is what the times are rounded to. What an even sampling explains that lost
-    nothing is taken for one. Raises DataError where times run backwards, stand still, or are not
-    even.
+    `resolution_s` is what the times are rounded to. What an even sampling explains that
+    lost nothing is taken for one. Raises DataError where times run backwards, stand
+    still, or are not even.
     """
     grid = Grid(path)
     try:
@@ -91,13 +96,21 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
         rate_hz = grid.rate_hz()
         runs = grid.runs(rate_hz)
     except UnevenError:
-        found = None if resolution_s < _FINE * grid.period_s else _explained(pieces, resolution_s)
+        found = (
+            None
+            if resolution_s < _FINE * grid.period_s
+            else _explained(pieces, resolution_s)
+        )
         if found is None:
             raise
         return found
     lost = _lost(runs)
     layout = _layout(
-        rate_hz, grid.duration_s, grid.unsure_s(rate_hz, resolution_s), runs, resolution_s
+        rate_hz,
+        grid.duration_s,
+        grid.unsure_s(rate_hz, resolution_s),
+        runs,
+        resolution_s,
     )
     if (
         not lost
@@ -110,11 +123,16 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> GridLayout:
         if lost > _DOUBTFUL:
             return found
         either_ppm = abs(rate_hz / found.rate_hz - 1) * 1e6 + found.rate_ppm
-        return replace(layout, rate_ppm=either_ppm, notes=(_doubt(lost, found, resolution_s),))
-    # Where rounding may have moved a row to the place of another, nobody knows which are missing.
+        return replace(
+            layout, rate_ppm=either_ppm, notes=(_doubt(lost, found, resolution_s),)
+        )
+    # Where rounding may have moved a row to the place of another, nobody knows which
+    # are missing.
     moved_s = grid.unsure_s(rate_hz, resolution_s) + resolution_s
     if not grid.is_equal(resolution_s) and moved_s > grid.period_s / 2:
-        raise _untold(path, resolution_s, f"rows are about {_short(grid.period_s)} apart")
+        raise _untold(
+            path, resolution_s, f"rows are about {_short(grid.period_s)} apart"
+        )
     doubted = _with_doubt(layout, pieces, resolution_s)
     if doubted.rate_ppm > _MOST_PPM:
         raise _untold(path, resolution_s, *doubted.notes)
@@ -130,23 +148,27 @@ def _untold(path: Path, resolution_s: float, *evidence: str) -> DataError:
 
 
 def _explained(pieces: Pieces, resolution_s: float) -> GridLayout | None:
-    """Return the layout of rows of an even sampling that lost none and whose times were rounded;
-    None where rounding does not explain them.
+    """Return the layout of rows of an even sampling that lost none and whose times were
+    rounded; None where rounding does not explain them.
     """
     even = even_rate(lambda: (times_s for times_s, _ in pieces()), resolution_s)
     if even is None:
         return None
     rows, last_s = even
-    return _layout((rows - 1) / last_s, last_s, resolution_s, [GridRun(rows, 0, 1)], resolution_s)
+    return _layout(
+        (rows - 1) / last_s, last_s, resolution_s, [GridRun(rows, 0, 1)], resolution_s
+    )
 
 
 def _lost(runs: list[GridRun]) -> int:
-    return sum(after.first - before.first - before.rows for before, after in pairwise(runs))
+    return sum(
+        after.first - before.first - before.rows for before, after in pairwise(runs)
+    )
 
 
 def _with_doubt(layout: GridLayout, pieces: Pieces, resolution_s: float) -> GridLayout:
-    """Return a layout with gaps, where its times may mean a lower rate and fewer gaps: of one row
-    where all steps are equal to the last digit.
+    """Return a layout with gaps, where its times may mean a lower rate and fewer gaps:
+    of one row where all steps are equal to the last digit.
     """
     if layout.rate_hz * resolution_s < 1 - _FINE or not any(
         _single(pair) for pair in pairwise(layout.runs)
@@ -156,9 +178,8 @@ def _with_doubt(layout: GridLayout, pieces: Pieces, resolution_s: float) -> Grid
     lowest_hz = 1 / _longest_period_s(times_s, resolution_s)
     lower_ppm = (layout.rate_hz / lowest_hz - 1) * 1e6
     note = (
-        f"{_rows_missing(_lost(layout.runs), resolution_s)} cannot tell single ones from a lower "
-        "rate: "
-        f"it is at least {lowest_hz:.6g} samples a second"
+        f"{_rows_missing(_lost(layout.runs), resolution_s)} cannot tell single ones"
+        f" from a lower rate: it is at least {lowest_hz:.6g} samples a second"
     )
     return replace(layout, rate_ppm=max(layout.rate_ppm, lower_ppm), notes=(note,))
 
@@ -168,7 +189,11 @@ def _single(pair: tuple[GridRun, GridRun]) -> bool:
 
 
 def _layout(
-    rate_hz: float, duration_s: float, limit_s: float, runs: list[GridRun], resolution_s: float
+    rate_hz: float,
+    duration_s: float,
+    limit_s: float,
+    runs: list[GridRun],
+    resolution_s: float,
 ) -> GridLayout:
     rate_ppm = limit_s / duration_s * 1e6
     if rate_ppm <= _CLOCK_PPM:
@@ -189,11 +214,13 @@ def _layout(
 
 
 def _longest_period_s(times_s: NDArray[np.float64], resolution_s: float) -> float:
-    """Return what no period of samples can be beyond, whatever is missing: the densest rows have at
-    least one each.
+    """Return what no period of samples can be beyond, whatever is missing: the densest
+    rows have at least one each.
     """
     rows = len(times_s)
-    lengths = {int(length) for length in np.geomspace(1, rows - 1, 1 + 3 * rows.bit_length())}
+    lengths = {
+        int(length) for length in np.geomspace(1, rows - 1, 1 + 3 * rows.bit_length())
+    }
     return min(
         (float((times_s[length:] - times_s[:-length]).min()) + resolution_s) / length
         for length in lengths
@@ -204,8 +231,8 @@ def _doubt(lost: int, other: GridLayout, resolution_s: float) -> str:
     part = other.rate_ppm * 1e-6
     rates = RateRange(other.rate_hz * (1 - part), other.rate_hz * (1 + part))
     return (
-        f"{_rows_missing(lost, resolution_s)} cannot tell that from a rate {rates.text} at which "
-        "none is: --rate HZ if you know it"
+        f"{_rows_missing(lost, resolution_s)} cannot tell that from a rate {rates.text}"
+        " at which none is: --rate HZ if you know it"
     )
 
 
@@ -239,7 +266,9 @@ class _Stretch:
 
     def off(self, rate_hz: float) -> float:
         """Return how far the rows are from an even grid, in samples."""
-        return max(abs((at_s - self.first_s) * rate_hz - number) for number, at_s in self.knots)
+        return max(
+            abs((at_s - self.first_s) * rate_hz - number) for number, at_s in self.knots
+        )
 
 
 @dataclass(slots=True)
@@ -252,47 +281,63 @@ class Grid:
     _stretches: list[_Stretch] = field(default_factory=list)
 
     def add(self, times_s: NDArray[np.float64], lines: NDArray[np.int64]) -> None:
-        """Append times; raises DataError where they run backwards, stand still, or are not even."""
+        """Append times; raises DataError where they run backwards, stand still, or are
+        not even."""
         if not len(times_s):
             return
         if not np.isfinite(times_s).all():
             raise self._error(int(lines[~np.isfinite(times_s)][0]), "there is no time")
         if not self._stretches:
-            self._stretches.append(_Stretch(float(times_s[0]), float(times_s[0]), 0, int(lines[0])))
+            self._stretches.append(
+                _Stretch(float(times_s[0]), float(times_s[0]), 0, int(lines[0]))
+            )
             steps_s = np.diff(times_s)
             if not len(steps_s):
                 raise DataError(
-                    f"{self.path} has one row: no rate can be told", try_next="--rate HZ"
+                    f"{self.path} has one row: no rate can be told",
+                    try_next="--rate HZ",
                 )
             self.period_s = _period(steps_s)
         last = self._stretches[-1]
         steps_s = np.diff(
-            times_s, prepend=last.last_s if last.rows else times_s[0] - abs(self.period_s or 1.0)
+            times_s,
+            prepend=(
+                last.last_s if last.rows else times_s[0] - abs(self.period_s or 1.0)
+            ),
         )
         self._check(steps_s, times_s, lines)
         breaks = np.flatnonzero(np.rint(steps_s / self.period_s) > 1)
-        for number, (start, stop) in enumerate(pairwise([0, *breaks.tolist(), len(times_s)])):
+        for number, (start, stop) in enumerate(
+            pairwise([0, *breaks.tolist(), len(times_s)])
+        ):
             if number:
                 self._stretches.append(
-                    _Stretch(float(times_s[start]), float(times_s[start]), 0, int(lines[start]))
+                    _Stretch(
+                        float(times_s[start]),
+                        float(times_s[start]),
+                        0,
+                        int(lines[start]),
+                    )
                 )
             if stop > start:
                 self._stretches[-1].add(times_s[start:stop])
 
     def rate_hz(self) -> float:
-        """Return the rate of the samples, from the runs without a gap; raises DataError when there
-        are too few.
+        """Return the rate of the samples, from the runs without a gap; raises DataError
+        when there are too few.
         """
         intervals = sum(run.rows - 1 for run in self._stretches)
         if not intervals:
-            raise DataError(f"{self.path}: no two rows follow each other evenly", try_next=_TRY)
+            raise DataError(
+                f"{self.path}: no two rows follow each other evenly", try_next=_TRY
+            )
         rate_hz = intervals / self.duration_s
         whole = round(rate_hz)
         return float(whole) if whole and abs(rate_hz / whole - 1) < _WHOLE else rate_hz
 
     def runs(self, rate_hz: float) -> list[GridRun]:
-        """Return the runs at their places on the grid of `rate_hz`; raises DataError where one does
-        not fit it.
+        """Return the runs at their places on the grid of `rate_hz`; raises DataError
+        where one does not fit it.
         """
         runs: list[GridRun] = []
         for stretch in self._stretches:
@@ -301,16 +346,21 @@ class Grid:
             first = max(first, free + 1 if runs else 0)
             if first - free > _MOST_MISSING:
                 evidence = (
-                    f"{first - free:.3g} samples would be missing before it at {rate_hz:.10g} Hz"
+                    f"{first - free:.3g} samples would be missing before it at"
+                    f" {rate_hz:.10g} Hz"
                 )
                 raise self._error(
-                    stretch.line, "its time is far from that of the row before", evidence
+                    stretch.line,
+                    "its time is far from that of the row before",
+                    evidence,
                 )
             if (off := stretch.off(rate_hz)) > OFF_GRID:
                 raise UnevenError(
                     f"{self.path} is not evenly sampled",
-                    evidence=f"the {stretch.rows} rows from line {stretch.line} on are {off:.1f} "
-                    f"samples off at {rate_hz:.10g} Hz",
+                    evidence=(
+                        f"the {stretch.rows} rows from line {stretch.line} on are"
+                        f" {off:.1f} samples off at {rate_hz:.10g} Hz"
+                    ),
                     try_next=_TRY,
                 )
             runs.append(GridRun(stretch.rows, first, stretch.line))
@@ -326,9 +376,9 @@ class Grid:
         return self._rough_s <= _EQUAL * resolution_s
 
     def unsure_s(self, rate_hz: float, resolution_s: float) -> float:
-        """Return how far the length of all stretches together may be off: what was rounded away at
-        their ends, or how far rows are from the grid; nothing where all steps are equal, as then
-        the times say what they mean.
+        """Return how far the length of all stretches together may be off: what was
+        rounded away at their ends, or how far rows are from the grid; nothing where all
+        steps are equal, as then the times say what they mean.
         """
         if self.is_equal(resolution_s):
             return 0.0
@@ -339,12 +389,17 @@ class Grid:
         )
 
     def _check(
-        self, steps_s: NDArray[np.float64], times_s: NDArray[np.float64], lines: NDArray[np.int64]
+        self,
+        steps_s: NDArray[np.float64],
+        times_s: NDArray[np.float64],
+        lines: NDArray[np.int64],
     ) -> None:
         if (back := np.flatnonzero(steps_s <= 0)).size:
             at = int(back[0])
             evidence = f"{times_s[at]:.10g} s after {times_s[at] - steps_s[at]:.10g} s"
-            raise self._error(int(lines[at]), "time runs backwards or stands still", evidence)
+            raise self._error(
+                int(lines[at]), "time runs backwards or stands still", evidence
+            )
         samples = steps_s / self.period_s
         beside = np.abs(samples - np.rint(samples))
         if (few := beside[samples < _PAUSE]).size:
@@ -353,19 +408,28 @@ class Grid:
         if uneven.any():
             at = int(np.flatnonzero(uneven)[0])
             evidence = (
-                f"{steps_s[at]:.6g} s after the row before, where {self.period_s:.6g} s are usual"
+                f"{steps_s[at]:.6g} s after the row before, where {self.period_s:.6g} s"
+                " are usual"
             )
-            raise self._error(int(lines[at]), "not evenly sampled", evidence, UnevenError)
+            raise self._error(
+                int(lines[at]), "not evenly sampled", evidence, UnevenError
+            )
 
     def _error(
-        self, line: int, what: str, evidence: str = "", kind: type[DataError] = DataError
+        self,
+        line: int,
+        what: str,
+        evidence: str = "",
+        kind: type[DataError] = DataError,
     ) -> DataError:
-        return kind(f"{self.path}, line {line}: {what}", evidence=evidence, try_next=_TRY)
+        return kind(
+            f"{self.path}, line {line}: {what}", evidence=evidence, try_next=_TRY
+        )
 
 
 def _period(steps_s: NDArray[np.float64]) -> float:
-    """Return the usual interval: the mean of those about the median, so that rounded times do not
-    mislead.
+    """Return the usual interval: the mean of those about the median, so that rounded
+    times do not mislead.
     """
     middle_s = float(np.median(steps_s))
     usual = steps_s[np.abs(steps_s - middle_s) <= middle_s / 2]

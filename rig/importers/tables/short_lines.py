@@ -8,7 +8,8 @@ from pathlib import Path
 from rig import foreign_files
 from rig.errors import DataError
 
-#: No row of a table is longer. A line twice as long has a whole block without an end of line.
+#: No row of a table is longer. A line twice as long has a whole block without an end of
+#: line.
 LONGEST_B = 1 << 20
 
 
@@ -20,5 +21,8 @@ def require(path: Path) -> None:
                 raise DataError(
                     f"{path} has a line that does not end",
                     evidence=f"{LONGEST_B} bytes without an end of line",
-                    try_next="a text table; was the file cut off, or is it of another format?",
+                    try_next=(
+                        "a text table; was the file cut off, or is it of another"
+                        " format?"
+                    ),
                 )

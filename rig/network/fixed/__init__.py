@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks in whole numbers: quantised, run by an integer model, and laid out for firmware."""
+"""Networks in whole numbers: quantised, run by an integer model, and laid out for
+firmware."""

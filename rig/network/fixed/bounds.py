@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest values to be expected of each node: by its weights, or twice what was seen of it."""
+"""The largest values to be expected of each node: by its weights, or twice what was
+seen of it."""
 
 from __future__ import annotations
 
@@ -16,15 +17,16 @@ from rig.network.shapes import NEURONS, SPIKING, pair
 
 #: Room above what was seen.
 _ROOM = 2.0
-#: Cycles are gone through so often: behind a neuron that fires, once more changes nothing.
+#: Cycles are gone through so often: behind a neuron that fires, once more changes
+#: nothing.
 _ROUNDS = 3
 
 
 def bounds(
     network: Network, dt_s: float, how: Conventions, seen: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the largest absolute value that each node is expected to give; an input of which
-    nothing was seen gives 1.
+    """Return the largest absolute value that each node is expected to give; an input of
+    which nothing was seen gives 1.
     """
     found: dict[str, float] = {}
     for _ in range(_ROUNDS if network.late_edges else 1):

@@ -36,7 +36,7 @@ enum {{
 }};
 
 #ifdef NR_NETWORK_TABLES
-"""
+"""  # noqa: E501
 
 _FOOT = """
 static const struct nr_network_model nr_network_model = {{
@@ -52,8 +52,8 @@ static const struct nr_network_model nr_network_model = {{
 
 
 def header(network: FixedNetwork, steps_max: int, slots: int | None = None) -> str:
-    """Return the text of nr_network_model.h; `steps_max`: of an input; `slots`: so many inputs in
-    the memory of the device, else as many as its board has for workloads.
+    """Return the text of nr_network_model.h; `steps_max`: of an input; `slots`: so many
+    inputs in the memory of the device, else as many as its board has for workloads.
     """
     made = tables(network)
     head = _HEAD.format(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a network in whole numbers that comes from a file: the firmware takes its tables as
-they are, so that nothing in them may lead out of its memory or its 32 bits.
+"""The checks of a network in whole numbers that comes from a file: the firmware takes
+its tables as they are, so that nothing in them may lead out of its memory or its 32
+bits.
 """
 
 from __future__ import annotations
@@ -47,14 +48,22 @@ def require_whole(network: FixedNetwork) -> None:
     _require(math.isfinite(network.dt_s) and network.dt_s > 0, "graph", "a time step")
     for name in (*network.inputs, *network.outputs):
         _require(name in order, name, "no such node")
-    _require(bool(network.inputs and network.outputs), "graph", "no input, or no output")
-    _require(len(network.membranes) == len(network.outputs), "graph", "membranes of its outputs")
+    _require(
+        bool(network.inputs and network.outputs), "graph", "no input, or no output"
+    )
+    _require(
+        len(network.membranes) == len(network.outputs),
+        "graph",
+        "membranes of its outputs",
+    )
     most: dict[str, int] = {}
     for node in network.nodes:
         _require_node(network, node, order, most)
     for name, source in zip(network.outputs, network.membranes, strict=True):
         node = network.node(name)
-        _require(isinstance(node.body, Pass) and bool(node.edges), name, "no output node")
+        _require(
+            isinstance(node.body, Pass) and bool(node.edges), name, "no output node"
+        )
         if source:
             _require(source in order, source, "no such node")
             own = network.node(source)
@@ -80,7 +89,10 @@ def _require_node(
     network: FixedNetwork, node: FixedNode, order: dict[str, int], most: dict[str, int]
 ) -> None:
     for shape in (node.shape_in, node.shape_out):
-        sides = all(0 < side <= _SIZE_MAX for side in shape) and math.prod(shape) <= _SIZE_MAX
+        sides = (
+            all(0 < side <= _SIZE_MAX for side in shape)
+            and math.prod(shape) <= _SIZE_MAX
+        )
         _require(sides, node.name, f"the shape {shape}")
     for scale in (node.scale_in, node.scale, node.state_scale, node.weight_scale):
         _require(math.isfinite(scale) and scale >= 0, node.name, f"the scale {scale}")
@@ -94,7 +106,9 @@ def _require_node(
         fits = network.node(edge.source).outputs == node.inputs
         _require(fits, node.name, f"the size of {edge.source}")
         number = abs(edge.multiplier) <= MULTIPLIER_MAX
-        _require(number and 0 <= edge.shift <= MULTIPLIER_SHIFT_MAX, node.name, "an edge")
+        _require(
+            number and 0 <= edge.shift <= MULTIPLIER_SHIFT_MAX, node.name, "an edge"
+        )
         entering = VALUE_MAX + 1
         if len(node.edges) == 1 and edge.plain:
             entering = most.get(edge.source, VALUE_MAX + 1)
@@ -108,14 +122,25 @@ def _require_body(node: FixedNode, entering: int) -> None:
     same = node.inputs == node.outputs
     match body:
         case Dense():
-            _require(body.weight.shape == (node.outputs, node.inputs), node.name, "its weights")
+            _require(
+                body.weight.shape == (node.outputs, node.inputs),
+                node.name,
+                "its weights",
+            )
             _require_sums(node, body, entering)
         case Convolution():
             kernel = body.weight.shape
-            groups = body.groups > 0 and len(kernel) == 4 and len(node.shape_in) in (2, 3)
+            groups = (
+                body.groups > 0 and len(kernel) == 4 and len(node.shape_in) in (2, 3)
+            )
             _require(groups, node.name, "its weights")
-            fits = (kernel[0], kernel[1] * body.groups) == (node.shape_out[0], node.shape_in[0])
-            fits &= kernel[0] % body.groups == 0 and tuple(kernel[2:]) == body.window.kernel
+            fits = (kernel[0], kernel[1] * body.groups) == (
+                node.shape_out[0],
+                node.shape_in[0],
+            )
+            fits &= (
+                kernel[0] % body.groups == 0 and tuple(kernel[2:]) == body.window.kernel
+            )
             _require(fits, node.name, "its weights")
             _require_window(node, body.window)
             _require_sums(node, body, entering)
@@ -127,7 +152,9 @@ def _require_body(node: FixedNode, entering: int) -> None:
             _require(math.prod(body.window.kernel) < 2**14, node.name, "its kernel")
             _require(0 <= body.shift <= 28, node.name, "its shift")
         case Scaling():
-            _require(same and 0 <= body.shift <= MULTIPLIER_SHIFT_MAX, node.name, "its shift")
+            _require(
+                same and 0 <= body.shift <= MULTIPLIER_SHIFT_MAX, node.name, "its shift"
+            )
             _require_numbers(node, body.multiplier, MULTIPLIER_MAX)
         case Above():
             _require(same, node.name, "its size")

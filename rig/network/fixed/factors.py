@@ -19,8 +19,8 @@ MULTIPLIER_SHIFT_MAX = 30
 
 
 def power_of_two(least: float) -> float:
-    """Return the smallest power of two that is not less: scales are such, so that a last bit of
-    floating point, which computers disagree on, changes none of them.
+    """Return the smallest power of two that is not less: scales are such, so that a
+    last bit of floating point, which computers disagree on, changes none of them.
     """
     mantissa, exponent = math.frexp(least)
     return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)
@@ -38,15 +38,18 @@ def whole(values: Floats, limit: int) -> Ints:
 
 
 def factor(ratios: Floats) -> tuple[Ints, int]:
-    """Return factors of at most 2^30, and the shift behind their product, for the same ratios."""
+    """Return factors of at most 2^30, and the shift behind their product, for the same
+    ratios."""
     return _shifted(ratios, FACTOR_MAX, SHIFT_MAX)
 
 
 def multiplier(ratios: Floats) -> tuple[Ints, int]:
-    """Return multipliers below 2^15, and the shift behind their product, for the same ratios; a
-    ratio of 1, or another whole one, as it is.
+    """Return multipliers below 2^15, and the shift behind their product, for the same
+    ratios; a ratio of 1, or another whole one, as it is.
     """
-    if bool(np.all(ratios == np.rint(ratios))) and bool(np.all(np.abs(ratios) <= MULTIPLIER_MAX)):
+    if bool(np.all(ratios == np.rint(ratios))) and bool(
+        np.all(np.abs(ratios) <= MULTIPLIER_MAX)
+    ):
         return ratios.astype(np.int64), 0
     return _shifted(ratios, MULTIPLIER_MAX, MULTIPLIER_SHIFT_MAX)
 

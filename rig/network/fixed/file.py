@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A quantised network in a file: a NIR file whose weights are whole numbers times their scale, with
-all numbers of the arithmetic as JSON in its metadata; or that JSON alone.
+"""A quantised network in a file: a NIR file whose weights are whole numbers times their
+scale, with all numbers of the arithmetic as JSON in its metadata; or that JSON alone.
 
-Any reader of NIR files reads the first, as the network of real numbers that the whole ones stand
-for.
+Any reader of NIR files reads the first, as the network of real numbers that the whole
+ones stand for.
 """
 
 from __future__ import annotations
@@ -81,16 +81,20 @@ def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     converter.register_unstructure_hook_func(
         _is_array,
-        lambda numbers: asdict(_StoredArray(list(numbers.shape), numbers.ravel().tolist())),
+        lambda numbers: asdict(
+            _StoredArray(list(numbers.shape), numbers.ravel().tolist())
+        ),
     )
     converter.register_structure_hook_func(
-        _is_array,
-        lambda stored, _: converter.structure(stored, _StoredArray).array,
+        _is_array, lambda stored, _: converter.structure(stored, _StoredArray).array
     )
-    # Files of networks that have no use for it keep the text, and the hash, that they had.
+    # Files of networks that have no use for it keep the text, and the hash, that they
+    # had.
     converter.register_unstructure_hook(
         Population,
-        make_dict_unstructure_fn(Population, converter, takes=override(omit_if_default=True)),
+        make_dict_unstructure_fn(
+            Population, converter, takes=override(omit_if_default=True)
+        ),
     )
     configure_tagged_union(Body, converter, tag_name="does")
     return converter
@@ -111,21 +115,27 @@ def from_text(text: str, path: Path) -> FixedNetwork:
         stored = _CONVERTER.structure(json.loads(text), Stored)
     except _NOT_OURS as error:
         raise DataError(
-            f"{path} holds no network in whole numbers", evidence=f"{type(error).__name__}: {error}"
+            f"{path} holds no network in whole numbers",
+            evidence=f"{type(error).__name__}: {error}",
         ) from error
     if (stored.format, stored.format_version) != (FORMAT, FORMAT_VERSION):
         raise DataError(
             f"{path} has another format",
-            evidence=f"{stored.format} {stored.format_version}, wanted {FORMAT} {FORMAT_VERSION}",
-            try_next="rig model quantize once more, on the NIR file that it was made of",
+            evidence=(
+                f"{stored.format} {stored.format_version}, wanted {FORMAT}"
+                f" {FORMAT_VERSION}"
+            ),
+            try_next=(
+                "rig model quantize once more, on the NIR file that it was made of"
+            ),
         )
     require_whole(stored.network)
     return stored.network
 
 
 def write(path: Path, network: FixedNetwork, graph: Any) -> None:
-    """Write a quantised network: JSON where the path ends so, else a NIR file made of `graph`, the
-    one that was quantised.
+    """Write a quantised network: JSON where the path ends so, else a NIR file made of
+    `graph`, the one that was quantised.
     """
     text = to_text(network)
     if path.suffix == ".json":
@@ -150,7 +160,9 @@ def _put_weights(graph: Any, prefix: str, network: FixedNetwork) -> None:
         elif hasattr(node, "weight"):
             fixed = network.node(f"{prefix}{name}")
             body = weights_of(fixed)
-            node.weight = (body.weight * fixed.weight_scale).reshape(np.shape(node.weight))
+            node.weight = (body.weight * fixed.weight_scale).reshape(
+                np.shape(node.weight)
+            )
             if hasattr(node, "bias"):
                 node.bias = body.bias * fixed.weight_scale * fixed.scale_in / 2**body.up
             node.metadata = {**(node.metadata or {}), "scale": fixed.weight_scale}
@@ -169,8 +181,8 @@ def is_quantised(graph: Any) -> bool:
 
 
 def read(path: Path) -> FixedNetwork:
-    """Read a quantised network from a NIR file or JSON; raises DataError where there is none, or
-    another than was written.
+    """Read a quantised network from a NIR file or JSON; raises DataError where there is
+    none, or another than was written.
     """
     if path.suffix == ".json":
         try:
@@ -180,7 +192,8 @@ def read(path: Path) -> FixedNetwork:
     graph = graphs.read(path)
     if not is_quantised(graph):
         raise DataError(
-            f"{path} is not quantised", try_next=f"rig model quantize {path} -o QUANTISED.nir"
+            f"{path} is not quantised",
+            try_next=f"rig model quantize {path} -o QUANTISED.nir",
         )
     text = str(graph.metadata[KEY])
     found = sha256(text.encode()).hexdigest()
@@ -194,7 +207,9 @@ def read(path: Path) -> FixedNetwork:
     return network
 
 
-def _require_same_weights(path: Path, graph: Any, prefix: str, network: FixedNetwork) -> None:
+def _require_same_weights(
+    path: Path, graph: Any, prefix: str, network: FixedNetwork
+) -> None:
     for name, node in graph.nodes.items():
         full = f"{prefix}{name}"
         if isinstance(node, nir.NIRGraph):
@@ -203,8 +218,12 @@ def _require_same_weights(path: Path, graph: Any, prefix: str, network: FixedNet
             fixed = network.node(full)
             whole: Ints = weights_of(fixed).weight
             stored = np.asarray(node.weight, np.float64).ravel() / fixed.weight_scale
-            if stored.size != whole.size or bool(np.any(np.abs(stored - whole.ravel()) > 1e-3)):
+            if stored.size != whole.size or bool(
+                np.any(np.abs(stored - whole.ravel()) > 1e-3)
+            ):
                 raise DataError(
                     f"{path}: the weights of {full} are not its whole numbers",
-                    try_next="rig model quantize once more; the file was changed after that",
+                    try_next=(
+                        "rig model quantize once more; the file was changed after that"
+                    ),
                 )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network in whole numbers: every number that its arithmetic needs (docs/FIXED_POINT.md).
+"""A network in whole numbers: every number that its arithmetic needs
+(docs/FIXED_POINT.md).
 
-A number times the scale of its node is the number of the NIR file, nearly. What runs it knows no
-floating point; the scales are there for whoever reads the answer.
+A number times the scale of its node is the number of the NIR file, nearly. What runs it
+knows no floating point; the scales are there for whoever reads the answer.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ MULTIPLIER_MAX = 2**15 - 1
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What a node brings to another: its value times `multiplier`, shifted right; `late`: the value
-    of the step before.
+    """What a node brings to another: its value times `multiplier`, shifted right;
+    `late`: the value of the step before.
     """
 
     source: str
@@ -66,8 +67,9 @@ class Pass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dense:
-    """Linear, Affine: `weight` (outputs, inputs) of 8 bit, `bias` (outputs,) of 32; sums go `up`
-    bits to the left before the bias, which is finer by so much, then `shift` to the right.
+    """Linear, Affine: `weight` (outputs, inputs) of 8 bit, `bias` (outputs,) of 32;
+    sums go `up` bits to the left before the bias, which is finer by so much, then
+    `shift` to the right.
     """
 
     weight: Ints
@@ -78,8 +80,8 @@ class Dense:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Convolution:
-    """Conv1d, Conv2d: `weight` (outputs, inputs of a group, height, width) of 8 bit; the
-    rest as of Dense.
+    """Conv1d, Conv2d: `weight` (outputs, inputs of a group, height, width) of 8 bit;
+    the rest as of Dense.
     """
 
     weight: Ints
@@ -122,11 +124,13 @@ class Delaying:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """I, IF, LI, LIF, CubaLI, CubaLIF. A parameter holds a number for each neuron, or one for all.
+    """I, IF, LI, LIF, CubaLI, CubaLIF. A parameter holds a number for each neuron, or
+    one for all.
 
-    `gain` takes the input to the current of a neuron that has one (`synaptic`), else to the
-    membrane; `couple` takes the current to the membrane. `keep_current` and `keep` are what is left
-    of each after a step, in parts of 2^31. `together`: the input decays with the current.
+    `gain` takes the input to the current of a neuron that has one (`synaptic`), else to
+    the membrane; `couple` takes the current to the membrane. `keep_current` and `keep`
+    are what is left of each after a step, in parts of 2^31. `together`: the input
+    decays with the current.
     """
 
     synaptic: bool
@@ -148,7 +152,8 @@ class Population:
     reset: Ints
     #: Of a membrane that is the output of neurons that do not spike.
     shift: int
-    #: A spike takes `reset` off the membrane, instead of the threshold or a reset to a value.
+    #: A spike takes `reset` off the membrane, instead of the threshold or a reset to a
+    #: value.
     takes: bool = False
 
 
@@ -157,8 +162,8 @@ Body = Pass | Dense | Convolution | Pool | Scaling | Above | Delaying | Populati
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedNode:
-    """A node: what feeds it, what it does, and what one unit of its output and of its state is
-    worth; `weight_scale` of a weight.
+    """A node: what feeds it, what it does, and what one unit of its output and of its
+    state is worth; `weight_scale` of a weight.
     """
 
     name: str
@@ -187,8 +192,9 @@ class FixedNode:
 class FixedNetwork:
     """A network in whole numbers: its nodes in the order of a step.
 
-    `input_b`: bytes of an input value, 1 without a sign or 2 with one. `membranes` names for each
-    output the population whose membranes it ends with; "" where it is fed by none.
+    `input_b`: bytes of an input value, 1 without a sign or 2 with one. `membranes`
+    names for each output the population whose membranes it ends with; "" where it is
+    fed by none.
     """
 
     nodes: tuple[FixedNode, ...]

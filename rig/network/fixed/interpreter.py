@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The integer model: a network in whole numbers run step by step, many samples at once.
 
-Written from docs/FIXED_POINT.md, section 2, not from the firmware: the two are compared bit by bit
-in the tests.
+Written from docs/FIXED_POINT.md, section 2, not from the firmware: the two are compared
+bit by bit in the tests.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rig.network.fixed.stages import Stage, stage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRun:
-    """What a network did: for each output, and each node asked for, its values (batch, steps,
-    *shape); the membranes behind the last step; spikes of each spiking node; how many values were
-    limited at each node, of those with any.
+    """What a network did: for each output, and each node asked for, its values (batch,
+    steps, *shape); the membranes behind the last step; spikes of each spiking node; how
+    many values were limited at each node, of those with any.
     """
 
     values: dict[str, Ints]
@@ -32,8 +32,9 @@ class FixedRun:
     saturated: dict[str, int]
 
     def answers(self, network: FixedNetwork) -> tuple[Ints, Ints]:
-        """Return what a device answers (batch, answers): the sum of each output's values over all
-        steps, limited to 32 bit, and its last membrane, else its last value.
+        """Return what a device answers (batch, answers): the sum of each output's
+        values over all steps, limited to 32 bit, and its last membrane, else its last
+        value.
         """
         sums = []
         last = []
@@ -47,15 +48,16 @@ class FixedRun:
 
 
 def _sum_of(values: Ints) -> Ints:
-    """Return the sums over the steps; 65536 steps of 16-bit values cannot leave 32 bit."""
+    """Return the sums over the steps; 65536 steps of 16-bit values cannot leave 32
+    bit."""
     summed: Ints = values.sum(axis=1)
     return np.clip(summed, -(2**31), 2**31 - 1)
 
 
 def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> FixedRun:
-    """Run a network from rest over its inputs (batch, steps, channels), which are whole numbers:
-    those of all inputs side by side. Raises DataError for another shape, or numbers that an input
-    does not hold.
+    """Run a network from rest over its inputs (batch, steps, channels), which are whole
+    numbers: those of all inputs side by side. Raises DataError for another shape, or
+    numbers that an input does not hold.
     """
     _require_inputs(network, inputs)
     batch, steps, _ = inputs.shape
@@ -73,7 +75,10 @@ def run(network: FixedNetwork, inputs: Ints, record: Collection[str] = ()) -> Fi
         name: np.empty((batch, steps, *network.node(name).shape_out), np.int64)
         for name in {*network.outputs, *record, *spiking}
     }
-    now = {node.name: np.zeros((batch, *node.shape_out), np.int64) for node in network.nodes}
+    now = {
+        node.name: np.zeros((batch, *node.shape_out), np.int64)
+        for node in network.nodes
+    }
     for step in range(steps):
         before = now
         now = _given(network, inputs[:, step])
@@ -117,9 +122,13 @@ def _given(network: FixedNetwork, values: Ints) -> dict[str, Ints]:
 
 
 def _entering(
-    node: FixedNode, now: dict[str, Ints], before: dict[str, Ints], saturation: Saturation
+    node: FixedNode,
+    now: dict[str, Ints],
+    before: dict[str, Ints],
+    saturation: Saturation,
 ) -> Ints:
-    """Return the sum of what a node's edges bring, each and the sum limited to 16 bit."""
+    """Return the sum of what a node's edges bring, each and the sum limited to 16
+    bit."""
     parts = []
     for edge in node.edges:
         value = (before if edge.late else now)[edge.source]

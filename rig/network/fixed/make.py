@@ -48,8 +48,9 @@ def quantised(
     how: Conventions | None = None,
     bits: int = BITS_MAX,
 ) -> Quantised:
-    """Quantise a NIR graph for inputs (samples, steps, channels or *shape), and compare it with
-    floating point over them; without inputs, for spikes of which nothing is known.
+    """Quantise a NIR graph for inputs (samples, steps, channels or *shape), and compare
+    it with floating point over them; without inputs, for spikes of which nothing is
+    known.
 
     Raises DataError for a graph that cannot be run, or has no form in whole numbers.
     """
@@ -59,7 +60,9 @@ def quantised(
     if step_s is None or not BITS_MIN <= bits <= BITS_MAX:
         raise DataError(
             f"a time step of {step_s} s and weights of {bits} bit",
-            try_next=f"--dt SECONDS, in a bench file dt_s; {BITS_MIN} to {BITS_MAX} bits",
+            try_next=(
+                f"--dt SECONDS, in a bench file dt_s; {BITS_MIN} to {BITS_MAX} bits"
+            ),
         )
     chosen = how or conventions.stated(graph.taken_apart(read)[0])
     network = with_late_spikes(network, chosen, step_s)
@@ -75,22 +78,27 @@ def quantised(
 
 
 def rule_of(fixed: FixedNetwork) -> str:
-    """Return the conventions that a network was quantised with, as conventions.of_text reads them;
-    raises DataError for some that are not known.
+    """Return the conventions that a network was quantised with, as conventions.of_text
+    reads them; raises DataError for some that are not known.
     """
     return conventions.text_of(conventions.from_names(fixed.conventions))
 
 
-def side_by_side(network: Network | FixedNetwork, values: NDArray[np.generic]) -> Floats:
-    """Return inputs (samples, steps, *shape) or (steps, *shape) as (samples, steps, channels);
-    those of several Input nodes are side by side already.
+def side_by_side(
+    network: Network | FixedNetwork, values: NDArray[np.generic]
+) -> Floats:
+    """Return inputs (samples, steps, *shape) or (steps, *shape) as (samples, steps,
+    channels); those of several Input nodes are side by side already.
     """
     node = network.node if isinstance(network, FixedNetwork) else network.place
     shapes = [node(name).shape_out for name in network.inputs]
     channels = sum(math.prod(shape) for shape in shapes)
     shape = shapes[0] if len(shapes) == 1 else (channels,)
     for wanted in (shape, (channels,)):
-        if values.shape[-len(wanted) :] == wanted and values.ndim - len(wanted) in (1, 2):
+        if values.shape[-len(wanted) :] == wanted and values.ndim - len(wanted) in (
+            1,
+            2,
+        ):
             steps = values.shape[-len(wanted) - 1]
             real = np.asarray(values, np.float64).reshape(-1, steps, channels)
             if not bool(np.all(np.isfinite(real))):
@@ -103,8 +111,9 @@ def side_by_side(network: Network | FixedNetwork, values: NDArray[np.generic]) -
 
 
 def input_form(values: Floats) -> tuple[float, int]:
-    """Return what a unit of an input is worth and its bytes: whole numbers stay as they are, in 1
-    byte where none is negative or above 255; others are given half the room of 16 bit.
+    """Return what a unit of an input is worth and its bytes: whole numbers stay as they
+    are, in 1 byte where none is negative or above 255; others are given half the room
+    of 16 bit.
     """
     least = float(values.min(initial=0.0))
     most = float(np.abs(values).max(initial=0.0))

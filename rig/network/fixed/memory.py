@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the values of a network lie in a device's memory: buffers share places when no two of them
-are needed at the same time.
+"""Where the values of a network lie in a device's memory: buffers share places when no
+two of them are needed at the same time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Places of values: `outputs` of what each node gives, `inputs` of what it takes, `rings` of
-    delays; `size` is that of all.
+    """Places of values: `outputs` of what each node gives, `inputs` of what it takes,
+    `rings` of delays; `size` is that of all.
     """
 
     outputs: dict[str, int]
@@ -50,13 +50,18 @@ def plan(network: FixedNetwork) -> Plan:
 
 
 def gathers(node: FixedNode) -> bool:
-    """Return whether a node's input is a sum or scaled, so that it has a place of its own."""
+    """Return whether a node's input is a sum or scaled, so that it has a place of its
+    own."""
     return len(node.edges) > 1 or any(not edge.plain for edge in node.edges)
 
 
 def depth(node: FixedNode) -> int:
     """Return how many steps a node keeps in its ring; 0 without one."""
-    return int(node.body.steps.max(initial=0)) + 1 if isinstance(node.body, Delaying) else 0
+    return (
+        int(node.body.steps.max(initial=0)) + 1
+        if isinstance(node.body, Delaying)
+        else 0
+    )
 
 
 def _gathered(node: FixedNode) -> str:
@@ -76,7 +81,9 @@ def _root(network: FixedNetwork, node: FixedNode) -> str:
     return node.name
 
 
-def _buffers(network: FixedNetwork, order: dict[str, int], roots: dict[str, str]) -> list[Buffer]:
+def _buffers(
+    network: FixedNetwork, order: dict[str, int], roots: dict[str, str]
+) -> list[Buffer]:
     end = len(network.nodes)
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -88,7 +95,11 @@ def _buffers(network: FixedNetwork, order: dict[str, int], roots: dict[str, str]
         if roots[node.name] == node.name:
             # Inputs are put in place before the first node.
             begin = 0 if node.name in network.inputs else number
-            first[node.name], last[node.name], sizes[node.name] = begin, number, node.outputs
+            first[node.name], last[node.name], sizes[node.name] = (
+                begin,
+                number,
+                node.outputs,
+            )
         if depth(node):
             name = _ring(node)
             first[name], last[name], sizes[name] = 0, end, depth(node) * node.outputs
@@ -102,7 +113,8 @@ def _buffers(network: FixedNetwork, order: dict[str, int], roots: dict[str, str]
 
 
 def _placed(buffers: list[Buffer]) -> tuple[dict[str, int], int]:
-    """Return a place for each buffer, the largest first, each as far down as it can lie."""
+    """Return a place for each buffer, the largest first, each as far down as it can
+    lie."""
     at: dict[str, int] = {}
     done: list[Buffer] = []
     for buffer in sorted(buffers, key=lambda each: (-each.size, each.first, each.name)):

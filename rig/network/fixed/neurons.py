@@ -12,7 +12,8 @@ _KEEP_BITS = 31
 
 
 class FixedNeurons:
-    """The neurons of a node, many samples side by side: `membrane` (batch, *shape), 32 bit."""
+    """The neurons of a node, many samples side by side: `membrane` (batch, *shape), 32
+    bit."""
 
     def __init__(
         self, node: FixedNode, body: Population, batch: int, saturation: Saturation
@@ -54,11 +55,14 @@ class FixedNeurons:
         body = self._body
         threshold = self._each(body.threshold)
         if body.spikes_max > 1:
-            # Of what is above the threshold, or reaches it: 2^31 / 1 is the most there can be.
+            # Of what is above the threshold, or reaches it: 2^31 / 1 is the most there
+            # can be.
             counted = np.maximum(self.membrane - (1 if body.above else 0), 0)
             spikes: Ints = np.minimum(counted // threshold, body.spikes_max)
         else:
-            fires = self.membrane > threshold if body.above else self.membrane >= threshold
+            fires = (
+                self.membrane > threshold if body.above else self.membrane >= threshold
+            )
             spikes = fires.astype(np.int64)
         if body.takes:
             self.membrane = self._state(self.membrane - spikes * self._each(body.reset))

@@ -24,9 +24,15 @@ _OUTPUT = 2**14
 
 
 def population(
-    place: Place, how: Conventions, dt_s: float, scale_in: float, entering: float, expected: float
+    place: Place,
+    how: Conventions,
+    dt_s: float,
+    scale_in: float,
+    entering: float,
+    expected: float,
 ) -> tuple[Population, float, float]:
-    """Return a population, and what a unit of its membranes and of its output is worth."""
+    """Return a population, and what a unit of its membranes and of its output is
+    worth."""
     own = rates(place, dt_s, how)
     scale = _membrane_scale(own, entering)
     current = own.current_max(entering) / _EXPECTED
@@ -66,7 +72,8 @@ def population(
 def _membrane_scale(own: Rates, entering: float) -> float:
     drive = own.drive_max(entering)
     fixed = max(
-        float(np.max(np.abs(values))) for values in (own.threshold, own.reset, own.leak, own.start)
+        float(np.max(np.abs(values)))
+        for values in (own.threshold, own.reset, own.leak, own.start)
     )
     if own.spiking:
         scale = max(fixed / _THRESHOLD, drive / 2.0**28)
@@ -76,13 +83,15 @@ def _membrane_scale(own: Rates, entering: float) -> float:
 
 
 def _threshold(own: Rates, scale: float, place: Place) -> Ints:
-    """Return the thresholds, of which several spikes a step take one each: at least 1 then."""
+    """Return the thresholds, of which several spikes a step take one each: at least 1
+    then."""
     found = whole(_each(own.threshold / scale, place), STATE_MAX)
     if own.spikes_max == 1:
         return found
     if bool(np.any(own.threshold <= 0)):
         raise DataError(
-            f"{place.name} fires several spikes a step at a threshold that is not positive",
+            f"{place.name} fires several spikes a step at a threshold that is not"
+            " positive",
             evidence=f"v_threshold down to {float(np.min(own.threshold)):.6g}",
         )
     return np.maximum(found, 1)

@@ -14,7 +14,13 @@ from rig.errors import DataError
 from rig.network.conventions import Conventions, by_name
 from rig.network.fixed.bounds import bounds, entering
 from rig.network.fixed.checks import require_whole
-from rig.network.fixed.factors import MULTIPLIER_SHIFT_MAX, compact, multiplier, power_of_two, whole
+from rig.network.fixed.factors import (
+    MULTIPLIER_SHIFT_MAX,
+    compact,
+    multiplier,
+    power_of_two,
+    whole,
+)
 from rig.network.fixed.form import (
     VALUE_MAX,
     Above,
@@ -50,9 +56,9 @@ def quantise(
 ) -> FixedNetwork:
     """Return a network in whole numbers.
 
-    `bits`: of a weight, 2 to 8. `seen`: the largest absolute value that each node gave in a run in
-    floating point. `input_scale`: what a unit of the input is worth. Raises DataError for a node
-    that has no form in whole numbers.
+    `bits`: of a weight, 2 to 8. `seen`: the largest absolute value that each node gave
+    in a run in floating point. `input_scale`: what a unit of the input is worth. Raises
+    DataError for a node that has no form in whole numbers.
     """
     largest = bounds(network, dt_s, how, seen or {})
     made: dict[str, FixedNode] = {}
@@ -64,7 +70,9 @@ def quantise(
             hard[place.name] = 255 if input_b == 1 else VALUE_MAX
             continue
         scale_in = _entering_scale(place, network, made, entering(place, largest))
-        made[place.name] = _node(place, network, how, dt_s, bits, scale_in, largest, hard, made)
+        made[place.name] = _node(
+            place, network, how, dt_s, bits, scale_in, largest, hard, made
+        )
         hard[place.name] = _hard(made[place.name], hard)
     fixed = FixedNetwork(
         tuple(_with_edges(place, made) for place in network.places),
@@ -82,11 +90,22 @@ def quantise(
 
 def _input(place: Place, scale: float) -> FixedNode:
     return FixedNode(
-        place.name, "Input", (), place.shape_in, place.shape_out, scale, scale, 0.0, 0.0, Pass()
+        place.name,
+        "Input",
+        (),
+        place.shape_in,
+        place.shape_out,
+        scale,
+        scale,
+        0.0,
+        0.0,
+        Pass(),
     )
 
 
-def _known_scale(network: Network, made: Mapping[str, FixedNode], name: str) -> float | None:
+def _known_scale(
+    network: Network, made: Mapping[str, FixedNode], name: str
+) -> float | None:
     if name in made:
         return made[name].scale
     whole_ones = (*SPIKING, nir.Threshold)
@@ -96,10 +115,14 @@ def _known_scale(network: Network, made: Mapping[str, FixedNode], name: str) -> 
 def _entering_scale(
     place: Place, network: Network, made: Mapping[str, FixedNode], largest: float
 ) -> float:
-    """Return what a unit of a node's input is worth: that of its only source; of several the
-    finest, or finer where they differ and there is room, or coarser where there is none.
+    """Return what a unit of a node's input is worth: that of its only source; of
+    several the finest, or finer where they differ and there is room, or coarser where
+    there is none.
     """
-    scales = [_known_scale(network, made, one) for one in (*place.sources, *place.late_sources)]
+    scales = [
+        _known_scale(network, made, one)
+        for one in (*place.sources, *place.late_sources)
+    ]
     known = [scale for scale in scales if scale is not None]
     if len(scales) == 1 and known:
         return known[0]
@@ -109,7 +132,11 @@ def _entering_scale(
         return power_of_two(room)
     if len(known) == len(scales) and all(scale == finest for scale in known):
         return finest
-    return finest / 2 ** min(math.floor(math.log2(finest / room)), _MORE_BITS) if room else finest
+    return (
+        finest / 2 ** min(math.floor(math.log2(finest / room)), _MORE_BITS)
+        if room
+        else finest
+    )
 
 
 def _node(
@@ -143,7 +170,10 @@ def _node(
     elif isinstance(node, nir.Scale):
         values = np.asarray(node.scale, np.float64)
         scale = power_of_two(expected / EXPECTED_MAX) if expected > 0 else scale_in
-        if bool(np.all(values == np.rint(values))) and expected <= EXPECTED_MAX * scale_in:
+        if (
+            bool(np.all(values == np.rint(values)))
+            and expected <= EXPECTED_MAX * scale_in
+        ):
             scale = scale_in
         body = Scaling(*multiplier(_own(values * scale_in / scale, place)))
     elif isinstance(node, nir.Threshold):
@@ -153,7 +183,9 @@ def _node(
         steps = np.rint(_own(np.asarray(node.delay, np.float64), place) / dt_s)
         body = Delaying(steps.astype(np.int64))
     elif not isinstance(node, nir.Input | nir.Output | nir.Flatten):
-        raise DataError(f"{place.name} is a {type(node).__name__}: it has no form in whole numbers")
+        raise DataError(
+            f"{place.name} is a {type(node).__name__}: it has no form in whole numbers"
+        )
     return FixedNode(
         place.name,
         type(node).__name__,
@@ -169,8 +201,13 @@ def _node(
 
 
 def room_shift(expected: float) -> int:
-    """Return the shift by which an expected number comes into the room that values have."""
-    return max(math.ceil(math.log2(expected / EXPECTED_MAX)), 0) if expected > EXPECTED_MAX else 0
+    """Return the shift by which an expected number comes into the room that values
+    have."""
+    return (
+        max(math.ceil(math.log2(expected / EXPECTED_MAX)), 0)
+        if expected > EXPECTED_MAX
+        else 0
+    )
 
 
 def _own(values: Any, place: Place) -> Any:
@@ -178,7 +215,10 @@ def _own(values: Any, place: Place) -> Any:
 
 
 def _hard_in(
-    place: Place, scale_in: float, hard: Mapping[str, int], made: Mapping[str, FixedNode]
+    place: Place,
+    scale_in: float,
+    hard: Mapping[str, int],
+    made: Mapping[str, FixedNode],
 ) -> int:
     """Return the largest whole number that can enter a node."""
     if len(place.sources) == 1 and not place.late_sources:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The factors of a neuron's step as real numbers, and the largest values that they lead to."""
+"""The factors of a neuron's step as real numbers, and the largest values that they lead
+to."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from rig.network.shapes import SPIKING
 
 Floats = NDArray[np.float64]
 
-#: An integrator without a leak has no largest value; so many steps of its largest input are meant.
+#: An integrator without a leak has no largest value; so many steps of its largest input
+#: are meant.
 _STEPS = 1000
 
 
@@ -25,8 +27,8 @@ _STEPS = 1000
 class Rates:
     """What a step of a population does, without units of whole numbers.
 
-    `share_current` and `share` are lost of current and membrane in a step; `leak` is added to the
-    membrane in each.
+    `share_current` and `share` are lost of current and membrane in a step; `leak` is
+    added to the membrane in each.
     """
 
     synaptic: bool
@@ -44,7 +46,8 @@ class Rates:
     takes: bool
 
     def current_max(self, entering: float) -> float:
-        """Return the largest current under a constant input; without currents the input's drive."""
+        """Return the largest current under a constant input; without currents the
+        input's drive."""
         drive = np.abs(self.gain) * entering
         return float(np.max(drive / self.share_current if self.synaptic else drive))
 
@@ -58,11 +61,14 @@ class Rates:
     def drive_max(self, entering: float) -> float:
         """Return the most that a step adds to a membrane."""
         current = self.current_max(entering)
-        return float(np.max(np.abs(self.couple))) * current if self.synaptic else current
+        return (
+            float(np.max(np.abs(self.couple))) * current if self.synaptic else current
+        )
 
 
 def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
-    """Return the factors of a population's step, by its equations and the conventions."""
+    """Return the factors of a population's step, by its equations and the
+    conventions."""
     node = place.node
     unit = how.gains is not Gains.FILE
     synaptic = isinstance(node, nir.CubaLI | nir.CubaLIF)
@@ -74,7 +80,9 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
     one = _number(1.0)
     spiking = isinstance(node, SPIKING)
     share_current = _share(node.tau_syn, dt_s, how.scheme) if synaptic else one
-    into_current = one if unit else share_current * _number(node.w_in if synaptic else 1.0)
+    into_current = (
+        one if unit else share_current * _number(node.w_in if synaptic else 1.0)
+    )
     membrane = one if unit else gain
     return Rates(
         synaptic,
@@ -94,7 +102,8 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
 
 
 def _reset(place: Place, kept: Floats, how: Conventions) -> Floats:
-    """Return to what a spike resets, or what it takes where that is not the threshold."""
+    """Return to what a spike resets, or what it takes where that is not the
+    threshold."""
     if how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE):
         return taken(place.name, _number(place.node.v_threshold), kept, how.reset)
     return _number(0.0 if place.node.v_reset is None else place.node.v_reset)
@@ -104,7 +113,9 @@ def spikes_max(node: Any, how: Conventions) -> int:
     """Return how many spikes a neuron may fire in a step."""
     if how.reset is not Reset.SUBTRACT or how.spikes_max == 1:
         return 1
-    stated = node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
+    stated = (
+        node.metadata.get("spikes_max") if isinstance(node.metadata, dict) else None
+    )
     return int(stated or how.spikes_max)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantising a network cost: rounding by node, and how far its answers agree with those in
-floating point.
+"""What quantising a network cost: rounding by node, and how far its answers agree with
+those in floating point.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _VALUES_MAX = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """What became of a node. `rounding`: the largest error of a parameter, as a share of the
-    largest one of its kind; `clipped`: parameters that did not fit; `weight_max`: the largest whole
-    weight. With inputs: values that were limited; spikes in floating point; and how many spikes
-    are too many or too few, step by step.
+    """What became of a node. `rounding`: the largest error of a parameter, as a share
+    of the largest one of its kind; `clipped`: parameters that did not fit;
+    `weight_max`: the largest whole weight. With inputs: values that were limited;
+    spikes in floating point; and how many spikes are too many or too few, step by step.
     """
 
     name: str
@@ -57,8 +57,8 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True)
 class QuantisationReport:
-    """Every node's, and for so many samples, how many are decided as in floating point. No samples:
-    nothing was run, and nothing is known of the agreement.
+    """Every node's, and for so many samples, how many are decided as in floating point.
+    No samples: nothing was run, and nothing is known of the agreement.
     """
 
     nodes: tuple[NodeReport, ...]
@@ -82,9 +82,13 @@ def largest_values(
 
 
 def to_inputs(fixed: FixedNetwork, values: Floats) -> tuple[Ints, int]:
-    """Return real inputs (samples, steps, channels) as whole numbers, and how many were limited."""
+    """Return real inputs (samples, steps, channels) as whole numbers, and how many were
+    limited."""
     scales = np.concatenate(
-        [np.full(fixed.node(name).outputs, fixed.node(name).scale) for name in fixed.inputs]
+        [
+            np.full(fixed.node(name).outputs, fixed.node(name).scale)
+            for name in fixed.inputs
+        ]
     )
     numbers = np.rint(values / scales)
     least = 0 if fixed.input_b == 1 else -fixed.input_max - 1
@@ -92,13 +96,19 @@ def to_inputs(fixed: FixedNetwork, values: Floats) -> tuple[Ints, int]:
     return limited.astype(np.int64), int(np.count_nonzero(limited != numbers))
 
 
-def rounding_report(network: Network, fixed: FixedNetwork, how: Conventions) -> QuantisationReport:
+def rounding_report(
+    network: Network, fixed: FixedNetwork, how: Conventions
+) -> QuantisationReport:
     """Return what is known without a run."""
     nodes = []
     for place in network.places:
         node = fixed.node(place.name)
         errors = list(_errors(place, node, fixed.dt_s, how))
-        weight = node.body.weight if isinstance(node.body, Dense | Convolution) else np.zeros(0)
+        weight = (
+            node.body.weight
+            if isinstance(node.body, Dense | Convolution)
+            else np.zeros(0)
+        )
         nodes.append(
             NodeReport(
                 node.name,
@@ -120,10 +130,12 @@ def compared(
     how: Conventions,
     values: Floats,
 ) -> QuantisationReport:
-    """Return a report with the agreement of both networks over inputs (samples, steps, channels)
-    in real numbers.
+    """Return a report with the agreement of both networks over inputs (samples, steps,
+    channels) in real numbers.
     """
-    spiking = [place.name for place in network.places if isinstance(place.node, SPIKING)]
+    spiking = [
+        place.name for place in network.places if isinstance(place.node, SPIKING)
+    ]
     saturated: dict[str, int] = {}
     spikes = dict.fromkeys(spiking, 0)
     differing = dict.fromkeys(spiking, 0)
@@ -141,7 +153,9 @@ def compared(
             saturated[name] = saturated.get(name, 0) + count
         sums, last = whole.answers(fixed)
         scales = _answer_scales(fixed)
-        real_sums, real_last = _real_answers(network, fixed, real.values, real.membranes)
+        real_sums, real_last = _real_answers(
+            network, fixed, real.values, real.membranes
+        )
         ours = decisions(sums * scales[0], last * scales[1])
         theirs = decisions(real_sums, real_last)
         same += int(np.count_nonzero(ours == theirs))
@@ -155,13 +169,17 @@ def compared(
         for node in report.nodes
     )
     return replace(
-        report, nodes=nodes, samples=len(values), same_decisions=same, limited_inputs=limited_inputs
+        report,
+        nodes=nodes,
+        samples=len(values),
+        same_decisions=same,
+        limited_inputs=limited_inputs,
     )
 
 
 def decisions(sums: Floats, last: Floats) -> Ints:
-    """Return for each sample the place of the largest sum; of equal ones that of the largest last
-    membrane, then the first.
+    """Return for each sample the place of the largest sum; of equal ones that of the
+    largest last membrane, then the first.
     """
     best = sums == sums.max(axis=1, keepdims=True)
     found: Ints = np.argmax(np.where(best, last, -np.inf), axis=1).astype(np.int64)
@@ -204,7 +222,8 @@ def _parts(network: Network, values: Floats) -> Iterator[Floats]:
 
 
 def by_input(network: Network, values: Floats) -> dict[str, Floats]:
-    """Return inputs side by side (samples, steps, channels) as those of each Input node."""
+    """Return inputs side by side (samples, steps, channels) as those of each Input
+    node."""
     given = {}
     at = 0
     for name in network.inputs:
@@ -228,13 +247,17 @@ def _errors(
             unit = node.weight_scale * node.scale_in / 2**body.up
             yield _error(np.asarray(bias, np.float64) / unit, body.bias, FACTOR_MAX)
     elif isinstance(body, Scaling):
-        wanted = np.asarray(place.node.scale) * node.scale_in / node.scale * 2.0**body.shift
+        wanted = (
+            np.asarray(place.node.scale) * node.scale_in / node.scale * 2.0**body.shift
+        )
         yield _error(wanted, body.multiplier, FACTOR_MAX)
     elif isinstance(body, Population):
         own = rates(place, dt_s, how)
         yield _error((1 - own.share) * KEEP_ONE, body.keep, KEEP_ONE)
         if body.synaptic:
-            yield _error((1 - own.share_current) * KEEP_ONE, body.keep_current, KEEP_ONE)
+            yield _error(
+                (1 - own.share_current) * KEEP_ONE, body.keep_current, KEEP_ONE
+            )
         for real, whole in (
             (own.threshold, body.threshold),
             (own.reset, body.reset),
@@ -245,7 +268,8 @@ def _errors(
 
 
 def _error(wanted: Floats, whole: Ints, most: int) -> tuple[float, int]:
-    """Return the largest error as a share of the largest number, and how many are beyond reach."""
+    """Return the largest error as a share of the largest number, and how many are
+    beyond reach."""
     flat = np.asarray(wanted, np.float64).ravel()
     largest = float(np.max(np.abs(flat), initial=0.0))
     clipped = int(np.count_nonzero(np.abs(flat) > most + 0.5))

@@ -14,8 +14,8 @@ from rig.network.fixed.tables import NodeRow, tables
 
 @dataclass(frozen=True, slots=True)
 class NodeSize:
-    """A node: bytes of its constants in flash, and in RAM of its states and of its values, which
-    may share their place with those of others.
+    """A node: bytes of its constants in flash, and in RAM of its states and of its
+    values, which may share their place with those of others.
     """
 
     name: str
@@ -27,8 +27,8 @@ class NodeSize:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """A network: bytes of all tables in flash; in RAM of states and values, of an input with so
-    many steps, and of an answer.
+    """A network: bytes of all tables in flash; in RAM of states and values, of an input
+    with so many steps, and of an answer.
     """
 
     nodes: tuple[NodeSize, ...]
@@ -40,7 +40,8 @@ class Sizes:
     def largest(self, count: int = 3) -> list[NodeSize]:
         """Return the nodes that take most, flash and RAM together."""
         return sorted(
-            self.nodes, key=lambda node: -(node.constant_b + node.state_b + node.value_b)
+            self.nodes,
+            key=lambda node: -(node.constant_b + node.state_b + node.value_b),
         )[:count]
 
 

@@ -33,17 +33,23 @@ def stage(node: FixedNode, batch: int, saturation: Saturation) -> Stage:
             return lambda values: values.reshape(len(values), *node.shape_out)
         case Dense():
             return lambda values: saturation.value(
-                node.name, (_product(values, body.weight.T) << body.up) + body.bias, body.shift
+                node.name,
+                (_product(values, body.weight.T) << body.up) + body.bias,
+                body.shift,
             )
         case Convolution():
             return lambda values: _convolved(node, body, values, saturation)
         case Pool():
             return lambda values: saturation.value(
-                node.name, np.sum(_pieces(node, body.window, values), axis=0), body.shift
+                node.name,
+                np.sum(_pieces(node, body.window, values), axis=0),
+                body.shift,
             )
         case Scaling():
             factors = _each(node, body.multiplier)
-            return lambda values: saturation.value(node.name, values * factors, body.shift)
+            return lambda values: saturation.value(
+                node.name, values * factors, body.shift
+            )
         case Above():
             threshold = _each(node, body.threshold)
             return lambda values: (values > threshold).astype(np.int64)
@@ -57,14 +63,17 @@ def _each(node: FixedNode, numbers: Ints) -> Ints:
 
 
 def _product(values: Ints, weight: Ints) -> Ints:
-    """Return a product of matrices; below 2^53 floating point is exact, and much quicker."""
-    found: Ints = (values.astype(np.float64) @ weight.astype(np.float64)).astype(np.int64)
+    """Return a product of matrices; below 2^53 floating point is exact, and much
+    quicker."""
+    found: Ints = (values.astype(np.float64) @ weight.astype(np.float64)).astype(
+        np.int64
+    )
     return found
 
 
 def _pieces(node: FixedNode, window: Window, values: Ints) -> list[Ints]:
-    """Return what each place of the kernel sees, row by row: (batch, channels, height, width) of
-    the output.
+    """Return what each place of the kernel sees, row by row: (batch, channels, height,
+    width) of the output.
     """
     channels = node.shape_in[0]
     image = values.reshape(len(values), channels, *(1, *node.shape_in[1:])[-2:])
@@ -76,13 +85,19 @@ def _pieces(node: FixedNode, window: Window, values: Ints) -> list[Ints]:
         top = row * window.dilation[0]
         for column in range(window.kernel[1]):
             first = column * window.dilation[1]
-            rows = slice(top, top + (height - 1) * window.stride[0] + 1, window.stride[0])
-            columns = slice(first, first + (width - 1) * window.stride[1] + 1, window.stride[1])
+            rows = slice(
+                top, top + (height - 1) * window.stride[0] + 1, window.stride[0]
+            )
+            columns = slice(
+                first, first + (width - 1) * window.stride[1] + 1, window.stride[1]
+            )
             pieces.append(padded[:, :, rows, columns])
     return pieces
 
 
-def _convolved(node: FixedNode, body: Convolution, values: Ints, saturation: Saturation) -> Ints:
+def _convolved(
+    node: FixedNode, body: Convolution, values: Ints, saturation: Saturation
+) -> Ints:
     pieces = _pieces(node, body.window, values)
     batch, _, height, width = pieces[0].shape
     outputs = len(body.weight) // body.groups
@@ -94,13 +109,18 @@ def _convolved(node: FixedNode, body: Convolution, values: Ints, saturation: Sat
         channels = slice(group * inputs, (group + 1) * inputs)
         for number, piece in enumerate(pieces):
             seen = np.moveaxis(piece[:, channels], 1, -1)
-            total[:, mine] += np.moveaxis(_product(seen, kernels[mine, :, number].T), -1, 1)
+            total[:, mine] += np.moveaxis(
+                _product(seen, kernels[mine, :, number].T), -1, 1
+            )
     total = (total << body.up) + body.bias[:, None, None]
-    return saturation.value(node.name, total, body.shift).reshape(batch, *node.shape_out)
+    return saturation.value(node.name, total, body.shift).reshape(
+        batch, *node.shape_out
+    )
 
 
 def _delay(node: FixedNode, body: Delaying, batch: int) -> Stage:
-    """Return a delay that keeps all it was given; what was before the first step is 0."""
+    """Return a delay that keeps all it was given; what was before the first step is
+    0."""
     steps = np.broadcast_to(_each(node, body.steps), node.shape_in)
     kept: list[Ints] = []
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as the tables that the firmware interprets (firmware/workloads/network/nr_network.h):
-rows of numbers in the order of its structs.
+"""A network as the tables that the firmware interprets
+(firmware/workloads/network/nr_network.h): rows of numbers in the order of its structs.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class NodeRow:
 
 @dataclass(slots=True)
 class Tables:
-    """All numbers of a network for the firmware; `state_count` int32 and `value_count` int16 are
-    the memory that it needs.
+    """All numbers of a network for the firmware; `state_count` int32 and `value_count`
+    int16 are the memory that it needs.
     """
 
     nodes: list[Row] = field(default_factory=list)
@@ -89,7 +89,8 @@ class Tables:
         return len(self.numbers) - len(values)
 
     def parameter(self, numbers: Ints) -> Row:
-        """Append a number for each value, or one for all; return its place and which it is."""
+        """Append a number for each value, or one for all; return its place and which it
+        is."""
         return self.put(numbers), int(numbers.size > 1)
 
     @property
@@ -115,7 +116,9 @@ def tables(network: FixedNetwork) -> Tables:
     for node in taken:
         made.nodes.append(_node(network, node, places, states, made))
     numbers = {node.name: number for number, node in enumerate(taken)}
-    made.inputs = [(places.outputs[name], network.node(name).outputs) for name in network.inputs]
+    made.inputs = [
+        (places.outputs[name], network.node(name).outputs) for name in network.inputs
+    ]
     made.outputs = [numbers[name] for name in network.outputs]
     return made
 
@@ -135,7 +138,11 @@ def _state_places(network: FixedNetwork, made: Tables) -> dict[str, int]:
 
 
 def _node(
-    network: FixedNetwork, node: FixedNode, places: Plan, states: dict[str, int], made: Tables
+    network: FixedNetwork,
+    node: FixedNode,
+    places: Plan,
+    states: dict[str, int],
+    made: Tables,
 ) -> Row:
     row = NodeRow(
         edges_at=len(made.edges),
@@ -148,7 +155,8 @@ def _node(
     if gathers(node):
         row.edges = len(node.edges)
         made.edges += [
-            (places.outputs[edge.source], edge.multiplier, edge.shift) for edge in node.edges
+            (places.outputs[edge.source], edge.multiplier, edge.shift)
+            for edge in node.edges
         ]
     kind = _details(node, row, places, made)
     if node.name in network.outputs:

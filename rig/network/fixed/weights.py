@@ -25,10 +25,11 @@ _UP_MAX = 8
 def weighted(
     place: Place, bits: int, scale_in: float, expected: float, most: int
 ) -> tuple[Dense | Convolution, float, float]:
-    """Return a node with weights, what a unit of its weights is worth, and of its output.
+    """Return a node with weights, what a unit of its weights is worth, and of its
+    output.
 
-    `expected`: its largest output; `most`: the largest whole number that can enter. No sum of 32
-    bit can overflow: weights get fewer bits where it could.
+    `expected`: its largest output; `most`: the largest whole number that can enter. No
+    sum of 32 bit can overflow: weights get fewer bits where it could.
     """
     node = place.node
     real = np.asarray(node.weight, np.float64)
@@ -52,12 +53,15 @@ def weighted(
     if not isinstance(node, nir.Conv1d | nir.Conv2d):
         return Dense(weight, bias, up, shift), weight_scale, out_scale
     flat = weight if weight.ndim == 4 else weight[:, :, None, :]
-    made = Convolution(flat, bias, up, shift, int(node.groups), window(node, weight.ndim - 2))
+    made = Convolution(
+        flat, bias, up, shift, int(node.groups), window(node, weight.ndim - 2)
+    )
     return made, weight_scale, out_scale
 
 
 def _up(expected: float) -> int:
-    """Return by how many bits sums may go up, of which the largest expected is given."""
+    """Return by how many bits sums may go up, of which the largest expected is
+    given."""
     room = _EXPECTED_MAX / max(expected, 1.0)
     return min(math.floor(math.log2(room)), _UP_MAX) if room > 1 else 0
 
@@ -65,12 +69,14 @@ def _up(expected: float) -> int:
 def _scale(
     real: NDArray[np.float64], biases: NDArray[np.float64], limit: int, scale_in: float
 ) -> float:
-    """Return what a unit of the weights is worth: 1 where they are whole numbers that fit, else
-    the largest weight fills its bits.
+    """Return what a unit of the weights is worth: 1 where they are whole numbers that
+    fit, else the largest weight fills its bits.
     """
     largest = float(np.max(np.abs(real), initial=0.0))
     if largest == 0.0:
-        return float(np.max(np.abs(biases), initial=0.0)) / _EXPECTED_MAX / scale_in or 1.0
+        return (
+            float(np.max(np.abs(biases), initial=0.0)) / _EXPECTED_MAX / scale_in or 1.0
+        )
     if largest <= limit and bool(np.all(real == np.rint(real))):
         return 1.0
     return largest / limit
@@ -89,7 +95,9 @@ def window(node: Any, axes: int) -> Window:
     stride = pair(node.stride, axes)
     if axes == 1:
         (before, behind) = around[0]
-        return Window((1, sides[0]), (1, stride[0]), (1, dilation[0]), (0, before), (0, behind))
+        return Window(
+            (1, sides[0]), (1, stride[0]), (1, dilation[0]), (0, before), (0, behind)
+        )
     return Window(
         (sides[0], sides[1]),
         (stride[0], stride[1]),

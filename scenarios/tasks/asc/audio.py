@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: the WAV header checked against the file, and one-second samples of int16 at 8 kHz."""
+"""Recordings: the WAV header checked against the file, and one-second samples of int16
+at 8 kHz."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ CACHED_CLIPS = 64
 
 @dataclass(frozen=True, slots=True)
 class WavHeader:
-    """Header of a WAV file; `frames` counts samples per channel, `size_b` the whole file."""
+    """Header of a WAV file; `frames` counts samples per channel, `size_b` the whole
+    file."""
 
     rate_hz: int
     channels: int
@@ -39,15 +41,15 @@ class WavHeader:
 
     @property
     def slices(self) -> int:
-        """Return the number of one-second slices; "10-s files cut into 1-s slices (last one
-        zero-padded)".
+        """Return the number of one-second slices; "10-s files cut into 1-s slices (last
+        one zero-padded)".
         """
         return -(-self.frames // self.rate_hz)
 
 
 def wav_header(path: Path) -> WavHeader:
-    """Read and check the header of the WAV file at `path`; DataError if it is truncated or of
-    another format.
+    """Read and check the header of the WAV file at `path`; DataError if it is truncated
+    or of another format.
     """
     try:
         size_b = path.stat().st_size
@@ -58,7 +60,10 @@ def wav_header(path: Path) -> WavHeader:
     tag, channels, rate_hz, _, frame_b, bits = struct.unpack("<HHIIHH", form[:16])
     if tag == EXTENSIBLE and len(form) >= 26:
         tag = int.from_bytes(form[24:26], "little")
-    shape = f"format {tag:#06x}, {bits} bit, {rate_hz} Hz, {channels} channels, {frame_b} B a frame"
+    shape = (
+        f"format {tag:#06x}, {bits} bit, {rate_hz} Hz, {channels} channels, {frame_b} B"
+        " a frame"
+    )
     if (
         tag != PCM
         or bits not in BITS
@@ -67,25 +72,31 @@ def wav_header(path: Path) -> WavHeader:
         or frame_b != channels * bits // 8
     ):
         wanted = "PCM of 16 or 24 bit, 44.1 or 48 kHz, mono or stereo"
-        raise DataError(f"{path}: not a format of the set", evidence=shape, try_next=wanted)
+        raise DataError(
+            f"{path}: not a format of the set", evidence=shape, try_next=wanted
+        )
     if start_b + data_b > size_b:
         declared = (
-            f"its header declares {data_b} B of audio from byte {start_b}, the file has {size_b} B"
+            f"its header declares {data_b} B of audio from byte {start_b}, the file has"
+            f" {size_b} B"
         )
         raise DataError(f"{path} is truncated", evidence=declared)
     if data_b == 0 or data_b % frame_b:
-        raise DataError(f"{path}: {data_b} B of audio are not whole frames", evidence=shape)
+        raise DataError(
+            f"{path}: {data_b} B of audio are not whole frames", evidence=shape
+        )
     return WavHeader(rate_hz, channels, bits, data_b // frame_b, size_b)
 
 
 def chunks(path: Path, file: BinaryIO, size_b: int) -> tuple[bytes, int, int]:
-    """Walk the RIFF chunks to the audio; return the format chunk, and length and start of the data
-    chunk in bytes.
+    """Walk the RIFF chunks to the audio; return the format chunk, and length and start
+    of the data chunk in bytes.
     """
     riff = file.read(12)
     if len(riff) < 12 or riff[:4] != b"RIFF" or riff[8:] != b"WAVE":
         raise DataError(
-            f"{path} is not a RIFF/WAVE file", evidence=f"{size_b} B, begins with {riff[:12]!r}"
+            f"{path} is not a RIFF/WAVE file",
+            evidence=f"{size_b} B, begins with {riff[:12]!r}",
         )
     form = b""
     while len(head := file.read(8)) == 8:
@@ -104,13 +115,14 @@ def chunks(path: Path, file: BinaryIO, size_b: int) -> tuple[bytes, int, int]:
 
 
 def quantised(signal: NDArray[np.float64]) -> NDArray[np.int16]:
-    """Turn -1..1 into int16: times 32768, rounded half to even, limited to -32768..32767."""
+    """Turn -1..1 into int16: times 32768, rounded half to even, limited to
+    -32768..32767."""
     return np.clip(np.rint(signal * 32_768), -32_768, 32_767).astype(np.int16)
 
 
 def read_clip(path: Path) -> NDArray[np.int16]:
-    """Read a recording as int16 at 8 kHz: channels averaged, the whole file resampled (soxr HQ),
-    zero-padded to whole seconds.
+    """Read a recording as int16 at 8 kHz: channels averaged, the whole file resampled
+    (soxr HQ), zero-padded to whole seconds.
 
     Returns shape (seconds, 8000). Raise DataError as wav_header does.
     """
@@ -121,7 +133,8 @@ def read_clip(path: Path) -> NDArray[np.int16]:
         raise DataError(f"{path} cannot be decoded", evidence=str(problem)) from problem
     if len(frames) != header.frames or rate_hz != header.rate_hz:
         raise DataError(
-            f"{path}: {len(frames)} frames decoded", evidence=f"its header declares {header.frames}"
+            f"{path}: {len(frames)} frames decoded",
+            evidence=f"its header declares {header.frames}",
         )
     # The mean over a single channel takes as long as a quarter of the rest.
     mono = frames[:, 0] if header.channels == 1 else frames.mean(axis=1)
@@ -158,6 +171,8 @@ def _as_before(path: Path) -> NDArray[np.int16]:
 
 
 @lru_cache(maxsize=CACHED_CLIPS)
-def _read_once(path: Path, inode: int, size_b: int, changed_ns: int) -> NDArray[np.int16]:
+def _read_once(
+    path: Path, inode: int, size_b: int, changed_ns: int
+) -> NDArray[np.int16]:
     """Read a recording that lies there as this file."""
     return read_clip(path)

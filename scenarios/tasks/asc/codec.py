@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task around a network that a backend runs: the front end before it, the answer behind it.
+"""The task around a network that a backend runs: the front end before it, the answer
+behind it.
 
-It runs in a worker, maybe under another Python: the standard library and numpy are all there is.
+It runs in a worker, maybe under another Python: the standard library and numpy are all
+there is.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ _KINDS = {"b0": np.int32, "a1": np.int32, "a2": np.int32, "offset": np.int16}
 
 
 class AscCodec:
-    """Audio to spike counts of 16 channels, spikes and membranes of four neurons to the answer
-    (docs/ASC.md sections 2 and 3).
+    """Audio to spike counts of 16 channels, spikes and membranes of four neurons to the
+    answer (docs/ASC.md sections 2 and 3).
     """
 
     def __init__(self, bank: FilterBank) -> None:
@@ -30,12 +32,14 @@ class AscCodec:
     def load(self, payload: bytes) -> Any:
         """Return a second of audio (1, 8000)."""
         if len(payload) != 2 * SLICE_SAMPLES:
-            raise ValueError(f"{len(payload)} bytes, one second of audio has {2 * SLICE_SAMPLES}")
+            raise ValueError(
+                f"{len(payload)} bytes, one second of audio has {2 * SLICE_SAMPLES}"
+            )
         return np.frombuffer(payload, "<i2").astype(np.int16)[None]
 
     def output(self, values: Any, membranes: Any) -> bytes:
-        """Return the answer for spikes (steps, 4) and membranes (4,); membranes of 0 where there
-        are none.
+        """Return the answer for spikes (steps, 4) and membranes (4,); membranes of 0
+        where there are none.
         """
         fired = np.asarray(values, np.float64).sum(axis=0)
         return answer(fired, np.zeros(len(fired)) if membranes is None else membranes)
@@ -48,7 +52,9 @@ class AscCodec:
 def open_codec(bank: Mapping[str, Any]) -> AscCodec:
     """Return the codec of a filter bank, whose numbers are lists."""
     return AscCodec(
-        FilterBank(**{name: np.array(bank[name], kind) for name, kind in _KINDS.items()})
+        FilterBank(
+            **{name: np.array(bank[name], kind) for name, kind in _KINDS.items()}
+        )
     )
 
 
@@ -58,9 +64,11 @@ def arguments(bank: FilterBank) -> dict[str, Any]:
 
 
 def answer(fired: Any, membrane: Any) -> bytes:
-    """Return the output as docs/ASC.md section 3 has it, the membrane rounded to a whole number
-    within 16 bits.
+    """Return the output as docs/ASC.md section 3 has it, the membrane rounded to a
+    whole number within 16 bits.
     """
     whole = np.clip(np.rint(membrane), -STATE_MAX - 1, STATE_MAX)
-    output: bytes = (np.asarray(fired) * _SPIKE + whole + STATE_MAX + 1).astype("<i4").tobytes()
+    output: bytes = (
+        (np.asarray(fired) * _SPIKE + whole + STATE_MAX + 1).astype("<i4").tobytes()
+    )
     return output

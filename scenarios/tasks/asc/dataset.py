@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TAU Urban Acoustic Scenes 2020 Mobile development set as the ASC rules use it: device a, four
-classes, one-second samples.
+"""The TAU Urban Acoustic Scenes 2020 Mobile development set as the ASC rules use it:
+device a, four classes, one-second samples.
 
-Two layouts are read: the original (`audio/`, `evaluation_setup/`, `meta.csv`) and the flattened one
-of the reference scripts (wav in `raw/`, csv beside it, in the folder itself or in its `data/`).
+Two layouts are read: the original (`audio/`, `evaluation_setup/`, `meta.csv`) and the
+flattened one of the reference scripts (wav in `raw/`, csv beside it, in the folder
+itself or in its `data/`).
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from rig import small_text
 from rig.errors import DataError
 from scenarios.tasks.asc.audio import wav_header
 
-# "classes airport, street_traffic, bus, park (label index in that order in the reference call)"
+# "classes airport, street_traffic, bus, park (label index in that order in the
+# reference call)"
 CLASSES = ("airport", "street_traffic", "bus", "park")
 # "device a only"
 DEVICE = "a"
-# "41,360 train / 16,240 test; validation taken from train only; no val split is provided"
+# "41,360 train / 16,240 test; validation taken from train only; no val split is
+# provided"
 OFFICIAL_TRAIN_SAMPLES = 41_360
 OFFICIAL_TEST_SAMPLES = 16_240
 
-#: "recordings from 12 European cities in 10 different acoustic scenes": a recording of another
-#: place is not of the set.
+#: "recordings from 12 European cities in 10 different acoustic scenes": a recording of
+#: another place is not of the set.
 CITIES = frozenset(
     (
         "amsterdam",
@@ -52,8 +55,8 @@ META_LIST = "meta.csv"
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """One recording: `label` indexes CLASSES, `samples` counts its one-second slices, `listed` says
-    whether a fold names it.
+    """One recording: `label` indexes CLASSES, `samples` counts its one-second slices,
+    `listed` says whether a fold names it.
     """
 
     path: Path
@@ -92,19 +95,21 @@ class TauDataset:
 
     def counts(self) -> tuple[int, int]:
         """Return the number of train and of test samples."""
-        return sum(clip.samples for clip in self.train), sum(clip.samples for clip in self.test)
+        return sum(clip.samples for clip in self.train), sum(
+            clip.samples for clip in self.test
+        )
 
     def split_statement(self) -> str:
-        """Return whether the places are those of the data set and the sample counts those of the
-        rule.
+        """Return whether the places are those of the data set and the sample counts
+        those of the rule.
         """
         counts = self.counts()
         strange = sorted(self.cities() - CITIES)
         if strange:
             where = ", ".join(strange[:3]) + ("..." if len(strange) > 3 else "")
             return (
-                f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of "
-                f"{where}, where it has none"
+                f"not the data set: {counts[0]}/{counts[1]} samples, with recordings of"
+                f" {where}, where it has none"
             )
         if official(counts, self.cities()):
             return "official split"
@@ -115,43 +120,54 @@ class TauDataset:
         return frozenset(clip.city for clip in (*self.train, *self.test))
 
     def file_list_sha256(self, *, content: bool = False) -> str:
-        """Hash split, name and size of every recording, sorted by name; with `content` also the
-        SHA-256 of each file.
+        """Hash split, name and size of every recording, sorted by name; with `content`
+        also the SHA-256 of each file.
         """
         digest = hashlib.sha256()
-        rows = [("train", clip) for clip in self.train] + [("test", clip) for clip in self.test]
+        rows = [("train", clip) for clip in self.train] + [
+            ("test", clip) for clip in self.test
+        ]
         for split, clip in sorted(rows, key=lambda row: row[1].path.name):
             digest.update(f"{split}\t{clip.path.name}\t{clip.size_b}".encode())
             if content:
                 with clip.path.open("rb") as file:
-                    digest.update(b"\t" + hashlib.file_digest(file, "sha256").hexdigest().encode())
+                    digest.update(
+                        b"\t" + hashlib.file_digest(file, "sha256").hexdigest().encode()
+                    )
             digest.update(b"\n")
         return digest.hexdigest()
 
 
 def official(counts: tuple[object, object], cities: frozenset[str]) -> bool:
-    """Return whether recordings of these cities, in so many train and test samples, can be the data
-    set's split.
+    """Return whether recordings of these cities, in so many train and test samples, can
+    be the data set's split.
     """
-    return counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES) and cities <= CITIES
+    return (
+        counts == (OFFICIAL_TRAIN_SAMPLES, OFFICIAL_TEST_SAMPLES) and cities <= CITIES
+    )
 
 
 def open_dataset(folder: Path) -> TauDataset:
-    """Read lists and headers of the data set in `folder`; no audio. Raise DataError where lists and
-    disk disagree.
+    """Read lists and headers of the data set in `folder`; no audio. Raise DataError
+    where lists and disk disagree.
     """
     layout = find_layout(folder)
-    on_disk = {path.name: path for path in sorted(layout.audio.glob("*.wav")) if wanted(path.name)}
+    on_disk = {
+        path.name: path
+        for path in sorted(layout.audio.glob("*.wav"))
+        if wanted(path.name)
+    }
     train = read_list(layout.lists / TRAIN_LIST, on_disk)
     evaluate = read_list(layout.lists / TEST_LIST, on_disk)
     if both := sorted(set(train) & set(evaluate)):
         raise DataError(
-            f"{both[0]} is in {TRAIN_LIST} and in {TEST_LIST}", evidence=f"{len(both)} such files"
+            f"{both[0]} is in {TRAIN_LIST} and in {TEST_LIST}",
+            evidence=f"{len(both)} such files",
         )
     if layout.meta.is_file():
         read_list(layout.meta, on_disk)
-    # "test = fold1_evaluate.csv plus every device-A wav found on disk that is in neither list
-    # ("extra files")"
+    # "test = fold1_evaluate.csv plus every device-A wav found on disk that is in
+    # neither list ("extra files")"
     extra = [name for name in on_disk if name not in train and name not in evaluate]
     test = [clip(on_disk[name], True) for name in evaluate] + [
         clip(on_disk[name], False) for name in extra
@@ -162,7 +178,10 @@ def open_dataset(folder: Path) -> TauDataset:
             f"{'test' if train else 'train'} with"
         )
     return TauDataset(
-        folder, layout.name, tuple(clip(on_disk[name], True) for name in train), tuple(test)
+        folder,
+        layout.name,
+        tuple(clip(on_disk[name], True) for name in train),
+        tuple(test),
     )
 
 
@@ -177,23 +196,28 @@ def find_layout(folder: Path) -> DatasetLayout:
     raise DataError(
         f"{folder} holds no TAU Urban Acoustic Scenes data set",
         evidence="neither audio/ with evaluation_setup/ nor raw/ or data/raw/",
-        try_next='unpack the development set there (zenodo.3819968), or set data = "generated"',
+        try_next=(
+            "unpack the development set there (zenodo.3819968), or set data ="
+            ' "generated"'
+        ),
     )
 
 
 def wanted(name: str) -> bool:
-    """Return whether a file name is of device a and one of the four classes; DataError if it is not
-    a name of the set.
+    """Return whether a file name is of device a and one of the four classes; DataError
+    if it is not a name of the set.
     """
     parts = Path(name).stem.split("-")
     if len(parts) != 5:
-        raise DataError(f"{name} is not named [scene]-[city]-[location]-[segment]-[device].wav")
+        raise DataError(
+            f"{name} is not named [scene]-[city]-[location]-[segment]-[device].wav"
+        )
     return parts[4] == DEVICE and parts[0] in CLASSES
 
 
 def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
-    """Read the wanted file names of a tab-separated list with a header; each must lie on disk,
-    under the scene it is listed as.
+    """Read the wanted file names of a tab-separated list with a header; each must lie
+    on disk, under the scene it is listed as.
     """
     try:
         with io.StringIO(small_text.read(path, newline="")) as file:
@@ -228,4 +252,10 @@ def read_list(path: Path, on_disk: dict[str, Path]) -> list[str]:
 def clip(path: Path, listed: bool) -> Clip:
     """Describe the recording at `path` from its name and its header."""
     header = wav_header(path)
-    return Clip(path, CLASSES.index(path.name.split("-")[0]), header.slices, header.size_b, listed)
+    return Clip(
+        path,
+        CLASSES.index(path.name.split("-")[0]),
+        header.slices,
+        header.size_b,
+        listed,
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate the firmware's model header from the NIR file: python -m scenarios.tasks.asc.export
-[NIR] [HEADER].
+"""Generate the firmware's model header from the NIR file: python -m
+scenarios.tasks.asc.export [NIR] [HEADER].
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from scenarios.tasks.asc.model import AscModel, NetworkLayer
 from scenarios.tasks.asc.nirfile import read_model
 
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
-SHIPPED_HEADER = Path(__file__).parents[3] / "firmware" / "workloads" / "asc" / "nr_asc_model.h"
+SHIPPED_HEADER = (
+    Path(__file__).parents[3] / "firmware" / "workloads" / "asc" / "nr_asc_model.h"
+)
 NUMBERS_PER_LINE = (16, 8, 4)  # as many as fit
 COLUMNS = 100
 
@@ -62,7 +64,9 @@ def array(kind: str, name: str, numbers: NDArray[Any]) -> Iterator[str]:
     """Write a constant array."""
     flat = [str(number) for number in numbers.reshape(-1).tolist()]
     yield f"static const {kind} nr_asc_{name}[{len(flat)}] = {{"
-    yield from next(lines for lines in map(partial(rows, flat), NUMBERS_PER_LINE) if fit(lines))
+    yield from next(
+        lines for lines in map(partial(rows, flat), NUMBERS_PER_LINE) if fit(lines)
+    )
     yield "};"
 
 
@@ -80,7 +84,8 @@ def layer_arrays(number: int, layer: NetworkLayer) -> Iterator[str]:
 def layer_entry(number: int, layer: NetworkLayer) -> str:
     """Write one layer's entry in the table of layers."""
     arrays = ", ".join(
-        f"nr_asc_{name}_{number}" for name in ("weight", "dash_syn", "dash_mem", "threshold")
+        f"nr_asc_{name}_{number}"
+        for name in ("weight", "dash_syn", "dash_mem", "threshold")
     )
     return f"    {{{arrays}, {layer.inputs}, {layer.neurons}, {layer.spikes_max}}},"
 
@@ -90,7 +95,10 @@ def header(model: AscModel) -> str:
     neurons = sum(layer.neurons for layer in model.layers)
     lines = [
         HEAD.format(
-            identity=model.identity, sha256=model.sha256, layers=len(model.layers), neurons=neurons
+            identity=model.identity,
+            sha256=model.sha256,
+            layers=len(model.layers),
+            neurons=neurons,
         )
     ]
     for kind, name in (
@@ -102,7 +110,10 @@ def header(model: AscModel) -> str:
         lines += array(kind, name, getattr(model.bank, name))
     for number, layer in enumerate(model.layers):
         lines += ["", *layer_arrays(number, layer)]
-    lines += ["", "static const struct nr_asc_layer nr_asc_layers[NR_ASC_MODEL_LAYERS] = {"]
+    lines += [
+        "",
+        "static const struct nr_asc_layer nr_asc_layers[NR_ASC_MODEL_LAYERS] = {",
+    ]
     lines += [layer_entry(number, layer) for number, layer in enumerate(model.layers)]
     return "\n".join([*lines, "};", "", "#endif", ""])
 

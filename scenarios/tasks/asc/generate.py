@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate a stand-in for the data set: the same layout and names, four scenes mixed from layered
-events.
+"""Generate a stand-in for the data set: the same layout and names, four scenes mixed
+from layered events.
 
-What separates the scenes is how the events move in time and frequency. Level, tilt, background and
-foreign events are drawn from the same distributions for all four, so no single number of a
-recording distinguishes them.
+What separates the scenes is how the events move in time and frequency. Level, tilt,
+background and foreign events are drawn from the same distributions for all four, so no
+single number of a recording distinguishes them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ import soundfile
 from rig import table_file
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc import sounds
-from scenarios.tasks.asc.dataset import CLASSES, DEVICE, META_LIST, TEST_LIST, TRAIN_LIST
+from scenarios.tasks.asc.dataset import (
+    CLASSES,
+    DEVICE,
+    META_LIST,
+    TEST_LIST,
+    TRAIN_LIST,
+)
 from scenarios.tasks.asc.sounds import RATE_HZ, Rng, Signal
 
 GENERATOR_VERSION = 1
@@ -61,14 +67,17 @@ FOREIGN: dict[str, tuple[Layer, ...]] = {
 
 
 def mix(scene: str, rng: Rng) -> Signal:
-    """Mix one recording of `scene`; float64 within -1..1, SAMPLES_PER_FILE samples at RATE_HZ."""
+    """Mix one recording of `scene`; float64 within -1..1, SAMPLES_PER_FILE samples at
+    RATE_HZ."""
     background = sounds.noise(rng, sounds.slope(float(rng.uniform(-5, -1))))
     out = MAIN[scene](rng) + gain(rng.uniform(-8, 2)) * background
     if rng.random() < OWN_PROBABILITY[scene]:
         out += gain(rng.uniform(-9, -2)) * OWN[scene](rng)
     if rng.random() < 0.8:
         foreign = FOREIGN[scene]
-        out += gain(rng.uniform(-13, -4)) * foreign[int(rng.integers(len(foreign)))](rng)
+        out += gain(rng.uniform(-13, -4)) * foreign[int(rng.integers(len(foreign)))](
+            rng
+        )
     out = sounds.coloured(out, sounds.slope(float(rng.uniform(-3, 3))))
     out = sounds.unit(out) * gain(rng.uniform(-38, -18))
     return np.clip(out, -1.0, 1.0 - 2.0**-23)
@@ -81,8 +90,8 @@ def gain(db: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedRecording:
-    """One file to generate, of a location of its own: `split` is "train", "evaluate" or "extra" (on
-    disk and in neither list).
+    """One file to generate, of a location of its own: `split` is "train", "evaluate" or
+    "extra" (on disk and in neither list).
     """
 
     scene: str
@@ -102,13 +111,14 @@ class GeneratedRecording:
     def audio(self, seed: int) -> Signal:
         """Synthesize the recording; the same seed gives the same samples."""
         return mix(
-            self.scene, np.random.default_rng((seed, CLASSES.index(self.scene), self.location))
+            self.scene,
+            np.random.default_rng((seed, CLASSES.index(self.scene), self.location)),
         )
 
 
 def recordings(files_per_class: int) -> list[GeneratedRecording]:
-    """List what to generate: a third of the locations, at least one, is held out; the last file of
-    each class is in no list.
+    """List what to generate: a third of the locations, at least one, is held out; the
+    last file of each class is in no list.
     """
     if files_per_class < 2:
         cause = f"{files_per_class} files a class cannot be split by location"
@@ -128,19 +138,27 @@ def recordings(files_per_class: int) -> list[GeneratedRecording]:
     return listed
 
 
-def write_list(path: Path, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+def write_list(
+    path: Path, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> None:
     """Write a tab-separated list with a header."""
-    path.write_text(table_file.text([header, *rows], delimiter="\t"), encoding="utf-8", newline="")
+    path.write_text(
+        table_file.text([header, *rows], delimiter="\t"), encoding="utf-8", newline=""
+    )
 
 
 def write(folder: Path, files_per_class: int, seed: int) -> None:
-    """Write a data set of 4 x `files_per_class` recordings into the existing empty `folder`."""
+    """Write a data set of 4 x `files_per_class` recordings into the existing empty
+    `folder`."""
     (folder / "audio").mkdir()
     (folder / "evaluation_setup").mkdir()
     listed = recordings(files_per_class)
     for recording in listed:
         soundfile.write(
-            folder / "audio" / recording.name, recording.audio(seed), RATE_HZ, subtype="PCM_24"
+            folder / "audio" / recording.name,
+            recording.audio(seed),
+            RATE_HZ,
+            subtype="PCM_24",
         )
     named = ("filename", "scene_label")
     for name, split in ((TRAIN_LIST, "train"), (TEST_LIST, "evaluate")):
@@ -153,9 +171,11 @@ def write(folder: Path, files_per_class: int, seed: int) -> None:
 
 
 def ensure(cache: Path, files_per_class: int, seed: int) -> Path:
-    """Return the folder of a generated data set under `cache`; generate it if it is not there.
+    """Return the folder of a generated data set under `cache`; generate it if it is not
+    there.
 
-    It is written beside its place and renamed, so a folder with the final name is whole.
+    It is written beside its place and renamed, so a folder with the final name is
+    whole.
     """
     folder = cache / f"asc-generated-v{GENERATOR_VERSION}-{files_per_class}-{seed}"
     if folder.is_dir():
@@ -177,8 +197,8 @@ def ensure(cache: Path, files_per_class: int, seed: int) -> Path:
 
 
 def rename(partial: Path, folder: Path) -> None:
-    """Give a finished data set its name, unless another process was faster: the generator is
-    deterministic, theirs is as good.
+    """Give a finished data set its name, unless another process was faster: the
+    generator is deterministic, theirs is as good.
     """
     try:
         partial.rename(folder)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model in numpy: the integer arithmetic of docs/ASC.md, many slices at once.
 
-Written from the definition, not from the C code: the two are compared byte by byte in the tests.
+Written from the definition, not from the C code: the two are compared byte by byte in
+the tests.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ FILTER_MAX = 2**31 - 1
 
 
 def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
-    """Filter, rectify and sum over each step; audio (slices, 8000) -> (slices, 125, 16), in 1/4 of
-    an int16 unit.
+    """Filter, rectify and sum over each step; audio (slices, 8000) -> (slices, 125,
+    16), in 1/4 of an int16 unit.
     """
     slices = audio.shape[0]
     if audio.shape != (slices, SLICE_SAMPLES):
-        raise ValueError(f"audio has shape {audio.shape}, wanted (slices, {SLICE_SAMPLES})")
+        raise ValueError(
+            f"audio has shape {audio.shape}, wanted (slices, {SLICE_SAMPLES})"
+        )
     padded = np.zeros((slices, SLICE_SAMPLES + 2), np.int64)
     padded[:, 2:] = audio.astype(np.int64) << AUDIO_FRACTION_BITS
     difference = padded[:, 2:] - padded[:, :-2]
@@ -60,8 +63,8 @@ def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
 
 
 def _filter(driven: Ints, feedback: Ints, states: Ints, *, limited: bool) -> None:
-    """Put the states of a hop behind the two before it. Limiting each takes half as long again, and
-    a hop in which none reaches the limit has the same states without.
+    """Put the states of a hop behind the two before it. Limiting each takes half as
+    long again, and a hop in which none reaches the limit has the same states without.
     """
     terms = np.empty_like(states[:2])
     later, earlier = terms
@@ -82,13 +85,15 @@ def logarithms(envelope: Ints) -> Ints:
     mantissa, exponent = np.frexp(envelope.astype(np.float64))
     sixteenths = np.floor((2 * mantissa - 1) * 2**LOG_FRACTION_BITS).astype(np.int64)
     return np.where(
-        envelope > 0, (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths, 0
+        envelope > 0,
+        (exponent.astype(np.int64) - 1) * 2**LOG_FRACTION_BITS + sixteenths,
+        0,
     )
 
 
 def centred_levels(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
-    """Return the log envelopes of audio (slices, 8000), the mean of each slice taken off; (slices,
-    125, 16).
+    """Return the log envelopes of audio (slices, 8000), the mean of each slice taken
+    off; (slices, 125, 16).
     """
     level = logarithms(envelopes(bank, audio))
     mean: Ints = level.sum(axis=(1, 2), keepdims=True) // (STEPS * CHANNELS)
@@ -98,7 +103,8 @@ def centred_levels(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
 def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8]:
     """Turn audio (slices, 8000) into spike counts (slices, 125, 16) of 0..15."""
     current = np.maximum(centred_levels(bank, audio) + bank.offset.astype(np.int64), 0)
-    # Integrate and fire without a leak: what stays below the threshold is carried to the next step.
+    # Integrate and fire without a leak: what stays below the threshold is carried to
+    # the next step.
     fired: Ints = np.cumsum(current, axis=1) // 2**SPIKE_SHIFT_BITS
     counts: NDArray[np.uint8] = np.minimum(
         np.diff(fired, axis=1, prepend=0), INPUT_SPIKES_MAX
@@ -107,7 +113,8 @@ def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8
 
 
 def decay(value: Ints, dash: Ints) -> Ints:
-    """Return what a state loses in a step: value >> dash, but at least 1 towards zero."""
+    """Return what a state loses in a step: value >> dash, but at least 1 towards
+    zero."""
     loss = value >> dash
     return np.where((loss == 0) & (value > 0), 1, loss)
 
@@ -117,11 +124,15 @@ def saturated(value: Ints) -> Ints:
     return np.minimum(np.maximum(value, -STATE_MAX - 1), STATE_MAX)
 
 
-def run_layer(layer: NetworkLayer, spikes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
-    """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps, neurons), last
-    membrane (slices, neurons).
+def run_layer(
+    layer: NetworkLayer, spikes: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], Ints]:
+    """Run a layer over spikes (slices, steps, inputs) -> spikes (slices, steps,
+    neurons), last membrane (slices, neurons).
     """
-    drive = (spikes.astype(np.float64) @ layer.weight.astype(np.float64).T).astype(np.int64)
+    drive = (spikes.astype(np.float64) @ layer.weight.astype(np.float64).T).astype(
+        np.int64
+    )
     dash_syn, dash_mem, threshold = (
         a.astype(np.int64) for a in (layer.dash_syn, layer.dash_mem, layer.threshold)
     )
@@ -139,16 +150,18 @@ def run_layer(layer: NetworkLayer, spikes: NDArray[np.uint8]) -> tuple[NDArray[n
 
 
 def infer(model: AscModel, counts: NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Run the network from rest over counts (slices, 125, 16) -> output spikes and last membranes,
-    both (slices, 4).
+    """Run the network from rest over counts (slices, 125, 16) -> output spikes and last
+    membranes, both (slices, 4).
     """
     spikes, membrane = trains(model, counts)
     return spikes.sum(axis=1, dtype=np.int64), membrane
 
 
-def trains(model: AscModel, counts: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
-    """Run the network from rest over counts (slices, 125, 16) -> output spikes of each step
-    (slices, 125, 4) and last membranes (slices, 4).
+def trains(
+    model: AscModel, counts: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], Ints]:
+    """Run the network from rest over counts (slices, 125, 16) -> output spikes of each
+    step (slices, 125, 4) and last membranes (slices, 4).
     """
     spikes = counts
     membrane = np.zeros((counts.shape[0], 0), np.int64)
@@ -158,8 +171,8 @@ def trains(model: AscModel, counts: NDArray[np.uint8]) -> tuple[NDArray[np.uint8
 
 
 def outputs(model: AscModel, audio: NDArray[np.int16]) -> NDArray[np.int32]:
-    """Run front end and network on audio (slices, 8000) -> (slices, 4): count * 65536 + membrane +
-    32768.
+    """Run front end and network on audio (slices, 8000) -> (slices, 4): count * 65536 +
+    membrane + 32768.
     """
     fired, membrane = infer(model, spike_counts(model.bank, audio))
     return (fired * 65_536 + membrane + STATE_MAX + 1).astype(np.int32)

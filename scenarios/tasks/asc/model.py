@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trained model as numbers: a filter bank that turns audio into spike counts, and layers of
-spiking neurons.
+"""The trained model as numbers: a filter bank that turns audio into spike counts, and
+layers of spiking neurons.
 
 All arithmetic on these numbers is integer; docs/ASC.md defines it, integer.py and
 firmware/workloads/asc/nr_asc.c carry it out.
@@ -29,8 +29,8 @@ ENVELOPE_SHIFT_BITS = 6
 LOG_FRACTION_BITS = 4
 SPIKE_SHIFT_BITS = 3
 
-# Limits of Xylo by rockpool and xylosim: 16 inputs of up to 15 spikes a step, hidden neurons of up
-# to 31, outputs of up to 1.
+# Limits of Xylo by rockpool and xylosim: 16 inputs of up to 15 spikes a step, hidden
+# neurons of up to 31, outputs of up to 1.
 CHANNELS = 16
 INPUT_SPIKES_MAX = 15
 HIDDEN_SPIKES_MAX = 31
@@ -44,10 +44,11 @@ CLASSES_COUNT = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterBank:
-    """Band-passes y = b0 (x - x[-2]) - a1 y[-1] - a2 y[-2]: coefficients with 29 fractional bits,
-    int32 of shape (16,).
+    """Band-passes y = b0 (x - x[-2]) - a1 y[-1] - a2 y[-2]: coefficients with 29
+    fractional bits, int32 of shape (16,).
 
-    `offset` is the mean current of a channel, in sixteenths of an octave of amplitude, shape (16,).
+    `offset` is the mean current of a channel, in sixteenths of an octave of amplitude,
+    shape (16,).
     """
 
     b0: NDArray[np.int32]
@@ -66,7 +67,11 @@ class FilterBank:
         stable = (np.abs(self.a2.astype(np.int64)) < unity) & (
             np.abs(self.a1.astype(np.int64)) < unity + self.a2.astype(np.int64)
         )
-        if not bool(np.all(stable)) or bool(np.any(self.b0 <= 0)) or bool(np.any(self.b0 > unity)):
+        if (
+            not bool(np.all(stable))
+            or bool(np.any(self.b0 <= 0))
+            or bool(np.any(self.b0 > unity))
+        ):
             raise DataError(
                 "filter bank: a filter is not stable",
                 evidence=f"a1 {self.a1.tolist()}, a2 {self.a2.tolist()}",
@@ -75,11 +80,11 @@ class FilterBank:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkLayer:
-    """Spiking neurons with synaptic current and membrane: `weight` int8 (neurons, inputs), the rest
-    (neurons,).
+    """Spiking neurons with synaptic current and membrane: `weight` int8 (neurons,
+    inputs), the rest (neurons,).
 
-    `dash_syn` and `dash_mem` are the shifts of the decays; `threshold` is the membrane value that
-    makes a spike, and is subtracted.
+    `dash_syn` and `dash_mem` are the shifts of the decays; `threshold` is the membrane
+    value that makes a spike, and is subtracted.
     """
 
     weight: NDArray[np.int8]
@@ -104,7 +109,8 @@ class NetworkLayer:
                 )
         if bool(np.any(self.threshold <= 0)):
             raise DataError(
-                "layer: a threshold is not positive", evidence=f"{self.threshold.tolist()}"
+                "layer: a threshold is not positive",
+                evidence=f"{self.threshold.tolist()}",
             )
 
     @property
@@ -120,7 +126,8 @@ class NetworkLayer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AscModel:
-    """A model: all numbers that decide an output; `sha256` covers every number of it."""
+    """A model: all numbers that decide an output; `sha256` covers every number of
+    it."""
 
     name: str
     bank: FilterBank
@@ -129,21 +136,28 @@ class AscModel:
     def __post_init__(self) -> None:
         if len(self.layers) < 2:
             raise DataError(
-                f"model: {len(self.layers)} layers of neurons", evidence="at least 2 are wanted"
+                f"model: {len(self.layers)} layers of neurons",
+                evidence="at least 2 are wanted",
             )
-        if self.layers[0].inputs != CHANNELS or self.layers[-1].neurons != CLASSES_COUNT:
+        if (
+            self.layers[0].inputs != CHANNELS
+            or self.layers[-1].neurons != CLASSES_COUNT
+        ):
             raise DataError(
-                f"model: {self.layers[0].inputs} inputs, {self.layers[-1].neurons} outputs",
+                f"model: {self.layers[0].inputs} inputs, {self.layers[-1].neurons}"
+                " outputs",
                 evidence="wanted 16 and 4",
             )
         for before, after in pairwise(self.layers):
             if before.neurons != after.inputs:
                 raise DataError(
-                    f"model: a layer of {before.neurons} neurons feeds one of {after.inputs} inputs"
+                    f"model: a layer of {before.neurons} neurons feeds one of"
+                    f" {after.inputs} inputs"
                 )
         if sum(layer.neurons for layer in self.layers[:-1]) > HIDDEN_NEURONS_MAX:
             raise DataError(
-                "model: too many hidden neurons", evidence=f"at most {HIDDEN_NEURONS_MAX}"
+                "model: too many hidden neurons",
+                evidence=f"at most {HIDDEN_NEURONS_MAX}",
             )
 
     @property
@@ -152,10 +166,17 @@ class AscModel:
         hexadecimal.
         """
         digest = hashlib.sha256()
-        for name, kind in (("b0", "<i4"), ("a1", "<i4"), ("a2", "<i4"), ("offset", "<i2")):
+        for name, kind in (
+            ("b0", "<i4"),
+            ("a1", "<i4"),
+            ("a2", "<i4"),
+            ("offset", "<i2"),
+        ):
             digest.update(getattr(self.bank, name).astype(kind).tobytes())
         for layer in self.layers:
-            digest.update(np.array([*layer.weight.shape, layer.spikes_max], dtype="<i4").tobytes())
+            digest.update(
+                np.array([*layer.weight.shape, layer.spikes_max], dtype="<i4").tobytes()
+            )
             for name, kind in (
                 ("weight", "i1"),
                 ("dash_syn", "u1"),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model as a NIR file: Linear and CubaLIF nodes, with the front end and the quantisation in the
-nodes' metadata.
+"""The model as a NIR file: Linear and CubaLIF nodes, with the front end and the
+quantisation in the nodes' metadata.
 
-Conventions (docs/ASC.md section 4 says why): weights and thresholds are the integers themselves
-times `scale`; times are seconds, tau = dt 2^dash; r = tau_mem / dt - 1 as Rockpool's importer wants
-it, and w_in makes up for it where r and w_in are honoured.
+Conventions (docs/ASC.md section 4 says why): weights and thresholds are the integers
+themselves times `scale`; times are seconds, tau = dt 2^dash; r = tau_mem / dt - 1 as
+Rockpool's importer wants it, and w_in makes up for it where r and w_in are honoured.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class ModelMetadata:
 
 @dataclass(frozen=True, slots=True)
 class NodeMetadata:
-    """What the metadata of a node say of the whole numbers behind it; None: nothing. `scale` is
-    what each was multiplied with, `dash_syn` and `dash_mem` are the decay shifts of neurons.
+    """What the metadata of a node say of the whole numbers behind it; None: nothing.
+    `scale` is what each was multiplied with, `dash_syn` and `dash_mem` are the decay
+    shifts of neurons.
     """
 
     scale: Any = None
@@ -83,7 +84,9 @@ def write_model(model: AscModel, path: Path) -> None:
     nodes |= {"output": nir.Output(np.array([CLASSES_COUNT]))}
     names = list(nodes)
     about = ModelMetadata(FORMAT, FORMAT_VERSION, model.name, STEP_S, model.sha256)
-    nir.write(str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=asdict(about)))
+    nir.write(
+        str(path), nir.NIRGraph(nodes, list(pairwise(names)), metadata=asdict(about))
+    )
 
 
 def neuron_node(layer: NetworkLayer) -> Any:
@@ -101,25 +104,30 @@ def neuron_node(layer: NetworkLayer) -> Any:
         v_threshold=layer.threshold.astype(np.float32),
         w_in=steps_syn * steps_mem / (steps_mem - 1),
         metadata=asdict(
-            NodeMetadata(1.0, layer.dash_syn, layer.dash_mem, layer.spikes_max, SPIKE_RULE)
+            NodeMetadata(
+                1.0, layer.dash_syn, layer.dash_mem, layer.spikes_max, SPIKE_RULE
+            )
         ),
     )
 
 
 def read_model(path: Path) -> AscModel:
-    """Read and check the model at `path`; DataError with the cause if any number of it cannot be
-    right.
+    """Read and check the model at `path`; DataError with the cause if any number of it
+    cannot be right.
     """
     graph = nir_file.read(path, type_check=True)
     try:
         return built(graph)
     except DataError as problem:
         raise DataError(
-            f"{path}: {problem.cause}", evidence=problem.evidence, try_next=problem.try_next
+            f"{path}: {problem.cause}",
+            evidence=problem.evidence,
+            try_next=problem.try_next,
         ) from problem
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as problem:
         raise DataError(
-            f"{path}: a value is of the wrong kind", evidence=f"{type(problem).__name__}: {problem}"
+            f"{path}: a value is of the wrong kind",
+            evidence=f"{type(problem).__name__}: {problem}",
         ) from problem
 
 
@@ -141,7 +149,9 @@ def built(graph: Any) -> AscModel:
             evidence=f"metadata {sorted(graph.metadata)}",
         )
     if about.dt_s != STEP_S:
-        raise DataError(f"made for a time step of {about.dt_s} s", evidence=f"wanted {STEP_S}")
+        raise DataError(
+            f"made for a time step of {about.dt_s} s", evidence=f"wanted {STEP_S}"
+        )
     count = sum(name.startswith("neurons_") for name in graph.nodes)
     order = [
         "input",
@@ -150,17 +160,21 @@ def built(graph: Any) -> AscModel:
     ]
     if sorted(order) != sorted(graph.nodes):
         raise DataError(
-            "nodes are missing or unknown", evidence=f"{sorted(set(order) ^ set(graph.nodes))}"
+            "nodes are missing or unknown",
+            evidence=f"{sorted(set(order) ^ set(graph.nodes))}",
         )
     if sorted(graph.edges) != sorted(pairwise(order)):
         raise DataError(
-            "the nodes are not one chain from input to output", evidence=f"{graph.edges}"
+            "the nodes are not one chain from input to output",
+            evidence=f"{graph.edges}",
         )
     layers = tuple(layer(graph.nodes, number) for number in range(count))
     model = AscModel(str(about.name), filter_bank(graph.nodes[order[0]]), layers)
     if about.sha256 != model.sha256:
         hashes = f"hash {model.sha256}, stored {about.sha256}"
-        raise DataError("the numbers are not those the file was written with", evidence=hashes)
+        raise DataError(
+            "the numbers are not those the file was written with", evidence=hashes
+        )
     return model
 
 
@@ -171,7 +185,10 @@ def filter_bank(node: Any) -> FilterBank:
     if not isinstance(stored, dict) or stored.keys() != kinds.keys():
         raise DataError("input: no filter bank in its metadata")
     return FilterBank(
-        **{name: whole(stored[name], kind, f"filter bank {name}") for name, kind in kinds.items()}
+        **{
+            name: whole(stored[name], kind, f"filter bank {name}")
+            for name, kind in kinds.items()
+        }
     )
 
 
@@ -199,13 +216,18 @@ def layer(nodes: dict[str, Any], number: int) -> NetworkLayer:
             evidence=f"{sorted(neurons.metadata)}",
         )
     weight = whole(
-        finite(linear.weight, f"{where} weight") / scale(linear, where), np.int8, f"{where} weight"
+        finite(linear.weight, f"{where} weight") / scale(linear, where),
+        np.int8,
+        f"{where} weight",
     )
     if weight.ndim != 2 or bool(np.any(weight == -128)):
         raise DataError(
-            f"{where}: weights of shape {weight.shape}", evidence="wanted a matrix within -127..127"
+            f"{where}: weights of shape {weight.shape}",
+            evidence="wanted a matrix within -127..127",
         )
-    threshold = whole(neurons.v_threshold / scale(neurons, where), np.int16, f"{where} v_threshold")
+    threshold = whole(
+        neurons.v_threshold / scale(neurons, where), np.int16, f"{where} v_threshold"
+    )
     return NetworkLayer(weight, dash_syn, dash_mem, threshold, int(spikes_max))
 
 
@@ -248,9 +270,12 @@ def dashes(tau_s: NDArray[Any], stored: Any, what: str) -> NDArray[np.uint8]:
         raise DataError(f"{what}: no decay shifts in its metadata")
     shifts = whole(stored, np.uint8, what)
     if shifts.shape != tau_s.shape or not bool(
-        np.allclose(tau_s, STEP_S * np.exp2(shifts.astype(np.float64)), rtol=1e-5, atol=0)
+        np.allclose(
+            tau_s, STEP_S * np.exp2(shifts.astype(np.float64)), rtol=1e-5, atol=0
+        )
     ):
         raise DataError(
-            f"{what} is not the time step times a power of two", evidence=f"{tau_s.tolist()} s"
+            f"{what} is not the time step times a power of two",
+            evidence=f"{tau_s.tolist()} s",
         )
     return shifts

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task as what backends run in a process of its own: its integer arithmetic as a program for
-this computer's processor, and its network.
+"""The task as what backends run in a process of its own: its integer arithmetic as a
+program for this computer's processor, and its network.
 
-They share the front end, which is integer arithmetic by definition (docs/ASC.md section 2). The
-program is numpy: the same model in C is the firmware on the host, [sut.posix] with host_clock.
+They share the front end, which is integer arithmetic by definition (docs/ASC.md section
+2). The program is numpy: the same model in C is the firmware on the host, [sut.posix]
+with host_clock.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from scenarios.tasks.asc.nirfile import read_model
 def programs(path: Path, model: AscModel) -> dict[str, Program]:
     """Return the programs of a model: its integer arithmetic."""
     return {
-        "integer": Program(f"{__name__}:integer", "asc", model.identity, {"path": str(path)}),
+        "integer": Program(
+            f"{__name__}:integer", "asc", model.identity, {"path": str(path)}
+        ),
     }
 
 
@@ -42,6 +45,9 @@ def integer(path: str) -> Routine:
     model = read_model(Path(path))
     return Routine(
         load=AscCodec(model.bank).load,
-        phases=(lambda audio: spike_counts(model.bank, audio), lambda counts: infer(model, counts)),
+        phases=(
+            lambda audio: spike_counts(model.bank, audio),
+            lambda counts: infer(model, counts),
+        ),
         output=lambda result: answer(result[0][0], result[1][0]),
     )

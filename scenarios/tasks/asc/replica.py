@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task without its audio: what a session folder holds of it is enough to plan and to score
-again.
+"""The task without its audio: what a session folder holds of it is enough to plan and
+to score again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ OUTPUT_B = 4 * len(CLASSES)
 
 
 def scored(label: str, output: bytes) -> Score:
-    """Take the class with the most spikes, then the highest membrane, then the lowest index."""
+    """Take the class with the most spikes, then the highest membrane, then the lowest
+    index."""
     if len(output) != OUTPUT_B:
         raise RemoteProtocolError(
-            f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex()
+            f"an output of {len(output)} B, asc gives {OUTPUT_B} B",
+            evidence=output[:32].hex(),
         )
-    # Spikes are the upper half, the membrane the lower: the largest number is the answer, argmax
-    # takes the first of equals.
+    # Spikes are the upper half, the membrane the lower: the largest number is the
+    # answer, argmax takes the first of equals.
     answer = CLASSES[int(np.frombuffer(output, "<i4").argmax())]
     return Score(answer == label, label, answer)
 
@@ -37,7 +39,8 @@ def parts(output: bytes) -> dict[str, list[float]]:
     """Return spike counts and membranes of an output: its upper and lower halves."""
     if len(output) != OUTPUT_B:
         raise RemoteProtocolError(
-            f"an output of {len(output)} B, asc gives {OUTPUT_B} B", evidence=output[:32].hex()
+            f"an output of {len(output)} B, asc gives {OUTPUT_B} B",
+            evidence=output[:32].hex(),
         )
     words = np.frombuffer(output, "<i4")
     membranes = (words & 0xFFFF) - 0x8000
@@ -53,8 +56,8 @@ class _Holes:
 
 @dataclass(frozen=True, slots=True)
 class AscReplica:
-    """Labels and recordings of the samples, from the catalogue; `holes` are samples that do not
-    follow the one before in time.
+    """Labels and recordings of the samples, from the catalogue; `holes` are samples
+    that do not follow the one before in time.
     """
 
     name: str
@@ -68,28 +71,40 @@ class AscReplica:
 
     @classmethod
     def of(
-        cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
+        cls,
+        name: str,
+        phases: tuple[str, ...],
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
     ) -> AscReplica:
         """Check what the session says of the samples; raises DataError."""
         odd = next(
-            (index for index, entry in enumerate(entries) if entry.label not in CLASSES), None
+            (
+                index
+                for index, entry in enumerate(entries)
+                if entry.label not in CLASSES
+            ),
+            None,
         )
         if odd is not None:
             raise DataError(
-                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of "
-                f"{', '.join(CLASSES)}"
+                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of"
+                f" {', '.join(CLASSES)}"
             )
         for line, entry in enumerate(entries, start=2):
             # The names of the data set's files say scene and city.
             parts = entry.recording.split("-")
             if len(parts) == 5 and parts[:2] != [entry.label, entry.city]:
                 raise DataError(
-                    f"catalogue.csv, line {line}: {entry.label}, {entry.city[:20]!r}, and "
-                    f"its recording is {entry.recording[:60]!r}"
+                    f"catalogue.csv, line {line}: {entry.label}, {entry.city[:20]!r},"
+                    f" and its recording is {entry.recording[:60]!r}"
                 )
-        if facts.get("classes") != list(CLASSES) or facts.get("samples") != len(entries):
+        if facts.get("classes") != list(CLASSES) or facts.get("samples") != len(
+            entries
+        ):
             raise DataError(
-                "provenance.json has other classes, or another number of samples than catalogue.csv"
+                "provenance.json has other classes, or another number of samples than"
+                " catalogue.csv"
             )
         holes = typed.take(_Holes, dict(facts), "provenance.json, task").holes
         return cls(name, phases, tuple(entries), frozenset(holes), facts)
@@ -103,8 +118,8 @@ class AscReplica:
         raise NotInSession(f"the audio of sample {index} is not in the session")
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Return the class and the samples of each unbroken stretch of a recording, as the task
-        does.
+        """Return the class and the samples of each unbroken stretch of a recording, as
+        the task does.
         """
         recordings: list[tuple[str, tuple[int, ...]]] = []
         for index, entry in enumerate(self.entries):

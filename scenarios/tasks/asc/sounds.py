@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sounds that the generator mixes into scenes: noises, voices, engines, birds, cars.
 
-Every function takes a numpy Generator and returns float64 of SAMPLES_PER_FILE samples at RATE_HZ,
-with an RMS of 1.
+Every function takes a numpy Generator and returns float64 of SAMPLES_PER_FILE samples
+at RATE_HZ, with an RMS of 1.
 """
 
 from __future__ import annotations
@@ -40,15 +40,18 @@ def coloured(signal: Signal, gain: Callable[[Signal], Signal]) -> Signal:
 
 
 def slope(db_per_octave: float) -> Callable[[Signal], Signal]:
-    """Return a magnitude response that falls or rises by `db_per_octave` around 1 kHz, flat below
-    40 Hz.
+    """Return a magnitude response that falls or rises by `db_per_octave` around 1 kHz,
+    flat below 40 Hz.
     """
     return lambda hz: (np.maximum(hz, 40.0) / 1000.0) ** (db_per_octave / 6.02)
 
 
 def band(centre_hz: float, octaves: float) -> Callable[[Signal], Signal]:
-    """Return a bell over the logarithm of frequency, `octaves` wide at one standard deviation."""
-    return lambda hz: np.exp(-0.5 * (np.log2(np.maximum(hz, 1.0) / centre_hz) / octaves) ** 2)
+    """Return a bell over the logarithm of frequency, `octaves` wide at one standard
+    deviation."""
+    return lambda hz: np.exp(
+        -0.5 * (np.log2(np.maximum(hz, 1.0) / centre_hz) / octaves) ** 2
+    )
 
 
 def noise(rng: Rng, gain: Callable[[Signal], Signal]) -> Signal:
@@ -65,28 +68,31 @@ def stretched(control: Signal) -> Signal:
 
 
 def wander(rng: Rng, hz: float) -> Signal:
-    """Make a control curve of mean 0 and deviation about 1 that wanders at up to `hz`."""
+    """Make a control curve of mean 0 and deviation about 1 that wanders at up to
+    `hz`."""
     knots = rng.standard_normal(int(FILE_S * hz) + 3)
     return np.interp(CONTROL_S * hz, np.arange(knots.size), knots)
 
 
 def bumps(rng: Rng, rate_hz: float, width_s: float, spread: float = 0.3) -> Signal:
-    """Make an envelope of rounded bumps that come `rate_hz` times a second, irregularly, `width_s`
-    wide each.
+    """Make an envelope of rounded bumps that come `rate_hz` times a second,
+    irregularly, `width_s` wide each.
     """
     control = np.zeros_like(CONTROL_S)
     at_s = rng.exponential(0.5 / rate_hz)
     while at_s < FILE_S:
         width = width_s * np.exp(spread * rng.standard_normal())
         height = np.exp(spread * rng.standard_normal())
-        control = np.maximum(control, height * np.exp(-0.5 * ((CONTROL_S - at_s) / width) ** 2))
+        control = np.maximum(
+            control, height * np.exp(-0.5 * ((CONTROL_S - at_s) / width) ** 2)
+        )
         at_s += max(0.02, (1 + spread * rng.standard_normal()) / rate_hz)
     return control
 
 
 def pulses(pitch_hz: Signal, sharpness: float) -> Signal:
-    """Make a train of rounded pulses whose pitch follows the control curve `pitch_hz`: a harmonic
-    series.
+    """Make a train of rounded pulses whose pitch follows the control curve `pitch_hz`:
+    a harmonic series.
     """
     phase = 2 * np.pi * np.cumsum(stretched(pitch_hz)) / RATE_HZ
     wave: Signal = np.exp(sharpness * (np.cos(phase) - 1))
@@ -95,24 +101,31 @@ def pulses(pitch_hz: Signal, sharpness: float) -> Signal:
 
 
 def reverberant(rng: Rng, signal: Signal, decay_s: float) -> Signal:
-    """Let a signal ring for `decay_s`; what rings past the end comes back at the start."""
+    """Let a signal ring for `decay_s`; what rings past the end comes back at the
+    start."""
     room = rng.standard_normal(SAMPLES_PER_FILE) * np.exp(-6.9 * TIME_S / decay_s)
     return unit(np.fft.irfft(np.fft.rfft(signal) * np.fft.rfft(room), SAMPLES_PER_FILE))
 
 
 def voice(rng: Rng) -> Signal:
-    """Make one talker: voiced pulses and breath, in syllables, with pauses between phrases."""
+    """Make one talker: voiced pulses and breath, in syllables, with pauses between
+    phrases."""
     pitch = float(rng.uniform(95, 230)) * np.exp2(0.15 * wander(rng, 3))
     first, second, third = (
         band(float(rng.uniform(low, high)), width) for low, high, width in FORMANTS
     )
     second_gain = float(rng.uniform(0.3, 0.7))
     third_gain = float(rng.uniform(0.15, 0.4))
-    syllables = bumps(rng, float(rng.uniform(3.2, 5.5)), 0.05) * (wander(rng, 0.7) > -0.8)
+    syllables = bumps(rng, float(rng.uniform(3.2, 5.5)), 0.05) * (
+        wander(rng, 0.7) > -0.8
+    )
     source = pulses(pitch, 12.0) + 0.12 * rng.standard_normal(SAMPLES_PER_FILE)
     spoken = source * stretched(syllables)
     return unit(
-        coloured(spoken, lambda hz: first(hz) + second_gain * second(hz) + third_gain * third(hz))
+        coloured(
+            spoken,
+            lambda hz: first(hz) + second_gain * second(hz) + third_gain * third(hz),
+        )
     )
 
 
@@ -134,15 +147,19 @@ def chime(rng: Rng) -> Signal:
     """Make announcement chimes: two or three falling tones, once or twice."""
     out = np.zeros(SAMPLES_PER_FILE)
     for start_s in rng.uniform(0, 8, int(rng.integers(1, 3))):
-        for step, hz in enumerate(np.sort(rng.uniform(400, 1100, int(rng.integers(2, 4))))[::-1]):
+        for step, hz in enumerate(
+            np.sort(rng.uniform(400, 1100, int(rng.integers(2, 4))))[::-1]
+        ):
             after_s = np.maximum(TIME_S - start_s - 0.45 * step, 0)
-            out += np.sin(2 * np.pi * hz * after_s) * np.exp(-4 * after_s) * (after_s > 0)
+            out += (
+                np.sin(2 * np.pi * hz * after_s) * np.exp(-4 * after_s) * (after_s > 0)
+            )
     return unit(out)
 
 
 def cars(rng: Rng, rate_hz: float) -> Signal:
-    """Make passing cars: a bell in time each, brighter while near, the pitch of the tyres falling
-    as it leaves.
+    """Make passing cars: a bell in time each, brighter while near, the pitch of the
+    tyres falling as it leaves.
     """
     near = bumps(rng, rate_hz, 0.42)
     dark = noise(rng, band(float(rng.uniform(350, 600)), 1.1))
@@ -160,8 +177,8 @@ def horn(rng: Rng) -> Signal:
 
 
 def engine(rng: Rng, idle_hz: float) -> Signal:
-    """Make an engine: the harmonics of a wandering firing rate, and the combustion noise they
-    gate.
+    """Make an engine: the harmonics of a wandering firing rate, and the combustion
+    noise they gate.
     """
     rate = idle_hz * np.exp2(0.35 * wander(rng, 0.4))
     firing = pulses(rate, 20.0)
@@ -177,11 +194,14 @@ def rattle(rng: Rng) -> Signal:
     """Make rattling: runs of short clicks, ten or so a second."""
     runs = wander(rng, 0.8) > rng.uniform(-0.6, 0.2)
     clicks = bumps(rng, float(rng.uniform(8, 14)), 0.008, 0.25) * runs
-    return unit(noise(rng, band(float(rng.uniform(1100, 2300)), 0.5)) * stretched(clicks))
+    return unit(
+        noise(rng, band(float(rng.uniform(1100, 2300)), 0.5)) * stretched(clicks)
+    )
 
 
 def birds(rng: Rng, rate_hz: float) -> Signal:
-    """Make birds: phrases of three to eight chirps, each sweeping through some hundred hertz."""
+    """Make birds: phrases of three to eight chirps, each sweeping through some hundred
+    hertz."""
     out = np.zeros(SAMPLES_PER_FILE)
     at_s = float(rng.exponential(0.5 / rate_hz))
     while at_s < FILE_S:
@@ -192,8 +212,14 @@ def birds(rng: Rng, rate_hz: float) -> Signal:
         loud = float(rng.uniform(0.4, 1.0))
         for chirp in range(int(rng.integers(3, 9))):
             start = int((at_s + chirp * gap_s) * RATE_HZ)
-            local_s = TIME_S[: max(0, min(int(chirp_s * RATE_HZ), SAMPLES_PER_FILE - start))]
-            phase = 2 * np.pi * (centre_hz * local_s + 0.5 * sweep_hz * local_s**2 / chirp_s)
+            local_s = TIME_S[
+                : max(0, min(int(chirp_s * RATE_HZ), SAMPLES_PER_FILE - start))
+            ]
+            phase = (
+                2
+                * np.pi
+                * (centre_hz * local_s + 0.5 * sweep_hz * local_s**2 / chirp_s)
+            )
             out[start : start + local_s.size] += (
                 loud * np.sin(phase) * np.sin(np.pi * local_s / chirp_s)
             )
@@ -206,4 +232,6 @@ def wind(rng: Rng) -> Signal:
     gust = np.exp(0.5 * wander(rng, 0.6))
     dark = noise(rng, lambda hz: 1 / (1 + (hz / 90.0) ** 1.5))
     hiss = noise(rng, band(float(rng.uniform(1200, 2600)), 1.0))
-    return unit(stretched(gust) * dark + rng.uniform(0.1, 0.35) * stretched(gust**2) * hiss)
+    return unit(
+        stretched(gust) * dark + rng.uniform(0.1, 0.35) * stretched(gust**2) * hiss
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: acoustic scene classification of one-second samples, four classes (NeuroBench system
-track).
+"""The task: acoustic scene classification of one-second samples, four classes
+(NeuroBench system track).
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
 from rig.user_folders import cache, expanded
 from scenarios.tasks.asc.audio import ClipReader
-from scenarios.tasks.asc.dataset import CLASSES, Clip, TauDataset, official, open_dataset
+from scenarios.tasks.asc.dataset import (
+    CLASSES,
+    Clip,
+    TauDataset,
+    official,
+    open_dataset,
+)
 from scenarios.tasks.asc.generate import CITIES, GENERATOR_VERSION, ensure
 from scenarios.tasks.asc.integer import outputs, spike_counts, trains
 from scenarios.tasks.asc.model import RATE_HZ
@@ -41,7 +47,8 @@ GENERATED = "generated"
 _FILES_MAX = 60
 _LASTING = ("file_list_sha256", "train_samples", "test_samples", "holes", "classes")
 SHIPPED_MODEL = Path(__file__).with_name("asc.nir")
-#: So many payloads are answered together by the integer model, which takes hardly longer than one.
+#: So many payloads are answered together by the integer model, which takes hardly
+#: longer than one.
 TOGETHER = 64
 
 
@@ -54,8 +61,8 @@ class AscSample:
 
 
 class AscTask:
-    """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four int32, both
-    little endian.
+    """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four
+    int32, both little endian.
     """
 
     name = "asc"
@@ -68,9 +75,14 @@ class AscTask:
     class Settings:
         """The data, which of them are measured, and the model."""
 
-        data: Annotated[FolderText, doc('Folder of the data set, or "generated".')] = GENERATED
+        data: Annotated[FolderText, doc('Folder of the data set, or "generated".')] = (
+            GENERATED
+        )
         samples: Annotated[
-            Count, Or(0, "the whole test split"), Ge(1), doc("Samples of a class-balanced subset.")
+            Count,
+            Or(0, "the whole test split"),
+            Ge(1),
+            doc("Samples of a class-balanced subset."),
         ] = 0
         seed: Annotated[Seed, doc("Seed of the subset and of generated data.")] = 0
         files_per_class: Annotated[
@@ -80,10 +92,12 @@ class AscTask:
             doc("Generated files of each class."),
         ] = 9
         cache: Annotated[
-            FolderText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
+            FolderText,
+            doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig."),
         ] = ""
         model: Annotated[
-            PathText, doc("NIR file of the model that the device runs; empty: the shipped one.")
+            PathText,
+            doc("NIR file of the model that the device runs; empty: the shipped one."),
         ] = ""
 
     @classmethod
@@ -93,43 +107,57 @@ class AscTask:
         """Return a stand-in that has labels, recordings and scores, and no audio."""
         if settings.samples not in (0, len(entries)):
             raise DataError(
-                f"bench.toml has {settings.samples} samples, catalogue.csv {len(entries)}"
+                f"bench.toml has {settings.samples} samples, catalogue.csv"
+                f" {len(entries)}"
             )
         cities = frozenset(entry.city for entry in entries)
-        source = GENERATED if settings.data == GENERATED or made_up(cities) else "folder"
+        source = (
+            GENERATED if settings.data == GENERATED or made_up(cities) else "folder"
+        )
         labels.refuse_other(facts, data=settings.data, source=source)
         counts = facts.get("train_samples"), facts.get("test_samples")
         if not settings.samples:
             labels.refuse_other(facts, test_samples=len(entries), subset="all")
-        elif not str(facts.get("subset")).startswith(f"{settings.samples} of {counts[1]}, "):
+        elif not str(facts.get("subset")).startswith(
+            f"{settings.samples} of {counts[1]}, "
+        ):
             raise DataError(
-                f"provenance.json has {str(facts.get('subset'))[:60]!r} as subset of the data"
+                f"provenance.json has {str(facts.get('subset'))[:60]!r} as subset of"
+                " the data"
             )
         if facts.get("official") is not False and (
             source == GENERATED or not official(counts, cities)
         ):
             raise DataError(
-                "provenance.json calls data official that are not: by their cities, their counts, "
-                "or bench.toml"
+                "provenance.json calls data official that are not: by their cities,"
+                " their counts, or bench.toml"
             )
         return AscReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
-        """Return generated data, and the shipped model; data of a folder, and a model of the
-        bench's owner, are not known.
+        """Return generated data, and the shipped model; data of a folder, and a model
+        of the bench's owner, are not known.
         """
         shipped = not settings.model
         if settings.data != GENERATED or settings.files_per_class > _FILES_MAX:
             model = read_model(SHIPPED_MODEL)
-            facts = {"model": model.identity, "model_sha256": model.sha256} if shipped else {}
+            facts = (
+                {"model": model.identity, "model_sha256": model.sha256}
+                if shipped
+                else {}
+            )
             return Regeneration(facts, unknown="the recordings are not at hand")
-        folder = ensure(cache_folder("", BenchContext()), settings.files_per_class, settings.seed)
+        folder = ensure(
+            cache_folder("", BenchContext()), settings.files_per_class, settings.seed
+        )
         task = cls(replace(settings, cache=""), open_dataset(folder), SHIPPED_MODEL)
         facts = task.provenance()
         if shipped:
             return Regeneration(facts, task.catalogue(), task, lasting=_LASTING)
-        known = {key: value for key, value in facts.items() if not key.startswith("model")}
+        known = {
+            key: value for key, value in facts.items() if not key.startswith("model")
+        }
         missing = "the model is not at hand"
         return Regeneration(known, task.catalogue(), unknown=missing, lasting=_LASTING)
 
@@ -140,25 +168,37 @@ class AscTask:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> AscTask:
-        """Open the data and the model; DataError or ConfigError if they are not as the rules want
-        them.
+        """Open the data and the model; DataError or ConfigError if they are not as the
+        rules want them.
         """
         if settings.data == GENERATED:
             folder = ensure(
-                cache_folder(settings.cache, context), settings.files_per_class, settings.seed
+                cache_folder(settings.cache, context),
+                settings.files_per_class,
+                settings.seed,
             )
         else:
             folder = context.folder / expanded(settings.data)
-        model = context.folder / expanded(settings.model) if settings.model else SHIPPED_MODEL
+        model = (
+            context.folder / expanded(settings.model)
+            if settings.model
+            else SHIPPED_MODEL
+        )
         return cls(settings, open_dataset(folder), model)
 
     def __init__(self, settings: Settings, dataset: TauDataset, path: Path) -> None:
         self._settings, self._dataset, self._model = settings, dataset, read_model(path)
         self.programs = programs(path.resolve(), self._model)
         self.network = network(path.resolve(), self._model)
-        every = [AscSample(clip, second) for clip in dataset.test for second in range(clip.samples)]
+        every = [
+            AscSample(clip, second)
+            for clip in dataset.test
+            for second in range(clip.samples)
+        ]
         self._samples = (
-            balanced(every, settings.samples, settings.seed) if settings.samples else every
+            balanced(every, settings.samples, settings.seed)
+            if settings.samples
+            else every
         )
         self._reader = ClipReader()
         self._answers = _answers(self._model.sha256)
@@ -179,8 +219,8 @@ class AscTask:
         return payload
 
     def recordings(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Return the class and the samples of each recording, second by second; a subset may have
-        parts of recordings only.
+        """Return the class and the samples of each recording, second by second; a
+        subset may have parts of recordings only.
         """
         recordings: list[tuple[str, tuple[int, ...]]] = []
         before: AscSample | None = None
@@ -190,14 +230,16 @@ class AscTask:
                 and sample.clip == before.clip
                 and sample.second == before.second + 1
             )
-            label, indices = recordings.pop() if follows else (CLASSES[sample.clip.label], ())
+            label, indices = (
+                recordings.pop() if follows else (CLASSES[sample.clip.label], ())
+            )
             recordings.append((label, (*indices, index)))
             before = sample
         return recordings
 
     def _holes(self) -> list[int]:
-        """Return the samples that do not follow the one before in time although it is of the same
-        recording.
+        """Return the samples that do not follow the one before in time although it is
+        of the same recording.
         """
         pairs = enumerate(pairwise(self._samples), start=1)
         return [
@@ -214,7 +256,8 @@ class AscTask:
         ]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Take the class with the most spikes, then the highest membrane, then the lowest index."""
+        """Take the class with the most spikes, then the highest membrane, then the
+        lowest index."""
         return scored(CLASSES[self._samples[index].clip.label], output)
 
     def parts(self, output: bytes) -> dict[str, list[float]]:
@@ -222,7 +265,8 @@ class AscTask:
         return parts(output)
 
     def trains(self, payload: bytes) -> NDArray[np.uint8]:
-        """Return the spikes of the four outputs in each step (125, 4), by the integer model."""
+        """Return the spikes of the four outputs in each step (125, 4), by the integer
+        model."""
         counts = spike_counts(self._model.bank, np.frombuffer(payload, "<i2")[None])
         spikes: NDArray[np.uint8] = trains(self._model, counts)[0][0]
         return spikes
@@ -235,8 +279,9 @@ class AscTask:
         """Return what a device must answer to a payload, by the integer model."""
         digest = sha256(payload).digest()
         if digest not in self._answers:
-            # A batch asks for the answers to its samples one by one, after all were loaded; and
-            # whoever asks for that of a sample will ask for all others, in whatever order.
+            # A batch asks for the answers to its samples one by one, after all were
+            # loaded; and whoever asks for that of a sample will ask for all others, in
+            # whatever order.
             asked = [*self._lately, payload]
             if payload in self._lately:
                 asked += map(self.payload, self._not_asked())
@@ -245,7 +290,8 @@ class AscTask:
         return self._answers[digest]
 
     def _not_asked(self) -> range:
-        """Return the next samples whose answers nobody has found together with others."""
+        """Return the next samples whose answers nobody has found together with
+        others."""
         first = self._found
         self._found = min(first + TOGETHER - 1, len(self))
         return range(first, self._found)
@@ -256,37 +302,52 @@ class AscTask:
         missing = [digest for digest in digests if digest not in self._answers]
         for at in range(0, len(missing), TOGETHER):
             asked = missing[at : at + TOGETHER]
-            audio = np.stack([np.frombuffer(digests[digest], "<i2") for digest in asked])
+            audio = np.stack(
+                [np.frombuffer(digests[digest], "<i2") for digest in asked]
+            )
             answers = outputs(self._model, audio).astype("<i4")
-            self._answers.update(zip(asked, map(np.ndarray.tobytes, answers), strict=True))
+            self._answers.update(
+                zip(asked, map(np.ndarray.tobytes, answers), strict=True)
+            )
 
     def provenance(self) -> dict[str, Any]:
-        """Return what identifies data and model: hashes, counts, split, source; JSON-able."""
-        # A folder that the generator wrote stays generated data, whatever it is called in a bench
-        # file.
+        """Return what identifies data and model: hashes, counts, split, source;
+        JSON-able."""
+        # A folder that the generator wrote stays generated data, whatever it is called
+        # in a bench file.
         made_here = self._settings.data == GENERATED
-        generated = made_here or made_up(frozenset(sample.clip.city for sample in self._samples))
+        generated = made_here or made_up(
+            frozenset(sample.clip.city for sample in self._samples)
+        )
         train, test = self._dataset.counts()
         statement = (
-            "generated data, not the data set" if generated else self._dataset.split_statement()
+            "generated data, not the data set"
+            if generated
+            else self._dataset.split_statement()
         )
         facts: dict[str, Any] = {
             "source": GENERATED if generated else "folder",
             "data": self._settings.data,
             "layout": self._dataset.layout,
-            "split": "test = fold1_evaluate and every device-a recording in neither list",
+            "split": (
+                "test = fold1_evaluate and every device-a recording in neither list"
+            ),
             "official": statement == "official split",
-            "unofficial": "NOT THE DATA SET"
-            if statement.startswith("not the data set")
-            else "NOT THE OFFICIAL SPLIT",
+            "unofficial": (
+                "NOT THE DATA SET"
+                if statement.startswith("not the data set")
+                else "NOT THE OFFICIAL SPLIT"
+            ),
             "statement": statement,
             "classes": list(CLASSES),
             "train_samples": train,
             "test_samples": test,
             "samples": len(self),
-            "subset": f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}"
-            if self._settings.samples
-            else "all",
+            "subset": (
+                f"{len(self)} of {test}, class-balanced, seed {self._settings.seed}"
+                if self._settings.samples
+                else "all"
+            ),
             "holes": self._holes(),
             "extra_files": sum(not clip.listed for clip in self._dataset.test),
             "file_list_sha256": self._dataset.file_list_sha256(),
@@ -305,28 +366,31 @@ class AscTask:
 
 
 def made_up(cities: frozenset[str]) -> bool:
-    """Return whether recordings of these cities are the generator's: there are no such cities."""
+    """Return whether recordings of these cities are the generator's: there are no such
+    cities."""
     return cities <= frozenset(CITIES)
 
 
 @lru_cache(maxsize=4)
 def _answers(model_sha256: str) -> dict[bytes, bytes]:
-    """Return what a model is known to answer, by the SHA-256 of the payload: the integer model
-    takes 60 ms for one, and a virtual device asks for the same ones in every trial.
+    """Return what a model is known to answer, by the SHA-256 of the payload: the
+    integer model takes 60 ms for one, and a virtual device asks for the same ones in
+    every trial.
     """
     return {}
 
 
 def cache_folder(setting: str, context: BenchContext) -> Path:
-    """Return where generated data is kept: the setting, or neurorig in the user's cache."""
+    """Return where generated data is kept: the setting, or neurorig in the user's
+    cache."""
     if setting:
         return context.folder / expanded(setting)
     return cache()
 
 
 def balanced(every: list[AscSample], count: int, seed: int) -> list[AscSample]:
-    """Draw `count` samples, as many of each class or one more of the first classes, in the order of
-    the split.
+    """Draw `count` samples, as many of each class or one more of the first classes, in
+    the order of the split.
     """
     if not 0 < count <= len(every):
         raise ConfigError(
@@ -338,7 +402,9 @@ def balanced(every: list[AscSample], count: int, seed: int) -> list[AscSample]:
     chosen: list[int] = []
     for label in range(len(CLASSES)):
         share = count // len(CLASSES) + (label < count % len(CLASSES))
-        places = [place for place, sample in enumerate(every) if sample.clip.label == label]
+        places = [
+            place for place, sample in enumerate(every) if sample.clip.label == label
+        ]
         if share > len(places):
             cause = f"{share} samples of {CLASSES[label]}, there are {len(places)}"
             raise ConfigError(

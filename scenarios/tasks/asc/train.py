@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train on the train split of a data set and write the model: python -m scenarios.tasks.asc.train
---data FOLDER --out FILE.
+"""Train on the train split of a data set and write the model: python -m
+scenarios.tasks.asc.train --data FOLDER --out FILE.
 
-Needs the extra `train` (torch). The test split is read only for the figure printed at the end,
-never for a choice.
+Needs the extra `train` (torch). The test split is read only for the figure printed at
+the end, never for a choice.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ import torch  # isort: skip
 
 log = logging.getLogger(__name__)
 
-# Decay shifts (synapse, membrane) of the neurons of each layer, in turn: 16 ms to 256 ms at a step
-# of 8 ms.
+# Decay shifts (synapse, membrane) of the neurons of each layer, in turn: 16 ms to 256
+# ms at a step of 8 ms.
 FIRST_DASHES: Dashes = ((1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (2, 5))
 SECOND_DASHES: Dashes = ((1, 3), (2, 4), (2, 5))
 OUTPUT_DASHES: Dashes = ((2, 4),)
 LOGIT_PER_SPIKE = 0.12
 BUSY_SPIKES_PER_STEP = 1.5
-# Deviations of the variation of a batch, in sixteenths of an octave of amplitude (0.38 dB).
+# Deviations of the variation of a batch, in sixteenths of an octave of amplitude (0.38
+# dB).
 TILT = 6.0
 RIPPLE = 3.0
 REPORT_EVERY = 50
@@ -71,8 +72,8 @@ class Settings:
 def read_split(
     bank: FilterBank, clips: Sequence[Clip], *, halfway: bool
 ) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return centred levels (slices, 125, 16) and labels of `clips`; `halfway` adds the slices
-    between the slices.
+    """Return centred levels (slices, 125, 16) and labels of `clips`; `halfway` adds the
+    slices between the slices.
     """
     levels = []
     labels = []
@@ -80,15 +81,17 @@ def read_split(
         audio = read_clip(clip.path)
         if halfway:
             between = audio.reshape(-1)[SLICE_SAMPLES // 2 : -SLICE_SAMPLES // 2]
-            audio = np.concatenate([audio, between.reshape(len(audio) - 1, SLICE_SAMPLES)])
+            audio = np.concatenate(
+                [audio, between.reshape(len(audio) - 1, SLICE_SAMPLES)]
+            )
         levels.append(centred_levels(bank, audio).astype(np.int16))
         labels.append(np.full(len(audio), clip.label))
     return np.concatenate(levels), np.concatenate(labels)
 
 
 def varied(levels: Any) -> Any:
-    """Vary a batch of levels as another microphone and moment would: a tilt, a ripple over the
-    channels, a shift in time.
+    """Vary a batch of levels as another microphone and moment would: a tilt, a ripple
+    over the channels, a shift in time.
     """
     octaves = torch.linspace(-1, 1, CHANNELS)
     tilt = TILT * torch.randn(len(levels), 1, 1) * octaves
@@ -99,7 +102,9 @@ def varied(levels: Any) -> Any:
 
 def fired(levels: Any, offset: Any) -> Any:
     """Turn levels into spike counts as integer.spike_counts does."""
-    whole = torch.floor(torch.cumsum((levels + offset).clamp(min=0), dim=1) / 2**SPIKE_SHIFT_BITS)
+    whole = torch.floor(
+        torch.cumsum((levels + offset).clamp(min=0), dim=1) / 2**SPIKE_SHIFT_BITS
+    )
     return torch.diff(whole, dim=1, prepend=torch.zeros_like(whole[:, :1])).clamp(
         max=INPUT_SPIKES_MAX
     )
@@ -111,25 +116,34 @@ def fresh_layers(hidden: tuple[int, int]) -> tuple[SpikingLayer, ...]:
     return (
         SpikingLayer.random(first, CHANNELS, FIRST_DASHES, HIDDEN_SPIKES_MAX, 1.0),
         SpikingLayer.random(second, first, SECOND_DASHES, HIDDEN_SPIKES_MAX, 0.5),
-        SpikingLayer.random(len(CLASSES), second, OUTPUT_DASHES, OUTPUT_SPIKES_MAX, 0.5),
+        SpikingLayer.random(
+            len(CLASSES), second, OUTPUT_DASHES, OUTPUT_SPIKES_MAX, 0.5
+        ),
     )
 
 
 def batch_loss(layers: Sequence[SpikingLayer], spikes: Any, labels: Any) -> Any:
-    """Return cross entropy of the output counts, plus a small price on busy hidden layers."""
+    """Return cross entropy of the output counts, plus a small price on busy hidden
+    layers."""
     busy = 0.0
     for layer in layers:
         spikes, _ = layer.run(spikes)
         busy = busy + (spikes.mean() - BUSY_SPIKES_PER_STEP).clamp(min=0)
     logits = LOGIT_PER_SPIKE * spikes.sum(dim=0)
-    return torch.nn.functional.cross_entropy(logits, labels, label_smoothing=0.05) + 1e-3 * busy
+    return (
+        torch.nn.functional.cross_entropy(logits, labels, label_smoothing=0.05)
+        + 1e-3 * busy
+    )
 
 
 def trained(
-    bank: FilterBank, levels: NDArray[np.int16], labels: NDArray[np.int64], settings: Settings
+    bank: FilterBank,
+    levels: NDArray[np.int16],
+    labels: NDArray[np.int64],
+    settings: Settings,
 ) -> tuple[SpikingLayer, ...]:
-    """Train on centred levels (slices, 125, 16); the same settings and thread count give the same
-    weights.
+    """Train on centred levels (slices, 125, 16); the same settings and thread count
+    give the same weights.
     """
     torch.manual_seed(settings.seed)
     torch.set_num_threads(settings.threads)
@@ -147,7 +161,9 @@ def trained(
         chosen = torch.randint(len(levels), (settings.batch,)).numpy()
         batch = varied(torch.from_numpy(levels[chosen].astype(np.float32)))
         loss = batch_loss(
-            layers, fired(batch, offset).transpose(0, 1), torch.from_numpy(labels[chosen])
+            layers,
+            fired(batch, offset).transpose(0, 1),
+            torch.from_numpy(labels[chosen]),
         )
         optimizer.zero_grad()
         loss.backward()
@@ -162,7 +178,8 @@ def trained(
 
 
 def accuracy(model: AscModel, clips: Sequence[Clip]) -> tuple[int, int]:
-    """Return the numbers of correct and of all samples of `clips`, by the integer model."""
+    """Return the numbers of correct and of all samples of `clips`, by the integer
+    model."""
     correct = total = 0
     for clip in clips:
         answers = outputs(model, read_clip(clip.path)).argmax(axis=1)
@@ -174,13 +191,21 @@ def accuracy(model: AscModel, clips: Sequence[Clip]) -> tuple[int, int]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train from the command line."""
     defaults = Settings()
-    parser = argparse.ArgumentParser(description="Train the ASC model and write it as NIR.")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the data set")
+    parser = argparse.ArgumentParser(
+        description="Train the ASC model and write it as NIR."
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the data set"
+    )
     parser.add_argument("--out", type=Path, required=True, help="NIR file to write")
-    parser.add_argument("--updates", type=int, default=defaults.updates, help="number of batches")
+    parser.add_argument(
+        "--updates", type=int, default=defaults.updates, help="number of batches"
+    )
     parser.add_argument("--seed", type=int, default=defaults.seed)
     parser.add_argument(
-        "--name", default="asc", help="name of the model, part of what the firmware reports"
+        "--name",
+        default="asc",
+        help="name of the model, part of what the firmware reports",
     )
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -188,7 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     levels, labels = read_split(designed(), dataset.train, halfway=True)
     bank = equalised(designed(), levels)
     log.info("%d slices of %d recordings", len(levels), len(dataset.train))
-    layers = trained(bank, levels, labels, Settings(updates=chosen.updates, seed=chosen.seed))
+    layers = trained(
+        bank, levels, labels, Settings(updates=chosen.updates, seed=chosen.seed)
+    )
     model = AscModel(chosen.name, bank, tuple(layer.integers() for layer in layers))
     write_model(model, chosen.out)
     for split, clips in (("train", dataset.train), ("test", dataset.test)):

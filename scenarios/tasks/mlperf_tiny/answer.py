@@ -11,7 +11,8 @@ from rig.errors import DataError, RemoteProtocolError
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
-#: thousandths: int32, what the text layer makes of `m-results-[0.125,...]`. All are little endian.
+#: thousandths: int32, what the text layer makes of `m-results-[0.125,...]`. All are
+#: little endian.
 Format = Literal["thousandths", "float32", "int8", "uint8"]
 _DTYPES = {"thousandths": "<i4", "float32": "<f4", "int8": "<i1", "uint8": "<u1"}
 PER_UNIT = 1000
@@ -23,16 +24,18 @@ def item_b(form: Format) -> int:
 
 
 def scores(output: bytes, form: Format, count: int) -> tuple[float, ...]:
-    """Return the `count` numbers of an output; raise RemoteProtocolError where there are others, or
-    one is no number.
+    """Return the `count` numbers of an output; raise RemoteProtocolError where there
+    are others, or one is no number.
     """
     due_b = count * item_b(form)
     if len(output) != due_b:
         raise RemoteProtocolError(
             f"an output of {len(output)} B, {count} numbers as {form} are {due_b} B",
             evidence=output[:32].hex(),
-            try_next="the data folder of the device's benchmark; or task.mlperf_tiny.output and "
-            "outputs",
+            try_next=(
+                "the data folder of the device's benchmark; or task.mlperf_tiny.output"
+                " and outputs"
+            ),
         )
     numbers = np.frombuffer(output, _DTYPES[form]).astype(np.float64)
     if not np.isfinite(numbers).all():
@@ -45,8 +48,8 @@ def scores(output: bytes, form: Format, count: int) -> tuple[float, ...]:
 
 
 def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:
-    """Take the highest of several numbers, of equal ones the first; a single one is a score without
-    an answer by itself.
+    """Take the highest of several numbers, of equal ones the first; a single one is a
+    score without an answer by itself.
     """
     numbers = scores(output, form, count)
     answer = str(numbers.index(max(numbers))) if len(numbers) > 1 else ""
@@ -54,12 +57,17 @@ def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:
 
 
 def parse(output: str) -> tuple[int, Format]:
-    """Return count and form of what a session says of its outputs, such as "10 x int8"; raise
-    DataError.
+    """Return count and form of what a session says of its outputs, such as "10 x int8";
+    raise DataError.
     """
     count, _, form = output.partition(" x ")
     forms: tuple[Format, ...] = get_args(Format)
     for known in forms:
-        if known == form and count.isascii() and count.isdigit() and 1 <= int(count[:6]) <= 100_000:
+        if (
+            known == form
+            and count.isascii()
+            and count.isdigit()
+            and 1 <= int(count[:6]) <= 100_000
+        ):
             return int(count[:6]), known
     raise DataError(f"outputs of {output[:40]!r}: no count and form that this task has")

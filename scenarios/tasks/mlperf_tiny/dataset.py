@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A data folder of MLPerf Tiny: its list of labels and its tensors, whole files as they are or
-windows slid over them.
+"""A data folder of MLPerf Tiny: its list of labels and its tensors, whole files as they
+are or windows slid over them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class TinyDataset:
-    """The tensors of a folder, in the order of its list; `unused_b` are bytes at the ends of files
-    that no window reaches.
+    """The tensors of a folder, in the order of its list; `unused_b` are bytes at the
+    ends of files that no window reaches.
     """
 
     folder: Path
@@ -36,8 +36,8 @@ class TinyDataset:
     unused_b: int
 
     def read(self, tensor: Tensor) -> bytes:
-        """Return the bytes of a tensor; raises DataError where its file is no longer what it
-        was.
+        """Return the bytes of a tensor; raises DataError where its file is no longer
+        what it was.
         """
         path = self.folder / tensor.row.file
         try:
@@ -51,20 +51,27 @@ class TinyDataset:
         return content
 
     def sha256(self) -> str:
-        """Return one hash over the names, labels and bytes of all files, in the order of the
-        list.
+        """Return one hash over the names, labels and bytes of all files, in the order
+        of the list.
         """
         digest = hashlib.sha256()
         for row in self.rows:
             content = self.read(Tensor(row, 0, (self.folder / row.file).stat().st_size))
-            fields = (row.file, row.classes, row.label, row.window_b, row.stride_b, len(content))
+            fields = (
+                row.file,
+                row.classes,
+                row.label,
+                row.window_b,
+                row.stride_b,
+                len(content),
+            )
             digest.update(f"{','.join(map(str, fields))}\n".encode())
             digest.update(content)
         return digest.hexdigest()
 
     def same_content(self) -> list[tuple[int, int]]:
-        """Return the tensors whose bytes an earlier one has as well, each with the first of
-        those.
+        """Return the tensors whose bytes an earlier one has as well, each with the
+        first of those.
         """
         first: dict[bytes, int] = {}
         pairs = []
@@ -81,15 +88,15 @@ class TinyDataset:
 
 
 def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> TinyDataset:
-    """Read the list of labels and look at every file it names; raises DataError with file and line
-    where they do not agree.
+    """Read the list of labels and look at every file it names; raises DataError with
+    file and line where they do not agree.
     """
     path = folder / labels
     rows = read_labels(path)
     if benchmark is not None and rows[0].classes != benchmark.classes:
         raise DataError(
-            f"{path}, line {rows[0].line}: {rows[0].classes} classes, the benchmark has "
-            f"{benchmark.classes}"
+            f"{path}, line {rows[0].line}: {rows[0].classes} classes, the benchmark has"
+            f" {benchmark.classes}"
         )
     due_b = benchmark.tensor_b if benchmark is not None else 0
     tensors: list[Tensor] = []
@@ -100,10 +107,12 @@ def open_dataset(folder: Path, labels: str, benchmark: Benchmark | None) -> Tiny
         due_b = due_b or mine[0].length_b
         if mine[0].length_b != due_b:
             raise DataError(
-                f"{path}, line {row.line}: a tensor of {row.file} has {mine[0].length_b} bytes, "
-                f"{due_b} are due",
-                try_next="the data as the benchmark's own scripts write them; a folder of another "
-                "name is held to no sizes",
+                f"{path}, line {row.line}: a tensor of {row.file} has"
+                f" {mine[0].length_b} bytes, {due_b} are due",
+                try_next=(
+                    "the data as the benchmark's own scripts write them; a folder of"
+                    " another name is held to no sizes"
+                ),
             )
         tensors += mine
     return TinyDataset(folder, path, tuple(rows), tuple(tensors), unused_b)
@@ -129,10 +138,13 @@ def _tensors(folder: Path, labels: Path, row: LabelRow) -> tuple[list[Tensor], i
         return [Tensor(row, 0, size_b)], 0
     if row.window_b > size_b:
         raise DataError(
-            f"{labels}, line {row.line}: a window of {row.window_b} bytes, {row.file} has {size_b}"
+            f"{labels}, line {row.line}: a window of {row.window_b} bytes, {row.file}"
+            f" has {size_b}"
         )
-    # The benchmark's runner: the window moves on by the stride as long as all of it lies in the
-    # file.
+    # The benchmark's runner: the window moves on by the stride as long as all of it
+    # lies in the file.
     offsets_b = range(0, size_b - row.window_b + 1, row.stride_b)
     reached_b = offsets_b[-1] + row.window_b
-    return [Tensor(row, offset_b, row.window_b) for offset_b in offsets_b], size_b - reached_b
+    return [
+        Tensor(row, offset_b, row.window_b) for offset_b in offsets_b
+    ], size_b - reached_b

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate a stand-in for a data folder: the same list, sizes and windows, and tensors that begin
-with the answer to give.
+"""Generate a stand-in for a data folder: the same list, sizes and windows, and tensors
+that begin with the answer to give.
 
-Nothing can be learnt from such data. It is for trying the rig: a device that answers the beginning
-of its input answers it right, and how many of its answers are right classes is known by
-construction.
+Nothing can be learnt from such data. It is for trying the rig: a device that answers
+the beginning of its input answers it right, and how many of its answers are right
+classes is known by construction.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark
 
 GENERATOR_VERSION = 1
 LABELS = "y_labels.csv"
-#: Without a benchmark's name: as many numbers as the null workload of the firmware gives back of
-#: its input.
+#: Without a benchmark's name: as many numbers as the null workload of the firmware
+#: gives back of its input.
 PLAIN = Benchmark((), 16, 64, 16, ("accuracy", 0.0), ())
 #: Every eighth file is made to be answered with the class after its own.
 WRONG_EVERY = 8
-#: Windows of the real ad01: five frames of 128 float32, moved on by one frame. Here a file has ten
-#: frames.
+#: Windows of the real ad01: five frames of 128 float32, moved on by one frame. Here a
+#: file has ten frames.
 STRIDE_B = 512
 FRAMES = 10
 
 
 def shape(name: str) -> Benchmark:
-    """Return what generated data of a benchmark look like; the empty name is the plain set."""
+    """Return what generated data of a benchmark look like; the empty name is the plain
+    set."""
     return BENCHMARKS[name] if name else PLAIN
 
 
@@ -42,13 +43,17 @@ def right_answer(name: str, payload: bytes) -> bytes:
 
 
 def ensure(cache: Path, name: str, files: int, seed: int) -> Path:
-    """Return the folder of generated data under `cache`; write it beside its place and rename it if
-    it is not there.
+    """Return the folder of generated data under `cache`; write it beside its place and
+    rename it if it is not there.
     """
     if files < 2:
-        raise ConfigError(f"{files} files", path="task.mlperf_tiny.files", try_next="2 or more")
+        raise ConfigError(
+            f"{files} files", path="task.mlperf_tiny.files", try_next="2 or more"
+        )
     folder = (
-        cache / f"mlperf-tiny-generated-v{GENERATOR_VERSION}-{files}-{seed}" / (name or "plain")
+        cache
+        / f"mlperf-tiny-generated-v{GENERATOR_VERSION}-{files}-{seed}"
+        / (name or "plain")
     )
     if folder.is_dir():
         return folder
@@ -75,17 +80,21 @@ def write(folder: Path, name: str, files: int, seed: int) -> None:
     for number in range(files):
         label = number % made.classes
         rng = random.Random(f"{seed}/{name}/{number}")
-        content = _windows(label, rng) if windowed else _tensor(made, number, label, rng)
+        content = (
+            _windows(label, rng) if windowed else _tensor(made, number, label, rng)
+        )
         file = f"generated_{number:06d}_{label}.bin"
         (folder / file).write_bytes(content)
         lines.append(
-            f"{file},{made.classes},{label}" + (f",{made.tensor_b},{STRIDE_B}" if windowed else "")
+            f"{file},{made.classes},{label}"
+            + (f",{made.tensor_b},{STRIDE_B}" if windowed else "")
         )
     (folder / LABELS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _tensor(made: Benchmark, number: int, label: int, rng: random.Random) -> bytes:
-    """Return a tensor whose head are shares of 1000, the largest that of the class to answer."""
+    """Return a tensor whose head are shares of 1000, the largest that of the class to
+    answer."""
     wrong = number % WRONG_EVERY == WRONG_EVERY - 1
     answer = (label + 1) % made.classes if wrong else label
     shares = [rng.randint(1, 400 // made.classes) for _ in range(made.classes)]
@@ -96,8 +105,8 @@ def _tensor(made: Benchmark, number: int, label: int, rng: random.Random) -> byt
 
 
 def _windows(label: int, rng: random.Random) -> bytes:
-    """Return a file of frames, each with the score of the window that begins there; those of the
-    two classes overlap.
+    """Return a file of frames, each with the score of the window that begins there;
+    those of the two classes overlap.
     """
     level = rng.gauss(12_000 + 2_500 * label, 2_000)
     frames = []
@@ -110,7 +119,8 @@ def _windows(label: int, rng: random.Random) -> bytes:
 
 
 def _rename(partial: Path, folder: Path) -> None:
-    """Give finished data their name, unless another process was faster: theirs are the same."""
+    """Give finished data their name, unless another process was faster: theirs are the
+    same."""
     try:
         partial.rename(folder)
     except OSError:

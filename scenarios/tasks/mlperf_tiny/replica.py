@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task without its tensors: what a session folder holds of it is enough to plan and to score
-again.
+"""The task without its tensors: what a session folder holds of it is enough to plan and
+to score again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class _Facts:
 
 @dataclass(frozen=True, slots=True)
 class TinyReplica:
-    """Labels and files of the tensors, from the catalogue; `same` tells of some which earlier one
-    has the same bytes.
+    """Labels and files of the tensors, from the catalogue; `same` tells of some which
+    earlier one has the same bytes.
     """
 
     name: str
@@ -42,7 +42,11 @@ class TinyReplica:
 
     @classmethod
     def of(
-        cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
+        cls,
+        name: str,
+        phases: tuple[str, ...],
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
     ) -> TinyReplica:
         """Check what the session says of the tensors; raises DataError."""
         told = typed.take(_Facts, dict(facts), "provenance.json, task")
@@ -57,12 +61,13 @@ class TinyReplica:
         )
         if odd is not None:
             raise DataError(
-                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of {classes} "
-                "classes"
+                f"catalogue.csv, line {odd + 2}: {entries[odd].label[:40]!r} is none of"
+                f" {classes} classes"
             )
         if told.tensors != len(entries):
             raise DataError(
-                f"provenance.json has {told.tensors} tensors, catalogue.csv {len(entries)}"
+                f"provenance.json has {told.tensors} tensors, catalogue.csv"
+                f" {len(entries)}"
             )
         count, form = answer.parse(told.output)
         same = dict(told.same_content)
@@ -73,8 +78,8 @@ class TinyReplica:
         return len(self.entries)
 
     def payload(self, index: int) -> bytes:
-        """Return what stands for the bytes of a tensor: equal for tensors of the same content, and
-        for no others.
+        """Return what stands for the bytes of a tensor: equal for tensors of the same
+        content, and for no others.
         """
         return b"tensor %d" % self.same.get(index, index)
 

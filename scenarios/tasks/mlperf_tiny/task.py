@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: any data folder of MLPerf Tiny (ad01, ic01, kws01, vww01), a list of labels and binary
-tensors.
+"""The task: any data folder of MLPerf Tiny (ad01, ic01, kws01, vww01), a list of labels
+and binary tensors.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LASTING = ("data_sha256", "tensors", "classes", "same_content")
 
 
 class MlperfTiny:
-    """MLPerf Tiny: a folder of tensors and labels; a payload is the bytes of a file, or of a window
-    slid over it.
+    """MLPerf Tiny: a folder of tensors and labels; a payload is the bytes of a file, or
+    of a window slid over it.
     """
 
     name = "mlperf_tiny"
@@ -44,25 +44,32 @@ class MlperfTiny:
     class Settings:
         """The benchmark, its data, and how the device writes its answers."""
 
-        data: Annotated[FolderText, doc('Folder of its data, or "generated".')] = GENERATED
-        labels: Annotated[str, doc("File in that folder with the list of the samples.")] = (
-            generate.LABELS
+        data: Annotated[FolderText, doc('Folder of its data, or "generated".')] = (
+            GENERATED
         )
+        labels: Annotated[
+            str, doc("File in that folder with the list of the samples.")
+        ] = generate.LABELS
         benchmark: Annotated[
             Name, doc("Benchmark that the data are of; empty: as the folder is called.")
         ] = ""
-        output: Annotated[answer.Format, doc("How the device writes its numbers.")] = "thousandths"
+        output: Annotated[answer.Format, doc("How the device writes its numbers.")] = (
+            "thousandths"
+        )
         outputs: Annotated[
             Count, Or(0, "as the benchmark has it"), Ge(1), doc("Numbers in an answer.")
         ] = 0
         workload: Annotated[
             str,
-            doc("What the device calls itself, where not as the task or the benchmark."),
+            doc(
+                "What the device calls itself, where not as the task or the benchmark."
+            ),
         ] = ""
         files: Annotated[Count, Interval(ge=2, le=1000), doc("Generated files.")] = 24
         seed: Annotated[Seed, doc("Seed of generated data.")] = 1
         cache: Annotated[
-            FolderText, doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig.")
+            FolderText,
+            doc("Folder that keeps generated data; empty: $XDG_CACHE_HOME/neurorig."),
         ] = ""
 
     @classmethod
@@ -85,9 +92,13 @@ class MlperfTiny:
             and facts.get("files") in known.files,
         )
         replica = TinyReplica.of(cls.name, cls.phases, facts, entries)
-        if replica.form != settings.output or settings.outputs not in (0, replica.outputs):
+        if replica.form != settings.output or settings.outputs not in (
+            0,
+            replica.outputs,
+        ):
             raise DataError(
-                f"bench.toml has {settings.output}, provenance.json {facts.get('output')!r}"
+                f"bench.toml has {settings.output}, provenance.json"
+                f" {facts.get('output')!r}"
             )
         return replica
 
@@ -101,13 +112,19 @@ class MlperfTiny:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> MlperfTiny:
-        """Open the data; DataError names file and line of what is wrong with them, ConfigError the
-        setting.
+        """Open the data; DataError names file and line of what is wrong with them,
+        ConfigError the setting.
         """
         if settings.data != GENERATED:
             folder = context.folder / expanded(settings.data)
-            name = settings.benchmark or (folder.name if folder.name in BENCHMARKS else "")
-            return cls(settings, name, open_dataset(folder, settings.labels, BENCHMARKS.get(name)))
+            name = settings.benchmark or (
+                folder.name if folder.name in BENCHMARKS else ""
+            )
+            return cls(
+                settings,
+                name,
+                open_dataset(folder, settings.labels, BENCHMARKS.get(name)),
+            )
         if settings.output != "thousandths" or settings.outputs:
             raise ConfigError(
                 "generated data are answered as thousandths",
@@ -115,7 +132,10 @@ class MlperfTiny:
                 try_next="the default",
             )
         folder = generate.ensure(
-            _cache(settings.cache, context), settings.benchmark, settings.files, settings.seed
+            _cache(settings.cache, context),
+            settings.benchmark,
+            settings.files,
+            settings.seed,
         )
         return cls(
             settings,
@@ -123,20 +143,28 @@ class MlperfTiny:
             open_dataset(folder, generate.LABELS, generate.shape(settings.benchmark)),
         )
 
-    def __init__(self, settings: Settings, benchmark: str, dataset: TinyDataset) -> None:
+    def __init__(
+        self, settings: Settings, benchmark: str, dataset: TinyDataset
+    ) -> None:
         self._settings = settings
         self._benchmark = benchmark
         self._dataset = dataset
         first = dataset.rows[0]
         known: Benchmark | None = BENCHMARKS.get(benchmark)
-        # Windows are what anomalies are looked for in: one score each, how unusual it is.
+        # Windows are what anomalies are looked for in: one score each, how unusual it
+        # is.
         usual = known.outputs if known else 1 if first.window_b else first.classes
         self._outputs = settings.outputs or usual
-        if self._outputs not in (first.classes, 1) or (self._outputs == 1 and first.classes != 2):
+        if self._outputs not in (first.classes, 1) or (
+            self._outputs == 1 and first.classes != 2
+        ):
             raise ConfigError(
                 f"{self._outputs} numbers for {first.classes} classes",
                 path="task.mlperf_tiny.outputs",
-                try_next=f"{first.classes}, one for each class; or 1 where there are two classes",
+                try_next=(
+                    f"{first.classes}, one for each class; or 1 where there are two"
+                    " classes"
+                ),
             )
         self._sha256 = ""
 
@@ -149,45 +177,53 @@ class MlperfTiny:
         return self._dataset.read(self._dataset.tensors[index])
 
     def catalogue(self) -> list[Entry]:
-        """Return label and file of every tensor: the windows of one file belong together."""
+        """Return label and file of every tensor: the windows of one file belong
+        together."""
         rows = [tensor.row for tensor in self._dataset.tensors]
         return [Entry(str(row.label), row.file) for row in rows]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Take the highest of several numbers, of equal ones the first; a single one is a score
-        without an answer by itself.
+        """Take the highest of several numbers, of equal ones the first; a single one is
+        a score without an answer by itself.
         """
         row = self._dataset.tensors[index].row
         return answer.scored(
-            Entry(str(row.label), row.file), output, self._settings.output, self._outputs
+            Entry(str(row.label), row.file),
+            output,
+            self._settings.output,
+            self._outputs,
         )
 
     @property
     def reference(self) -> Callable[[bytes], bytes] | None:
-        """Return what gives the right answer to a payload: of generated data it is known, of a
-        model's nothing is.
+        """Return what gives the right answer to a payload: of generated data it is
+        known, of a model's nothing is.
         """
         if self._settings.data != GENERATED:
             return None
         return lambda payload: generate.right_answer(self._benchmark, payload)
 
     def accepts(self, info: SutInfo) -> bool:
-        """Return whether a device is for this task: by its workload, or in the text layer of any
-        maker by the model it names.
+        """Return whether a device is for this task: by its workload, or in the text
+        layer of any maker by the model it names.
         """
         name = info.task or info.model
         if self._settings.workload:
             return name in (self._settings.workload, "any")
         known = BENCHMARKS.get(self._benchmark)
         if info.task:
-            return info.task in ("any", self.name, *(known.reported_by if known else ()))
-        # Other firmware names its benchmark where ours names a model; where it says nothing, the
-        # length of its answers must do.
+            return info.task in (
+                "any",
+                self.name,
+                *(known.reported_by if known else ()),
+            )
+        # Other firmware names its benchmark where ours names a model; where it says
+        # nothing, the length of its answers must do.
         return known is None or name in ("", *known.reported_by)
 
     def provenance(self) -> dict[str, Any]:
-        """Return what identifies the data: hashes, counts, what of the benchmark they are;
-        JSON-able.
+        """Return what identifies the data: hashes, counts, what of the benchmark they
+        are; JSON-able.
         """
         settings = self._settings
         data = self._dataset
@@ -199,15 +235,19 @@ class MlperfTiny:
             "data": settings.data,
             "labels": data.labels.name,
             "benchmark": self._benchmark,
-            "official": known is not None and not generated and len(data.rows) in known.files,
+            "official": (
+                known is not None and not generated and len(data.rows) in known.files
+            ),
             "unofficial": "NOT THE EVALUATION SET",
             "statement": self._statement(),
             "files": len(data.rows),
             "tensors": len(data.tensors),
             "tensor_b": data.tensors[0].length_b,
-            "window": f"{data.rows[0].window_b} bytes, stride {data.rows[0].stride_b}"
-            if data.rows[0].window_b
-            else "the whole file",
+            "window": (
+                f"{data.rows[0].window_b} bytes, stride {data.rows[0].stride_b}"
+                if data.rows[0].window_b
+                else "the whole file"
+            ),
             "unused_b": data.unused_b,
             "classes": data.rows[0].classes,
             "output": f"{self._outputs} x {settings.output}",
@@ -244,7 +284,8 @@ class MlperfTiny:
 
 
 def _cache(setting: str, context: BenchContext) -> Path:
-    """Return where generated data are kept: the setting, or neurorig in the user's cache."""
+    """Return where generated data are kept: the setting, or neurorig in the user's
+    cache."""
     if setting:
         return context.folder / expanded(setting)
     return cache()

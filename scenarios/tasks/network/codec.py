@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes around a network: its input step after step, and its answer (docs/FIXED_POINT.md).
+"""The bytes around a network: its input step after step, and its answer
+(docs/FIXED_POINT.md).
 
-It runs in a worker, maybe under another Python: the standard library and numpy are all there is.
+It runs in a worker, maybe under another Python: the standard library and numpy are all
+there is.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ _LIMIT = 2**31 - 1
 
 
 class NetworkCodec:
-    """Payloads to inputs in the network's own units; what left it to whole numbers of the scales in
-    which a device answers.
+    """Payloads to inputs in the network's own units; what left it to whole numbers of
+    the scales in which a device answers.
     """
 
     phases: tuple[Any, ...] = ()
@@ -42,11 +44,15 @@ class NetworkCodec:
         return steps if self._input_scale == 1.0 else steps * self._input_scale
 
     def output(self, values: Any, membranes: Any) -> bytes:
-        """Return the answer for values (steps, outputs) and last membranes (outputs,); membranes of
-        0 where there are none.
+        """Return the answer for values (steps, outputs) and last membranes (outputs,);
+        membranes of 0 where there are none.
         """
         each = np.asarray(values, np.float64).reshape(len(values), -1)
-        last = np.zeros(each.shape[1]) if membranes is None else np.asarray(membranes).reshape(-1)
+        last = (
+            np.zeros(each.shape[1])
+            if membranes is None
+            else np.asarray(membranes).reshape(-1)
+        )
         return answer(each.sum(axis=0) / self._sum_scale, last / self._last_scale)
 
 
@@ -56,7 +62,8 @@ def open_codec(**arguments: Any) -> NetworkCodec:
 
 
 def whole_numbers(payload: bytes, kind: str, channels: int) -> Any:
-    """Return the numbers of a payload (steps, channels); ValueError where it has no whole steps."""
+    """Return the numbers of a payload (steps, channels); ValueError where it has no
+    whole steps."""
     step_b = channels * np.dtype(kind).itemsize
     if not payload or len(payload) % step_b:
         raise ValueError(f"{len(payload)} bytes, a step has {step_b}")
@@ -64,7 +71,8 @@ def whole_numbers(payload: bytes, kind: str, channels: int) -> Any:
 
 
 def answer(sums: Any, last: Any) -> bytes:
-    """Return sums and last membranes as a device writes them, rounded to whole numbers."""
+    """Return sums and last membranes as a device writes them, rounded to whole
+    numbers."""
     both = np.clip(np.rint(np.concatenate([sums, last])), -_LIMIT - 1, _LIMIT)
     output: bytes = both.astype(np.int64).astype("<i4").tobytes()
     return output

@@ -23,20 +23,36 @@ from scenarios.tasks.network import generate
 
 
 def array(path: Path, setting: str) -> Any:
-    """Return the array in a file, .npy, or for labels a number a line; one that would need code to
-    be read is refused.
+    """Return the array in a file, .npy, or for labels a number a line; one that would
+    need code to be read is refused.
     """
     try:
         if path.suffix == ".npy":
             values = np.load(path, allow_pickle=False)
         else:
             lines = small_text.read(path).split()
-            values = np.array([int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]])
-    except (OSError, ValueError, OverflowError, EOFError, IndexError, MemoryError) as error:
+            values = np.array(
+                [int(line) for line in lines[not lines[0].lstrip("-").isdigit() :]]
+            )
+    except (
+        OSError,
+        ValueError,
+        OverflowError,
+        EOFError,
+        IndexError,
+        MemoryError,
+    ) as error:
         raise ConfigError(
-            f"{path} is no array", path=setting, evidence=str(error), try_next="numpy.save"
+            f"{path} is no array",
+            path=setting,
+            evidence=str(error),
+            try_next="numpy.save",
         ) from error
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub" or not values.size:
+    if (
+        not isinstance(values, np.ndarray)
+        or values.dtype.kind not in "fiub"
+        or not values.size
+    ):
         raise ConfigError(f"{path} holds no numbers", path=setting)
     return values
 
@@ -51,9 +67,12 @@ def samples(path: Path | None, model: Path) -> Any:
     return generate.samples(shapes[0] if len(shapes) == 1 else (channels,))
 
 
-def fixed_network(path: Path, values: Any, dt_s: float | None, choice: Choice, bits: int) -> Any:
-    """Return the quantised network of a file, quantised for the samples where it is not; and how
-    many samples it decides as in floating point, None where that was not tried.
+def fixed_network(
+    path: Path, values: Any, dt_s: float | None, choice: Choice, bits: int
+) -> Any:
+    """Return the quantised network of a file, quantised for the samples where it is
+    not; and how many samples it decides as in floating point, None where that was not
+    tried.
     """
     read = graph.read(path)
     nodes = graph.taken_apart(read)[0]
@@ -64,7 +83,10 @@ def fixed_network(path: Path, values: Any, dt_s: float | None, choice: Choice, b
                 f"{path.name} is quantised by the conventions {rule_of(fixed)}",
                 path="task.network.rule",
                 evidence=f"asked for: {text_of(choice.of(nodes))}",
-                try_next="the NIR file that it was made of, or no rule, reset, spikes_max, start",
+                try_next=(
+                    "the NIR file that it was made of, or no rule, reset, spikes_max,"
+                    " start"
+                ),
             )
         return fixed, None
     if dt_s is None:

@@ -14,9 +14,11 @@ SEED = 5
 SOURCE = "random spikes"
 
 
-def samples(shape: tuple[int, ...], count: int = SAMPLES, seed: int = SEED) -> NDArray[Any]:
-    """Return random spikes (count, STEPS, *shape); each sample has channels of its own that spike
-    more often.
+def samples(
+    shape: tuple[int, ...], count: int = SAMPLES, seed: int = SEED
+) -> NDArray[Any]:
+    """Return random spikes (count, STEPS, *shape); each sample has channels of its own
+    that spike more often.
     """
     rng = np.random.default_rng(seed)
     rates = 0.04 + 0.5 * rng.random((count, 1, *shape)) ** 6

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task as what backends run in a process of its own: the integer model, which answers as a
-device does, as a program for this computer's processor, and the network.
+"""The task as what backends run in a process of its own: the integer model, which
+answers as a device does, as a program for this computer's processor, and the network.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def membrane_unit(fixed: FixedNetwork) -> float:
 
 
 def workload(path: Path, fixed: FixedNetwork) -> NetworkWorkload:
-    """Return the network that other backends may run, in floating point or their own numbers."""
+    """Return the network that other backends may run, in floating point or their own
+    numbers."""
     return NetworkWorkload(
         path=path,
         codec="scenarios.tasks.network.codec:open_codec",
@@ -56,7 +57,9 @@ def workload(path: Path, fixed: FixedNetwork) -> NetworkWorkload:
 def programs(fixed: FixedNetwork) -> dict[str, Program]:
     """Return the programs of a network: its integer arithmetic."""
     text = to_text(fixed)
-    return {"integer": Program(f"{__name__}:integer", NAME, identity(text), {"text": text})}
+    return {
+        "integer": Program(f"{__name__}:integer", NAME, identity(text), {"text": text})
+    }
 
 
 def integer(text: str) -> Routine:

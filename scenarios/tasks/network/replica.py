@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of the task, and the task without its samples: what a session folder holds of it is enough
-to plan and to score again.
+"""Scores of the task, and the task without its samples: what a session folder holds of
+it is enough to plan and to score again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _OUTPUTS_MAX = 100_000
 
 
 def parts(outputs: int, output: bytes) -> dict[str, list[float]]:
-    """Return sums and last membranes of an output, by name, in the device's whole numbers."""
+    """Return sums and last membranes of an output, by name, in the device's whole
+    numbers."""
     sums, last = sums_and_membranes(outputs, output)
     return {"sums": sums, "membranes": last}
 
@@ -37,7 +38,8 @@ def sums_and_membranes(outputs: int, output: bytes) -> tuple[list[float], list[f
 
 
 def scored(label: str, outputs: int, output: bytes) -> Score:
-    """Take the output with the largest sum, then the highest membrane, then the lowest index."""
+    """Take the output with the largest sum, then the highest membrane, then the lowest
+    index."""
     sums, last = sums_and_membranes(outputs, output)
     best = max(zip(sums, last, range(0, -outputs, -1), strict=True))
     answer = str(-int(best[2]))
@@ -46,7 +48,8 @@ def scored(label: str, outputs: int, output: bytes) -> Score:
 
 @dataclass(frozen=True, slots=True)
 class NetworkReplica:
-    """Labels of the samples, from the catalogue, and how many values the network gives."""
+    """Labels of the samples, from the catalogue, and how many values the network
+    gives."""
 
     name: str
     phases: tuple[str, ...]
@@ -56,21 +59,29 @@ class NetworkReplica:
 
     @classmethod
     def of(
-        cls, name: str, phases: tuple[str, ...], facts: Mapping[str, Any], entries: Sequence[Entry]
+        cls,
+        name: str,
+        phases: tuple[str, ...],
+        facts: Mapping[str, Any],
+        entries: Sequence[Entry],
     ) -> NetworkReplica:
         """Check what the session says of the samples; raises DataError."""
         outputs = facts.get("outputs")
         if not isinstance(outputs, int) or not 0 < outputs <= _OUTPUTS_MAX:
-            raise DataError(f"provenance.json has {str(outputs)[:40]!r} outputs of the network")
+            raise DataError(
+                f"provenance.json has {str(outputs)[:40]!r} outputs of the network"
+            )
         labels = {str(number) for number in range(outputs)}
         for index, entry in enumerate(entries):
             if entry.label not in labels:
                 raise DataError(
-                    f"catalogue.csv, line {index + 2}: {entry.label[:40]!r} is none of {outputs} "
-                    "outputs"
+                    f"catalogue.csv, line {index + 2}: {entry.label[:40]!r} is none of"
+                    f" {outputs} outputs"
                 )
         if facts.get("samples") != len(entries):
-            raise DataError("provenance.json has another number of samples than catalogue.csv")
+            raise DataError(
+                "provenance.json has another number of samples than catalogue.csv"
+            )
         return cls(name, phases, tuple(entries), outputs, facts)
 
     def __len__(self) -> int:

@@ -28,8 +28,19 @@ from rig.settings.declare import Count, Or, PathText
 from rig.user_folders import expanded
 from scenarios.tasks.network import data
 from scenarios.tasks.network.generate import SOURCE
-from scenarios.tasks.network.programs import NAME, integer, membrane_unit, programs, workload
-from scenarios.tasks.network.replica import NetworkReplica, parts, scored, sums_and_membranes
+from scenarios.tasks.network.programs import (
+    NAME,
+    integer,
+    membrane_unit,
+    programs,
+    workload,
+)
+from scenarios.tasks.network.replica import (
+    NetworkReplica,
+    parts,
+    scored,
+    sums_and_membranes,
+)
 
 GENERATED = "generated"
 #: Made by examples/make_networks.py.
@@ -37,8 +48,8 @@ EXAMPLE = Path(__file__).with_name("example.nir")
 
 
 class NetworkTask:
-    """Any NIR file: a payload is the network's input step after step, an output the sums of its
-    outputs and their last membranes (docs/FIXED_POINT.md).
+    """Any NIR file: a payload is the network's input step after step, an output the
+    sums of its outputs and their last membranes (docs/FIXED_POINT.md).
     """
 
     name = NAME
@@ -49,38 +60,65 @@ class NetworkTask:
         """The network, its samples, and where they come from."""
 
         model: Annotated[
-            PathText, doc("NIR file of the network, quantised or not; empty: an example.")
+            PathText,
+            doc("NIR file of the network, quantised or not; empty: an example."),
         ] = ""
         inputs: Annotated[
             PathText,
-            doc("Samples: .npy, (samples, steps, channels or shape); empty: random spikes."),
+            doc(
+                "Samples: .npy, (samples, steps, channels or shape); empty: random"
+                " spikes."
+            ),
         ] = ""
         labels: Annotated[
             PathText,
-            doc("Right outputs: .npy, or a number a line; empty: the network's in floating point."),
+            doc(
+                "Right outputs: .npy, or a number a line; empty: the network's in"
+                " floating point."
+            ),
         ] = ""
         source: Annotated[
-            str, doc('Where the samples come from; "generated ..." where nobody recorded them.')
+            str,
+            doc(
+                'Where the samples come from; "generated ..." where nobody recorded'
+                " them."
+            ),
         ] = ""
-        samples: Annotated[Count, Or(0, "all"), Ge(1), doc("The first so many samples.")] = 0
+        samples: Annotated[
+            Count, Or(0, "all"), Ge(1), doc("The first so many samples.")
+        ] = 0
         dt_s: Annotated[
-            float, Or(0, "as the file states"), Gt(0), Unit("s"), doc("Time step of the network.")
+            float,
+            Or(0, "as the file states"),
+            Gt(0),
+            Unit("s"),
+            doc("Time step of the network."),
         ] = 0.0
         rule: Annotated[
-            str, doc("Conventions, as of rig model run --as; empty: as the file states.")
+            str,
+            doc("Conventions, as of rig model run --as; empty: as the file states."),
         ] = ""
         reset: Annotated[
             str,
-            doc("What a spike does: zero, subtract, subtract-next, none; empty: as of rule."),
+            doc(
+                "What a spike does: zero, subtract, subtract-next, none; empty: as of"
+                " rule."
+            ),
         ] = ""
         spikes_max: Annotated[
-            Count, Or(0, "as of rule"), Interval(ge=1, le=SPIKES_MAX), doc("Of a neuron in a step.")
+            Count,
+            Or(0, "as of rule"),
+            Interval(ge=1, le=SPIKES_MAX),
+            doc("Of a neuron in a step."),
         ] = 0
         start: Annotated[
             str, doc("Membranes before the first step: leak, zero; empty: as of rule.")
         ] = ""
         bits: Annotated[
-            int, Interval(ge=BITS_MIN, le=BITS_MAX), Unit("count"), doc("Bits of a weight.")
+            int,
+            Interval(ge=BITS_MIN, le=BITS_MAX),
+            Unit("count"),
+            doc("Bits of a weight."),
         ] = BITS_MAX
 
     @classmethod
@@ -88,16 +126,20 @@ class NetworkTask:
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> NetworkReplica:
         """Return a stand-in that has labels and scores, and no samples."""
-        refuse_other(facts, source=source_of(settings), official=False, samples=len(entries))
+        refuse_other(
+            facts, source=source_of(settings), official=False, samples=len(entries)
+        )
         return NetworkReplica.of(cls.name, cls.phases, facts, entries)
 
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
-        """Return the example network over random spikes; files of the bench's owner are not
-        known.
+        """Return the example network over random spikes; files of the bench's owner are
+        not known.
         """
         if settings.model or settings.inputs or settings.labels:
-            return Regeneration({}, unknown="network, samples or labels are not at hand")
+            return Regeneration(
+                {}, unknown="network, samples or labels are not at hand"
+            )
         task = cls(settings, Path())
         return Regeneration(task.provenance(), task.catalogue(), task)
 
@@ -113,12 +155,17 @@ class NetworkTask:
         self._labels = folder / expanded(settings.labels) if settings.labels else None
         values = data.samples(self._inputs, self._model)
         self._fixed, self._same = data.fixed_network(
-            self._model, values, settings.dt_s or None, choice_of(settings), settings.bits
+            self._model,
+            values,
+            settings.dt_s or None,
+            choice_of(settings),
+            settings.bits,
         )
         self._reset_is_stated = data.reset_is_stated(self._model, choice_of(settings))
         if len(self._fixed.outputs) != 1:
             raise ConfigError(
-                f"the network has {len(self._fixed.outputs)} outputs, a decision is one's",
+                f"the network has {len(self._fixed.outputs)} outputs, a decision is"
+                " one's",
                 path="task.network.model",
             )
         real = side_by_side(self._fixed, values)
@@ -130,7 +177,9 @@ class NetworkTask:
             if self._labels
             else data.own_labels(self._model, self._fixed, values)
         )
-        self._right = data.require_labels(labels, len(real), self._fixed.answers)[:count]
+        self._right = data.require_labels(labels, len(real), self._fixed.answers)[
+            :count
+        ]
         self.programs = programs(self._fixed)
         self.network = workload(self._model.resolve(), self._fixed)
         self._routine = integer(to_text(self._fixed))
@@ -140,7 +189,8 @@ class NetworkTask:
         return len(self._numbers)
 
     def payload(self, index: int) -> bytes:
-        """Return the network's input, step after step: uint8, or int16, little endian."""
+        """Return the network's input, step after step: uint8, or int16, little
+        endian."""
         kind = "<u1" if self._fixed.input_b == 1 else "<i2"
         payload: bytes = self._numbers[index].astype(kind).tobytes()
         return payload
@@ -150,8 +200,8 @@ class NetworkTask:
         return [Entry(label) for label in self._right]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Take the output with the largest sum, then the highest membrane, then the lowest
-        index.
+        """Take the output with the largest sum, then the highest membrane, then the
+        lowest index.
         """
         return scored(self._right[index], self._fixed.answers, output)
 
@@ -160,7 +210,8 @@ class NetworkTask:
         return parts(self._fixed.answers, output)
 
     def firmware_header(self) -> str:
-        """Return the header of the firmware's workload, for inputs as long as the samples."""
+        """Return the header of the firmware's workload, for inputs as long as the
+        samples."""
         return header(self._fixed, int(self._numbers.shape[1]))
 
     @property
@@ -195,12 +246,16 @@ class NetworkTask:
             "source": source,
             "official": False,
             "unofficial": "OWN DATA",
-            "statement": f"{source}; {self._labelled()}"
-            + ("" if generated else ": no benchmark's data"),
+            "statement": (
+                f"{source}; {self._labelled()}"
+                + ("" if generated else ": no benchmark's data")
+            ),
             "samples": len(self),
-            "subset": "all"
-            if len(self) == self._available
-            else f"the first {len(self)} of {self._available}",
+            "subset": (
+                "all"
+                if len(self) == self._available
+                else f"the first {len(self)} of {self._available}"
+            ),
             "outputs": self._fixed.answers,
             "steps": int(self._numbers.shape[1]),
             "channels": self._fixed.channels,
@@ -231,10 +286,16 @@ class NetworkTask:
 def choice_of(settings: NetworkTask.Settings) -> Choice:
     """Return the conventions that the bench file chooses."""
     return Choice(
-        settings.rule, settings.reset or None, settings.spikes_max or None, settings.start or None
+        settings.rule,
+        settings.reset or None,
+        settings.spikes_max or None,
+        settings.start or None,
     )
 
 
 def source_of(settings: NetworkTask.Settings) -> str:
-    """Return where samples come from, as the bench file says, or what it leaves out means."""
-    return settings.source or ("files of the bench's owner" if settings.inputs else SOURCE)
+    """Return where samples come from, as the bench file says, or what it leaves out
+    means."""
+    return settings.source or (
+        "files of the bench's owner" if settings.inputs else SOURCE
+    )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of a search's answer: docs/QUBO.md, "The solver".
 
-Cost (4 bytes, signed, by the device's own account), how it ended (1: 0 time-out, 1 target), nodes
-(4), low byte first; then the vector, one bit a node, low bits first.
+Cost (4 bytes, signed, by the device's own account), how it ended (1: 0 time-out, 1
+target), nodes (4), low byte first; then the vector, one bit a node, low bits first.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ TARGET = 1
 
 @dataclass(frozen=True, slots=True)
 class QuboAnswer:
-    """A device's vector (nodes, int8), the cost that it claims for it, and whether it ended at its
-    target.
+    """A device's vector (nodes, int8), the cost that it claims for it, and whether it
+    ended at its target.
     """
 
     claimed: int
@@ -37,8 +37,8 @@ def encode(claimed: int, met: bool, nodes: int, bits: bytes) -> bytes:
 
 
 def decode(output: bytes, nodes: int) -> QuboAnswer:
-    """Return what a device answered to a graph of `nodes`; raise DataError where that is of another
-    form or length.
+    """Return what a device answered to a graph of `nodes`; raise DataError where that
+    is of another form or length.
     """
     if len(output) < HEAD.size:
         raise DataError(f"an answer of {len(output)} bytes has no head of {HEAD.size}")
@@ -46,14 +46,17 @@ def decode(output: bytes, nodes: int) -> QuboAnswer:
     bits = output[HEAD.size :]
     if told != nodes or len(bits) != (nodes + 7) // 8:
         raise DataError(
-            f"a vector of {told} nodes in {len(bits)} bytes, the workload has {nodes} in "
-            f"{(nodes + 7) // 8}"
+            f"a vector of {told} nodes in {len(bits)} bytes, the workload has {nodes}"
+            f" in {(nodes + 7) // 8}"
         )
     if end not in (TIMEOUT, TARGET):
         raise DataError(
-            f"it ended by {end}, which is neither time-out ({TIMEOUT}) nor target ({TARGET})"
+            f"it ended by {end}, which is neither time-out ({TIMEOUT}) nor target"
+            f" ({TARGET})"
         )
-    every = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little").astype(np.int8)
+    every = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little").astype(
+        np.int8
+    )
     if every[nodes:].any():
         raise DataError(f"bits beyond the last of {nodes} nodes are set")
     return QuboAnswer(claimed, end == TARGET, every[:nodes])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign for better targets: one job a workload, on all cores or on a cluster, kept in a
-journal so that it can go on later.
+"""A campaign for better targets: one job a workload, on all cores or on a cluster, kept
+in a journal so that it can go on later.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from scenarios.tasks.qubo.proof import Proof, by_branching, by_cp_sat
 from scenarios.tasks.qubo.reference import Solver
 from scenarios.tasks.qubo.targets import Target, packed
 
-#: From this density up branch and bound proves faster than CP-SAT, measured at 100 and 250 nodes.
+#: From this density up branch and bound proves faster than CP-SAT, measured at 100 and
+#: 250 nodes.
 BRANCHING_FROM_DENSITY = 0.08
 BRANCHES_PER_S = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A campaign's job for one workload: search this long from each of `seeds`, KaMIS as well or
-    not, and try this long to prove it.
+    """A campaign's job for one workload: search this long from each of `seeds`, KaMIS
+    as well or not, and try this long to prove it.
 
     `known` is the best solution so far, to be beaten or proven.
     """
@@ -55,13 +56,15 @@ class Job:
 
 
 def run(job: Job) -> Target:
-    """Do a job; return the best solution found, which may be the known one. The vector's cost is
-    evaluated, not trusted.
+    """Do a job; return the best solution found, which may be the known one. The
+    vector's cost is evaluated, not trusted.
     """
     graph = generate(job.workload)
     known = job.known
     best, method = (
-        (known.vector, known.method) if known else (np.zeros(graph.nodes, np.int8), "none")
+        (known.vector, known.method)
+        if known
+        else (np.zeros(graph.nodes, np.int8), "none")
     )
     for name, vector in _candidates(job, graph):
         if cost(graph, vector) < cost(graph, best):
@@ -103,7 +106,10 @@ def _candidates(job: Job, graph: Graph) -> Iterator[tuple[str, NDArray[np.int8]]
             )
     if job.kamis_s > 0 and graph.edges:
         for seed in job.seeds:
-            yield f"KaMIS of {job.kamis_s:g} s, seed {seed}", by_kamis(graph, job.kamis_s, seed)
+            yield (
+                f"KaMIS of {job.kamis_s:g} s, seed {seed}",
+                by_kamis(graph, job.kamis_s, seed),
+            )
 
 
 def _proof(job: Job, graph: Graph, best: NDArray[np.int8]) -> Proof | None:
@@ -116,8 +122,8 @@ def _proof(job: Job, graph: Graph, best: NDArray[np.int8]) -> Proof | None:
 
 @contextmanager
 def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Executor]:
-    """Open where jobs run: `jobs` processes here (None: one a core), or the Dask cluster at an
-    address, "tcp://host:8786".
+    """Open where jobs run: `jobs` processes here (None: one a core), or the Dask
+    cluster at an address, "tcp://host:8786".
     """
     if not dask:
         with _processes(jobs) as pool:
@@ -151,7 +157,8 @@ def engine(jobs: int | None, dask: str, connect_s: float = 10.0) -> Iterator[Exe
 
 @contextmanager
 def _processes(jobs: int | None) -> Iterator[Executor]:
-    """Open so many processes; what ends their use early ends them, whatever they are at."""
+    """Open so many processes; what ends their use early ends them, whatever they are
+    at."""
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, initializer=_leave_signals)
     try:
@@ -166,7 +173,8 @@ def _processes(jobs: int | None) -> Iterator[Executor]:
 
 
 def _leave_signals() -> None:
-    """Let Ctrl-C, which a terminal sends to all, be the parent's alone; TERM ends this process."""
+    """Let Ctrl-C, which a terminal sends to all, be the parent's alone; TERM ends this
+    process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -180,8 +188,8 @@ class _JobDone:
 
 
 class CampaignJournal:
-    """The finished jobs of a campaign, one JSON line each; a line that was cut off by a crash is
-    done again.
+    """The finished jobs of a campaign, one JSON line each; a line that was cut off by a
+    crash is done again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -191,7 +199,9 @@ class CampaignJournal:
         """Return the results by the key of their job."""
         jobs = {}
         for line in (
-            self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+            self._path.read_text(encoding="utf-8").splitlines()
+            if self._path.exists()
+            else []
         ):
             try:
                 entry = typed.from_json(_JobDone, json.loads(line), str(self._path))
@@ -213,11 +223,11 @@ class CampaignJournal:
 def campaign(
     jobs: Iterable[Job], journal: CampaignJournal, pool: Executor
 ) -> Iterator[tuple[Job, Target]]:
-    """Yield each job with its result, those in the journal first, the others as they are finished
-    and kept.
+    """Yield each job with its result, those in the journal first, the others as they
+    are finished and kept.
 
-    When a job fails, what has not begun is called off, what is under way is kept first, and then
-    its error is raised.
+    When a job fails, what has not begun is called off, what is under way is kept first,
+    and then its error is raised.
     """
     done = journal.done()
     waiting = {}

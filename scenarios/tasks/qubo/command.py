@@ -9,8 +9,14 @@ from rig.cli.lazy import LazyGroup
 
 _FILE = "scenarios.tasks.qubo.subcommands"
 COMMANDS = {
-    "largest": (f"{_FILE}:largest", "Find the largest workloads that a device loads and solves"),
-    "rescore": (f"{_FILE}:rescore", "Evaluate a session's vectors against the present targets"),
+    "largest": (
+        f"{_FILE}:largest",
+        "Find the largest workloads that a device loads and solves",
+    ),
+    "rescore": (
+        f"{_FILE}:rescore",
+        "Evaluate a session's vectors against the present targets",
+    ),
     "targets": (
         "scenarios.tasks.qubo.targets_command:targets",
         "Look for better solutions of workloads, and keep them",
@@ -18,8 +24,12 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, short_help="QUBO: targets, new scores, largest workload")
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    short_help="QUBO: targets, new scores, largest workload",
+)
 def qubo() -> None:
-    """Maximum independent sets as QUBO: targets, scores against new targets, the largest workload
-    of a device.
+    """Maximum independent sets as QUBO: targets, scores against new targets, the
+    largest workload of a device.
     """

@@ -18,4 +18,6 @@ FILE = click.Path(path_type=Path)
 
 def officials_in(path: Path | None) -> Officials:
     """Return the official targets of a file; without one the published ones."""
-    return officials_of.shipped(table.read()) if path is None else officials_of.read(path)
+    return (
+        officials_of.shipped(table.read()) if path is None else officials_of.read(path)
+    )

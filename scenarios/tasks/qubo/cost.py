@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Costs of binary vectors.
 
-The problem is min x'Qx over binary x, where Q has -1 on the diagonal, 4 at (u, v) and at (v, u) of
-an edge, else 0. So a chosen node counts -1 and an edge between two chosen nodes +8. An optimum is a
-maximum independent set and costs minus its size.
+The problem is min x'Qx over binary x, where Q has -1 on the diagonal, 4 at (u, v) and
+at (v, u) of an edge, else 0. So a chosen node counts -1 and an edge between two chosen
+nodes +8. An optimum is a maximum independent set and costs minus its size.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ EDGE = 8
 
 
 def cost(graph: Graph, vector: ArrayLike) -> int:
-    """Return x'Qx of a binary vector (nodes), in 64-bit integers; raise DataError where it is not
-    binary or of another length.
+    """Return x'Qx of a binary vector (nodes), in 64-bit integers; raise DataError where
+    it is not binary or of another length.
     """
     x = np.asarray(vector)
     if x.shape != (graph.nodes,) or not ((x == 0) | (x == 1)).all():

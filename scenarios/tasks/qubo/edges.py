@@ -2,10 +2,11 @@
 """Graphs as bytes, for the way to the device: docs/QUBO.md, "The graph on the wire";
 firmware/workloads/qubo has the other side.
 
-Nodes, edges and a checksum (CRC-32 of the rest), 4 bytes each, low first. Then for each node but
-the last the number of its greater neighbours, and for each of them how many nodes were passed over
-since the one before (the first: since the node itself). Numbers are 7 bits a byte, low first, with
-the upper bit set where more follow. Loops, doubles and disorder cannot be written down.
+Nodes, edges and a checksum (CRC-32 of the rest), 4 bytes each, low first. Then for each
+node but the last the number of its greater neighbours, and for each of them how many
+nodes were passed over since the one before (the first: since the node itself). Numbers
+are 7 bits a byte, low first, with the upper bit set where more follow. Loops, doubles
+and disorder cannot be written down.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ def encode(graph: Graph) -> bytes:
     """Return a graph as bytes."""
     body = _written(_numbers(graph)).tobytes()
     sizes = SIZES.pack(graph.nodes, graph.edges)
-    return HEAD.pack(graph.nodes, graph.edges, zlib.crc32(body, zlib.crc32(sizes))) + body
+    return (
+        HEAD.pack(graph.nodes, graph.edges, zlib.crc32(body, zlib.crc32(sizes))) + body
+    )
 
 
 def decode(data: bytes) -> Graph:
-    """Return the graph that `data` describes; raise DataError where it describes none."""
+    """Return the graph that `data` describes; raise DataError where it describes
+    none."""
     if len(data) < HEAD.size:
         raise DataError(f"{len(data)} bytes are too few for a graph")
     nodes, edges, checksum = HEAD.unpack_from(data)
@@ -41,7 +45,9 @@ def decode(data: bytes) -> Graph:
         raise DataError("the checksum of the graph does not fit its bytes")
     numbers = _read(np.frombuffer(data, np.uint8, offset=HEAD.size))
     if nodes > NODES_MAX or len(numbers) != max(nodes - 1, 0) + edges:
-        raise DataError(f"{len(numbers)} numbers do not make {nodes} nodes and {edges} edges")
+        raise DataError(
+            f"{len(numbers)} numbers do not make {nodes} nodes and {edges} edges"
+        )
     return Graph(nodes, _pairs(nodes, numbers))
 
 

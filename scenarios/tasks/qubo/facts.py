@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What provenance.json says of the task: its workloads with their targets, and where these are
-from.
+"""What provenance.json says of the task: its workloads with their targets, and where
+these are from.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs by (nodes, density, seed): edge for edge those of the published generator, without
-a dense matrix.
+"""Random graphs by (nodes, density, seed): edge for edge those of the published
+generator, without a dense matrix.
 
-The published generator asks networkx for gnm_random_graph(nodes, int(0.5 * density * nodes**2),
-seed). That function draws pairs of nodes with random.Random(seed).choice until enough different
-ones were found. Here the same Mersenne Twister words are drawn and filtered in bulk.
+The published generator asks networkx for gnm_random_graph(nodes, int(0.5 * density *
+nodes**2), seed). That function draws pairs of nodes with random.Random(seed).choice
+until enough different ones were found. Here the same Mersenne Twister words are drawn
+and filtered in bulk.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError
 
-#: A pair (less than 2**32) and the place at which it was drawn (likewise) share a 64-bit number.
+#: A pair (less than 2**32) and the place at which it was drawn (likewise) share a
+#: 64-bit number.
 NODES_MAX = 65535
 WORDS_AT_ONCE = 1 << 20
 
@@ -29,8 +31,8 @@ Pairs = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One published problem: number of nodes, density of edges (0 to 1 and over: complete),
-    seed.
+    """One published problem: number of nodes, density of edges (0 to 1 and over:
+    complete), seed.
     """
 
     nodes: int
@@ -40,19 +42,23 @@ class Workload:
     def __post_init__(self) -> None:
         if not 0 <= self.nodes <= NODES_MAX:
             raise ConfigError(
-                f"{self.nodes} nodes: 0 to {NODES_MAX} are possible", path="task.qubo.nodes"
+                f"{self.nodes} nodes: 0 to {NODES_MAX} are possible",
+                path="task.qubo.nodes",
             )
         if not 0 <= self.density < math.inf:
             raise ConfigError(
-                f"a density of {self.density}: 0 or more is possible", path="task.qubo.density"
+                f"a density of {self.density}: 0 or more is possible",
+                path="task.qubo.density",
             )
 
     @property
     def edges(self) -> int:
-        """Return how many edges the published generator makes: not density times all pairs, and
-        never more than all pairs.
+        """Return how many edges the published generator makes: not density times all
+        pairs, and never more than all pairs.
         """
-        return min(int(0.5 * self.density * self.nodes**2), self.nodes * (self.nodes - 1) // 2)
+        return min(
+            int(0.5 * self.density * self.nodes**2), self.nodes * (self.nodes - 1) // 2
+        )
 
     def __str__(self) -> str:
         return f"{self.nodes} nodes, {100 * self.density:g} %, seed {self.seed}"
@@ -60,8 +66,8 @@ class Workload:
 
 @dataclass(frozen=True)
 class Graph:
-    """An undirected graph without loops: `pairs` holds u * nodes + v of each edge u < v, sorted and
-    without doubles.
+    """An undirected graph without loops: `pairs` holds u * nodes + v of each edge u <
+    v, sorted and without doubles.
     """
 
     nodes: int
@@ -74,19 +80,20 @@ class Graph:
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the lesser and the greater node of each edge, int32, sorted by the lesser and then
-        by the greater.
+        """Return the lesser and the greater node of each edge, int32, sorted by the
+        lesser and then by the greater.
         """
         lesser, greater = np.divmod(self.pairs, np.uint64(max(self.nodes, 1)))
         return lesser.astype(np.int32), greater.astype(np.int32)
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the adjacency as compressed sparse rows: starts (nodes + 1) and sorted neighbours
-        (2 * edges).
+        """Return the adjacency as compressed sparse rows: starts (nodes + 1) and sorted
+        neighbours (2 * edges).
         """
         lesser, greater = self.ends
-        # 16-bit keys are sorted by counting, and stably: by the greater node, then by the lesser.
+        # 16-bit keys are sorted by counting, and stably: by the greater node, then by
+        # the lesser.
         backwards = np.argsort(greater.astype(np.uint16), kind="stable")
         up = np.bincount(lesser, minlength=self.nodes)
         down = np.bincount(greater, minlength=self.nodes)
@@ -99,8 +106,8 @@ class Graph:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the SHA-256 of the graph as text: nodes, edges, then all edges u < v in order,
-        each number 4 bytes, low first.
+        """Return the SHA-256 of the graph as text: nodes, edges, then all edges u < v
+        in order, each number 4 bytes, low first.
         """
         digest = hashlib.sha256(b"neurorig graph 1\n")
         digest.update(np.array([self.nodes, self.edges], "<u4").tobytes())
@@ -109,8 +116,8 @@ class Graph:
 
 
 def generate(workload: Workload) -> Graph:
-    """Return the graph of a workload: networkx.gnm_random_graph(nodes, int(0.5 * density *
-    nodes**2), seed), edge for edge.
+    """Return the graph of a workload: networkx.gnm_random_graph(nodes, int(0.5 *
+    density * nodes**2), seed), edge for edge.
     """
     nodes = workload.nodes
     edges = workload.edges
@@ -122,29 +129,34 @@ def generate(workload: Workload) -> Graph:
     found = np.empty(0, np.uint64)
     while len(found) < edges:
         missing = edges - len(found)
-        # A pair drawn at random is new with probability 1 - found / all_pairs; a little more than
-        # expected is drawn.
+        # A pair drawn at random is new with probability 1 - found / all_pairs; a little
+        # more than expected is drawn.
         expected = all_pairs * math.log((all_pairs - len(found)) / (all_pairs - edges))
-        new = _new(draws.pairs(math.ceil(expected + 3 * math.sqrt(expected))), found, missing)
+        new = _new(
+            draws.pairs(math.ceil(expected + 3 * math.sqrt(expected))), found, missing
+        )
         found = np.sort(np.concatenate([found, new])) if len(found) else new
     return Graph(nodes, found)
 
 
 def from_edges(nodes: int, edges: NDArray[np.integer]) -> Graph:
-    """Return the graph with `edges`, an array (edges, 2) in any order and direction; loops are
-    refused, doubles count once.
+    """Return the graph with `edges`, an array (edges, 2) in any order and direction;
+    loops are refused, doubles count once.
     """
     lesser, greater = np.sort(np.asarray(edges, np.int64).reshape(-1, 2), axis=1).T
-    if len(lesser) and (lesser.min() < 0 or greater.max() >= nodes or (lesser == greater).any()):
+    if len(lesser) and (
+        lesser.min() < 0 or greater.max() >= nodes or (lesser == greater).any()
+    ):
         raise ConfigError(
-            f"an edge joins a node to itself or leaves the {nodes} nodes", path="task.qubo"
+            f"an edge joins a node to itself or leaves the {nodes} nodes",
+            path="task.qubo",
         )
     return Graph(nodes, np.unique((lesser * nodes + greater).astype(np.uint64)))
 
 
 def _new(drawn: Pairs, known: Pairs, missing: int) -> Pairs:
-    """Return those of `drawn` that are not in `known`, each once, and of these the `missing` that
-    were drawn first.
+    """Return those of `drawn` that are not in `known`, each once, and of these the
+    `missing` that were drawn first.
     """
     drawn = drawn << np.uint64(32)
     drawn |= np.arange(len(drawn), dtype=np.uint64)
@@ -163,8 +175,8 @@ def _new(drawn: Pairs, known: Pairs, missing: int) -> Pairs:
 
 
 class _Draws:
-    """The pairs that random.Random(seed) would choose one after the other, without those of a node
-    with itself.
+    """The pairs that random.Random(seed) would choose one after the other, without
+    those of a node with itself.
     """
 
     def __init__(self, nodes: int, seed: int) -> None:
@@ -175,14 +187,14 @@ class _Draws:
             "state": {"key": np.array(state[:-1], np.uint32), "pos": state[-1]},
         }
         self._nodes = nodes
-        # choice() takes the upper bits of a word, as many as the number of nodes has, until they
-        # are less than it.
+        # choice() takes the upper bits of a word, as many as the number of nodes has,
+        # until they are less than it.
         self._shift = np.uint64(32 - nodes.bit_length())
         self._odd = np.empty(0, np.uint64)
 
     def pairs(self, at_least: int) -> Pairs:
-        """Return the next `at_least` pairs or more, as lesser * nodes + greater, in the order of
-        drawing.
+        """Return the next `at_least` pairs or more, as lesser * nodes + greater, in the
+        order of drawing.
         """
         parts: list[Pairs] = []
         missing = at_least

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KaMIS (ReduMIS, Lamm et al. 2017) as a second opinion on large sparse graphs; the extra
-`qubo`.
+"""KaMIS (ReduMIS, Lamm et al. 2017) as a second opinion on large sparse graphs; the
+extra `qubo`.
 """
 
 from __future__ import annotations
@@ -27,5 +27,7 @@ def by_kamis(graph: Graph, limit_s: float, seed: int) -> NDArray[np.int8]:
     theirs = chszlablib.Graph.from_csr(starts, neighbours)
     return chosen(
         graph,
-        chszlablib.IndependenceProblems.redumis(theirs, time_limit=limit_s, seed=seed).vertices,
+        chszlablib.IndependenceProblems.redumis(
+            theirs, time_limit=limit_s, seed=seed
+        ).vertices,
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest workload that a system under test can do: by growth, then by bisection, each try kept
-as evidence.
+"""The largest workload that a system under test can do: by growth, then by bisection,
+each try kept as evidence.
 
 That a system can do all sizes below one that it can do is taken for granted.
 """
@@ -37,12 +37,12 @@ from scenarios.tasks.qubo.graph import NODES_MAX, Graph, Workload, generate
 SCHEMA = "neurorig-largest-1"
 #: QUBO.md, maximum workload size, in short.
 RULE = (
-    "the largest A with (A, 1 %, seed 0) and the largest B with (B, 100 %, seed 0) that "
-    "load and give a solution better than cost 0"
+    "the largest A with (A, 1 %, seed 0) and the largest B with (B, 100 %, seed 0) that"
+    " load and give a solution better than cost 0"
 )
 METHOD = (
-    "sizes are doubled until one fails, then bisected; that smaller ones than one that is "
-    "good are good is taken for granted"
+    "sizes are doubled until one fails, then bisected; that smaller ones than one that"
+    " is good are good is taken for granted"
 )
 #: The two searches of the rule: name and density, both with seed 0.
 SERIES = {"A": 0.01, "B": 1.0}
@@ -54,11 +54,11 @@ BETTER = -1
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One size that was tried: `outcome` is "good", or why not: "refused", "failed", "wrong" (an
-    answer of no use), "no better".
+    """One size that was tried: `outcome` is "good", or why not: "refused", "failed",
+    "wrong" (an answer of no use), "no better".
 
-    `cost` is evaluated here, `claimed` the device's word; `vector` is the answer's bits, low first,
-    in base 64.
+    `cost` is evaluated here, `claimed` the device's word; `vector` is the answer's
+    bits, low first, in base 64.
     """
 
     nodes: int
@@ -80,8 +80,8 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """The largest size that is good, 0 where none is, and the size after which none was tried,
-    where that was the end of it.
+    """The largest size that is good, 0 where none is, and the size after which none was
+    tried, where that was the end of it.
     """
 
     nodes: int
@@ -102,9 +102,11 @@ def nodes_max(density: float, edges_max: int) -> int:
     return low
 
 
-def largest(good: Callable[[int], bool], limit: int, first: int = FIRST_NODES) -> Largest:
-    """Return the largest size up to `limit` that is good: doubled from `first` on until one is not,
-    then bisected.
+def largest(
+    good: Callable[[int], bool], limit: int, first: int = FIRST_NODES
+) -> Largest:
+    """Return the largest size up to `limit` that is good: doubled from `first` on until
+    one is not, then bisected.
     """
     known = 0
     size = min(first, limit)
@@ -121,11 +123,13 @@ def largest(good: Callable[[int], bool], limit: int, first: int = FIRST_NODES) -
 
 
 class Prober:
-    """Tries sizes on a bench, which it opens, and opens again where the system under test is lost;
-    a context manager.
+    """Tries sizes on a bench, which it opens, and opens again where the system under
+    test is lost; a context manager.
     """
 
-    def __init__(self, bench: Path, overrides: tuple[str, ...], timeout_s: float) -> None:
+    def __init__(
+        self, bench: Path, overrides: tuple[str, ...], timeout_s: float
+    ) -> None:
         self._path = bench
         self._overrides = overrides
         self._timeout_s = timeout_s
@@ -182,9 +186,11 @@ class Prober:
         return self._bench
 
 
-def series(prober: Prober, density: float, edges_max: int, tell: Callable[[Try], None]) -> Largest:
-    """Search the largest size of a density, with graphs of `edges_max` edges at most; `tell` is
-    called with each try.
+def series(
+    prober: Prober, density: float, edges_max: int, tell: Callable[[Try], None]
+) -> Largest:
+    """Search the largest size of a density, with graphs of `edges_max` edges at most;
+    `tell` is called with each try.
     """
 
     def good(nodes: int) -> bool:
@@ -227,16 +233,22 @@ def _judged(attempt: Try, graph: Graph, output: bytes) -> Try:
         return dataclasses.replace(attempt, outcome="wrong", detail=error.cause)
     true = cost(graph, decoded.vector)
     bits = base64.b64encode(answer.packed_bits(decoded.vector)).decode()
-    attempt = dataclasses.replace(attempt, cost=true, claimed=decoded.claimed, vector=bits)
+    attempt = dataclasses.replace(
+        attempt, cost=true, claimed=decoded.claimed, vector=bits
+    )
     if decoded.claimed != true:
         return dataclasses.replace(
-            attempt, outcome="wrong", detail=f"it claims {decoded.claimed}, its vector costs {true}"
+            attempt,
+            outcome="wrong",
+            detail=f"it claims {decoded.claimed}, its vector costs {true}",
         )
     return (
         attempt
         if true <= BETTER
         else dataclasses.replace(
-            attempt, outcome="no better", detail="no solution better than cost 0 in time"
+            attempt,
+            outcome="no better",
+            detail="no solution better than cost 0 in time",
         )
     )
 

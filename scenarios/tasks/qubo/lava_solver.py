@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lava's solver of QUBO on Loihi 2, as a program: what [sut.loihi] runs.
 
-The solver (lava-optimization 0.5.0) takes its limit in time steps of the chip and returns when they
-are over or its target is met, so a search is call after call, each from the best vector so far. On
-a processor it does not work, and is refused. No chip was used: the calls are tested against a
-stand-in with the same interface (tests/scenarios/tasks/qubo/lava_optimization.py).
+The solver (lava-optimization 0.5.0) takes its limit in time steps of the chip and
+returns when they are over or its target is met, so a search is call after call, each
+from the best vector so far. On a processor it does not work, and is refused. No chip
+was used: the calls are tested against a stand-in with the same interface
+(tests/scenarios/tasks/qubo/lava_optimization.py).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from scenarios.tasks.qubo import edges, tuning
 from scenarios.tasks.qubo.answer import encode, packed_bits
 from scenarios.tasks.qubo.cost import EDGE, NODE
 
-#: Time steps of one call; temperatures of its annealing, as published programs have them.
+#: Time steps of one call; temperatures of its annealing, as published programs have
+#: them.
 PARAMETERS: Mapping[str, Any] = {
     "steps": 1000,
     "max_temperature": 5,
@@ -29,14 +31,15 @@ PARAMETERS: Mapping[str, Any] = {
     "steps_per_temperature": 200,
     "refract_scaling": 1,
 }
-#: The only one of its neuron models that has a model for the chip and is not deprecated.
+#: The only one of its neuron models that has a model for the chip and is not
+#: deprecated.
 NEURON_MODEL = "nebm-sa-refract"
 CHIP = "Loihi2"
 WHY_NO_PROCESSOR = (
-    "lava-optimization 0.5.0 has no solver that works on a processor (tried again on 24 November "
-    "2026, 10 nodes, 200 steps): 'nebm' is deprecated, 'nebm-sa' is not accepted, 'sa' and "
-    "'nebm-sa-refract' have no process model, 'scif' did not return within 150 s; "
-    "[sut.loihi] with hardware = true runs it on Loihi 2"
+    "lava-optimization 0.5.0 has no solver that works on a processor (tried again on 24"
+    " November 2026, 10 nodes, 200 steps): 'nebm' is deprecated, 'nebm-sa' is not"
+    " accepted, 'sa' and 'nebm-sa-refract' have no process model, 'scif' did not return"
+    " within 150 s; [sut.loihi] with hardware = true runs it on Loihi 2"
 )
 #: The matrix is dense: eight bytes a pair.
 NODES_MAX = 8000
@@ -52,28 +55,38 @@ def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Rou
         problems = import_module("lava.lib.optimization.problems.problems")
         there = import_module("lava.utils.loihi").is_installed()
     except ImportError as error:
-        raise ValueError(f"{error.name} is not installed: rig sdk install loihi") from error
+        raise ValueError(
+            f"{error.name} is not installed: rig sdk install loihi"
+        ) from error
     if not there:
         raise ValueError(
-            "searches run on Loihi 2 alone, and lava-loihi, Lava's extension for it, is not "
-            "installed; members of Intel's research community get it"
+            "searches run on Loihi 2 alone, and lava-loihi, Lava's extension for it, is"
+            " not installed; members of Intel's research community get it"
         )
 
     def load(payload: bytes) -> Problem:
         nodes, count, _ = edges.HEAD.unpack_from(payload)
         if nodes > NODES_MAX:
-            raise ValueError(f"the problem is dense: {NODES_MAX} nodes at most, not {nodes}")
+            raise ValueError(
+                f"the problem is dense: {NODES_MAX} nodes at most, not {nodes}"
+            )
         parameters = {**PARAMETERS, **tuning.values(rules, nodes, count)}
         return Problem(problems.QUBO, payload, parameters)
 
-    about = {"solver": "OptimizationSolver", "neuron_model": NEURON_MODEL, "runs on": "Loihi 2"}
+    about = {
+        "solver": "OptimizationSolver",
+        "neuron_model": NEURON_MODEL,
+        "runs on": "Loihi 2",
+    }
     return Routine(load, (), bytes, partial(LavaSearch, solver), about=about)
 
 
 class Problem:
     """A graph as Lava's QUBO, and the parameters for its size and density."""
 
-    def __init__(self, qubo: Any, payload: bytes, parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self, qubo: Any, payload: bytes, parameters: Mapping[str, Any]
+    ) -> None:
         graph = edges.decode(payload)
         self.nodes = graph.nodes
         self.parameters = parameters
@@ -97,7 +110,8 @@ class LavaSearch:
         self._vector = np.zeros(problem.nodes, np.int8)
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Call the solver once, for its number of steps; it does not know of seconds."""
+        """Call the solver once, for its number of steps; it does not know of
+        seconds."""
         if self._calls and left_s <= 0:
             return False
         parameters = dict(self._problem.parameters)
@@ -118,7 +132,9 @@ class LavaSearch:
         told = self._solver.OptimizationSolver(self._problem.qubo).solve(config=config)
         vector = np.asarray(told.best_state).reshape(-1)
         if vector.shape != self._vector.shape or not np.isin(vector, (0, 1)).all():
-            raise RuntimeError(f"the solver returned no binary vector of {self._problem.nodes}")
+            raise RuntimeError(
+                f"the solver returned no binary vector of {self._problem.nodes}"
+            )
         if int(told.best_cost) < self.cost:
             self.cost = int(told.best_cost)
             self._vector = vector.astype(np.int8)

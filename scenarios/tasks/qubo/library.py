@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C sources compiled for this host on first use and kept in the user's cache folder, by the hash of
-what they were made from.
+"""C sources compiled for this host on first use and kept in the user's cache folder, by
+the hash of what they were made from.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _LIMIT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A shared library to be made of C sources; `headers` are the files they include, by `include`
-    or beside them.
+    """A shared library to be made of C sources; `headers` are the files they include,
+    by `include` or beside them.
     """
 
     name: str
@@ -34,12 +34,14 @@ class Library:
     include: Sequence[Path] = ()
 
     def compiled(self, folder: Path | None = None) -> Path:
-        """Return the library's path, compiled into `folder` (the user's cache) where it is not
-        there yet.
+        """Return the library's path, compiled into `folder` (the user's cache) where it
+        is not there yet.
 
         Raises DeviceNotFound where there is no C compiler, BenchError where it fails.
         """
-        digest = hashlib.sha256(repr((FLAGS, platform.platform(), platform.machine())).encode())
+        digest = hashlib.sha256(
+            repr((FLAGS, platform.platform(), platform.machine())).encode()
+        )
         for file in [*self.sources, *self.headers]:
             digest.update(file.read_bytes())
         folder = folder or cache()
@@ -50,8 +52,8 @@ class Library:
         return library
 
     def _compile(self, library: Path) -> None:
-        # Two processes may be at it: each makes its own file, the last one in place is as good as
-        # the first.
+        # Two processes may be at it: each makes its own file, the last one in place is
+        # as good as the first.
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             made = Path(scratch) / library.name
             parts = (
@@ -74,7 +76,9 @@ class Library:
                 raise BenchError(
                     f"{self.name} was not compiled within {_LIMIT_S:g} s",
                     evidence=f"by {parts[0]}",
-                    try_next="again when this computer has less to do, or another C compiler",
+                    try_next=(
+                        "again when this computer has less to do, or another C compiler"
+                    ),
                 ) from error
             if done.returncode:
                 raise BenchError(

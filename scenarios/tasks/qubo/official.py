@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Official target costs: the published file as it is, and rows that are made as the rules say.
+"""Official target costs: the published file as it is, and rows that are made as the
+rules say.
 
-NeuroBench publishes `num_vertices,density,random_seed,c_optimal`: a cost without its vector, so
-it cannot be verified. A row that is made here (`tabu.py`) goes into a file of the same form; how
-it was made, with its vector, goes into a table beside it.
+NeuroBench publishes `num_vertices,density,random_seed,c_optimal`: a cost without its
+vector, so it cannot be verified. A row that is made here (`tabu.py`) goes into a file
+of the same form; how it was made, with its vector, goes into a table beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate
 from scenarios.tasks.qubo.targets import Target, Targets, unpacked
 
-#: QUBO.md: "Small QUBO workloads with fewer than 50 nodes will be solved to global optimality".
+#: QUBO.md: "Small QUBO workloads with fewer than 50 nodes will be solved to global
+#: optimality".
 GLOBAL_BELOW_NODES = 50
 #: QUBO.md: "The DWave Tabu CPU sampler will be used with 100 reads and 50 restarts".
 READS = 100
@@ -41,7 +43,8 @@ OPTIMUM = "global optimum, proven by branch and bound"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Origin of an official cost: method, version, reads, restarts, seed, date; its vector."""
+    """Origin of an official cost: method, version, reads, restarts, seed, date; its
+    vector."""
 
     graph: str
     method: str
@@ -55,7 +58,10 @@ class Made:
     @property
     def by_the_rules(self) -> bool:
         """Return whether it was made as NeuroBench makes its own."""
-        return self.method == OPTIMUM or (self.reads, self.restarts) == (READS, RESTARTS)
+        return self.method == OPTIMUM or (self.reads, self.restarts) == (
+            READS,
+            RESTARTS,
+        )
 
     @property
     def source(self) -> str:
@@ -70,7 +76,8 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Official:
-    """The official target of a workload: a cost, and how it was made, where that is known."""
+    """The official target of a workload: a cost, and how it was made, where that is
+    known."""
 
     workload: Workload
     cost: int
@@ -84,36 +91,49 @@ class Official:
         graph = generate(self.workload)
         stated = self.made.graph
         if graph.sha256 != stated:
-            evidence = f"the graph's hash is {graph.sha256[:16]}, the table says {stated[:16]}"
+            evidence = (
+                f"the graph's hash is {graph.sha256[:16]}, the table says {stated[:16]}"
+            )
             return Finding(name, False, evidence)
         own = cost(graph, unpacked(self.made.solution, self.workload.nodes))
-        return Finding(name, own == self.cost, f"the vector costs {own}, not {self.cost}")
+        return Finding(
+            name, own == self.cost, f"the vector costs {own}, not {self.cost}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Officials:
-    """A file of official targets: its source, its hash (empty: the shipped costs), its rows."""
+    """A file of official targets: its source, its hash (empty: the shipped costs), its
+    rows."""
 
     source: str
     sha256: str
     rows: Mapping[Workload, Official]
 
     def of(self, workload: Workload, best: Target | None) -> tuple[int, str] | None:
-        """Return cost and source of a workload's official target; None where there is none.
+        """Return cost and source of a workload's official target; None where there is
+        none.
 
-        Below 50 nodes it is the global optimum, so a proven cost of ours is that too. Raises
-        DataError for a cost that is proven to be impossible.
+        Below 50 nodes it is the global optimum, so a proven cost of ours is that too.
+        Raises DataError for a cost that is proven to be impossible.
         """
         row = self.rows.get(workload)
         if row is None:
             if best is None or not best.proven or workload.nodes >= GLOBAL_BELOW_NODES:
                 return None
-            return best.cost, f"global optimum, as the rules ask below 50 nodes: {best.method}"
+            return (
+                best.cost,
+                f"global optimum, as the rules ask below 50 nodes: {best.method}",
+            )
         if best is not None and best.proven and row.cost < best.cost:
             raise DataError(
-                f"the official cost of {workload} is {row.cost}, proven is none below {best.cost}",
+                f"the official cost of {workload} is {row.cost}, proven is none below"
+                f" {best.cost}",
                 evidence=self.source,
-                try_next=f"a file for these graphs, {','.join(COLUMNS)}; rig qubo targets --verify",
+                try_next=(
+                    f"a file for these graphs, {','.join(COLUMNS)}; rig qubo targets"
+                    " --verify"
+                ),
             )
         return row.cost, row.made.source if row.made else self.source
 
@@ -128,7 +148,8 @@ def shipped(targets: Targets) -> Officials:
 
 
 def read(path: Path) -> Officials:
-    """Read a file of the published form, and how rows of it were made; raise DataError."""
+    """Read a file of the published form, and how rows of it were made; raise
+    DataError."""
     content = _bytes(path)
     made = _made(side(path))
     rows: dict[Workload, Official] = {}
@@ -144,15 +165,22 @@ def read(path: Path) -> Officials:
             evidence = f"{path}, line {number}: {workload} costs {value}, and {other}"
             raise DataError(
                 f"{evidence} in {side(path).name}",
-                try_next=f"remove the row from one of them: {side(path).name} says how it was made",
+                try_next=(
+                    f"remove the row from one of them: {side(path).name} says how it"
+                    " was made"
+                ),
             )
         rows[workload] = Official(workload, value, how)
-    source = f"{path.name}; costs without vectors, not verified, where no row says how it was made"
+    source = (
+        f"{path.name}; costs without vectors, not verified, where no row says how it"
+        " was made"
+    )
     return Officials(source, hashlib.sha256(content).hexdigest(), rows)
 
 
 def write(officials: Iterable[Official], path: Path) -> None:
-    """Write the published form, and beside it how rows were made; readers see old or new files."""
+    """Write the published form, and beside it how rows were made; readers see old or
+    new files."""
     rows = sorted(officials, key=lambda row: dataclasses.astuple(row.workload))
     plain = [(*dataclasses.astuple(row.workload), row.cost) for row in rows]
     made = [
@@ -178,13 +206,17 @@ def _made(path: Path) -> dict[Workload, tuple[int, Made]]:
     if not path.exists():
         return {}
     found = {}
-    for number, line in enumerate(_lines(path, _bytes(path), (*COLUMNS, *_further())), start=2):
+    for number, line in enumerate(
+        _lines(path, _bytes(path), (*COLUMNS, *_further())), start=2
+    ):
         workload, value = _published(path, number, line)
         own: dict[str, Any] = {name: line[name] for name in _further()}
         try:
             own |= {name: int(own[name]) for name in ("reads", "restarts", "seed")}
         except (TypeError, ValueError) as error:
-            raise DataError(f"{path}, line {number} is damaged", evidence=repr(error)) from error
+            raise DataError(
+                f"{path}, line {number} is damaged", evidence=repr(error)
+            ) from error
         found[workload] = (value, Made(**own))
     return found
 
@@ -196,7 +228,9 @@ def _bytes(path: Path) -> bytes:
         raise DataError(f"{path} cannot be read", evidence=str(error)) from error
 
 
-def _lines(path: Path, content: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
+def _lines(
+    path: Path, content: bytes, columns: tuple[str, ...]
+) -> list[dict[str, str]]:
     try:
         table = csv.DictReader(io.StringIO(small_text.text_of(content), newline=""))
         lines = [line for line in table if any(line.values())]
@@ -205,11 +239,15 @@ def _lines(path: Path, content: bytes, columns: tuple[str, ...]) -> list[dict[st
     found = tuple(name.strip() for name in table.fieldnames or ())
     if found != columns:
         try_next = ",".join(columns)
-        raise DataError(f"{path} has other columns", evidence=f"{found}", try_next=try_next)
+        raise DataError(
+            f"{path} has other columns", evidence=f"{found}", try_next=try_next
+        )
     return lines
 
 
-def _published(path: Path, number: int, line: Mapping[str, str]) -> tuple[Workload, int]:
+def _published(
+    path: Path, number: int, line: Mapping[str, str]
+) -> tuple[Workload, int]:
     where = f"{path}, line {number}"
     try:
         if None in line:
@@ -221,11 +259,15 @@ def _published(path: Path, number: int, line: Mapping[str, str]) -> tuple[Worklo
         evidence = f"{error!r}: {dict(line)}"
         raise DataError(f"{where} is damaged", evidence=evidence) from error
     if not -workload.nodes <= least <= 0:
-        raise DataError(f"{where}: no set of {workload} costs {least}", try_next="-nodes to 0")
+        raise DataError(
+            f"{where}: no set of {workload} costs {least}", try_next="-nodes to 0"
+        )
     return workload, least
 
 
-def _write(path: Path, columns: tuple[str, ...], rows: Sequence[Sequence[object]]) -> None:
+def _write(
+    path: Path, columns: tuple[str, ...], rows: Sequence[Sequence[object]]
+) -> None:
     # The line ends of the published file.
     table = table_file.text([columns, *rows], end="\r\n")
     scratch = path.with_suffix(".new")

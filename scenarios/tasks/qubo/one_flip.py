@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-flip tabu search on torch: many chains side by side, each of which flips one node a step,
-on a GPU or on the processor.
+"""One-flip tabu search on torch: many chains side by side, each of which flips one node
+a step, on a GPU or on the processor.
 
-A chain chooses its flip as if an edge between two chosen nodes cost 1.5 and not 8: the same vectors
-are the best, and the way from one to the next is less steep. Costs are counted as they are, in
-whole numbers. Flips are written down, so that the best vector is made only when there is a better
-one. The host learns of it after each piece of flips, which ends in a synchronise of the device.
+A chain chooses its flip as if an edge between two chosen nodes cost 1.5 and not 8: the
+same vectors are the best, and the way from one to the next is less steep. Costs are
+counted as they are, in whole numbers. Flips are written down, so that the best vector
+is made only when there is a better one. The host learns of it after each piece of
+flips, which ends in a synchronise of the device.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ WEIGHT = 1.5
 #: Less than the least difference between two choices: it decides among equals alone.
 NOISE = 0.45
 _NOISE_ROWS = 256
-#: A node that was taken out stays out for so many steps, and up to so many more at random.
+#: A node that was taken out stays out for so many steps, and up to so many more at
+#: random.
 PARAMETERS: Mapping[str, Any] = {"chains": 0, "tenure": 7}
 MOST = {"chains": 65_536, "tenure": 1_000_000}
 CHAINS = {"cuda": 256, "cpu": 16}
@@ -41,7 +43,8 @@ PIECE_S = 5e-3
 
 
 def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routine:
-    """Return the search; parameters: chains (0: 256 on a GPU, 16 on a processor), tenure."""
+    """Return the search; parameters: chains (0: 256 on a GPU, 16 on a processor),
+    tenure."""
     rules = tuning.rules(tables, tuple(PARAMETERS))
     for rule in rules:
         _refuse(rule.values)
@@ -51,16 +54,22 @@ def one_flip(tables: Sequence[Mapping[str, Any]], device: str = "cpu") -> Routin
 
     def load(payload: bytes) -> Chains:
         nodes, count, _ = edges.HEAD.unpack_from(payload)
-        return Chains(torch, device, payload, {**PARAMETERS, **tuning.values(rules, nodes, count)})
+        return Chains(
+            torch, device, payload, {**PARAMETERS, **tuning.values(rules, nodes, count)}
+        )
 
     return Routine(
-        load, (), bytes, OneFlip, about=_about(torch, device) | {"kernels": tried.kernels}
+        load,
+        (),
+        bytes,
+        OneFlip,
+        about=_about(torch, device) | {"kernels": tried.kernels},
     )
 
 
 class Chains:
-    """The chains on one graph, ready to begin; on a GPU a piece of flips is one recorded graph of
-    kernels.
+    """The chains on one graph, ready to begin; on a GPU a piece of flips is one
+    recorded graph of kernels.
     """
 
     def __init__(
@@ -70,7 +79,8 @@ class Chains:
         nodes = self.graph.nodes
         if nodes > NODES_MAX:
             raise ValueError(
-                f"the search copies its problem densely: {NODES_MAX} nodes at most, not {nodes}"
+                f"the search copies its problem densely: {NODES_MAX} nodes at most, not"
+                f" {nodes}"
             )
         self.torch = torch
         self.device = torch.device(device)
@@ -88,7 +98,8 @@ class Chains:
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise ValueError(
-                f"the device has no memory for {self.chains} chains on {nodes} nodes: fewer chains"
+                f"the device has no memory for {self.chains} chains on {nodes} nodes:"
+                " fewer chains"
             ) from error
 
     def _lay_out(self, nodes: int) -> None:
@@ -96,7 +107,8 @@ class Chains:
         zeros = partial(torch.zeros, device=self.device)
         self._adjacent = zeros((nodes, nodes), dtype=torch.int8)
         lesser, greater = (
-            torch.as_tensor(end.astype(np.int64), device=self.device) for end in self.graph.ends
+            torch.as_tensor(end.astype(np.int64), device=self.device)
+            for end in self.graph.ends
         )
         self._adjacent[lesser, greater] = 1
         self._adjacent[greater, lesser] = 1
@@ -117,7 +129,13 @@ class Chains:
             return
         self.torch.manual_seed(seed & 0xFFFF_FFFF)
         self._noise.uniform_(0.0, NOISE)
-        for state in (self._chosen, self._conflicts, self._free_from, self._step, self._cost):
+        for state in (
+            self._chosen,
+            self._conflicts,
+            self._free_from,
+            self._step,
+            self._cost,
+        ):
             state.zero_()
 
     def advance(self, flips: int) -> int:
@@ -137,7 +155,9 @@ class Chains:
         """Return the vector that had the least cost in the last piece."""
         number, chain = self._least_at
         vector: NDArray[np.int8] = self._begun[chain].to(self.torch.int8).cpu().numpy()
-        np.bitwise_xor.at(vector, self._flips[: number + 1, chain].cpu().numpy(), np.int8(1))
+        np.bitwise_xor.at(
+            vector, self._flips[: number + 1, chain].cpu().numpy(), np.int8(1)
+        )
         return vector
 
     def _flip(self, number: int) -> None:
@@ -172,7 +192,8 @@ class Chains:
             self.kernels = "recorded as pieces of 16 flips, and replayed"
 
     def _record(self) -> None:
-        """Record a piece of flips as one graph of kernels, after some flips to warm up."""
+        """Record a piece of flips as one graph of kernels, after some flips to warm
+        up."""
         torch = self.torch
         aside = torch.cuda.Stream(self.device)
         aside.wait_stream(torch.cuda.current_stream(self.device))
@@ -199,7 +220,8 @@ class OneFlip:
         chains.begin(seed)
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Flip for some milliseconds, or what is left; False where the graph has no nodes."""
+        """Flip for some milliseconds, or what is left; False where the graph has no
+        nodes."""
         if not len(self._vector):
             return False
         wanted = int(min(left_s, PIECE_S) / self._flip_s)
@@ -213,8 +235,8 @@ class OneFlip:
         return True
 
     def output(self, met: bool) -> bytes:
-        """Return the answer, its cost counted again; raises RuntimeError where the device counted
-        another.
+        """Return the answer, its cost counted again; raises RuntimeError where the
+        device counted another.
         """
         graph = self._chains.graph
         counted = cost(graph, self._vector)
@@ -227,12 +249,20 @@ class OneFlip:
 
 def _refuse(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST[name]:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not 0 <= value <= MOST[name]
+        ):
             raise ValueError(f"{name} = {value!r}: a whole number, 0 to {MOST[name]}")
 
 
 def _about(torch: Any, device: str) -> dict[str, Any]:
-    about = {"torch": torch.__version__, "device": device, "synchronised": "after each piece"}
+    about = {
+        "torch": torch.__version__,
+        "device": device,
+        "synchronised": "after each piece",
+    }
     if torch.device(device).type == "cuda":
         properties = torch.cuda.get_device_properties(torch.device(device))
         about |= {"device_name": properties.name, "cuda": torch.version.cuda}
@@ -244,7 +274,9 @@ def _torch(device: str) -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ValueError(f"{error.name} is not installed: pip install 'neurorig[gpu]'") from error
+        raise ValueError(
+            f"{error.name} is not installed: pip install 'neurorig[gpu]'"
+        ) from error
     if torch.device(device).type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"torch {torch.__version__} sees no CUDA device")
     if torch.device(device).type == "cuda":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of targets, cell by cell: official costs, best known ones, how many of these are proven
-and below the official one.
+"""A table of targets, cell by cell: official costs, best known ones, how many of these
+are proven and below the official one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ HEAD = ("nodes", "density", "official", "best known", "proven", "lower")
 
 
 def cells(targets: Targets, officials: Officials) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each cell, as HEAD names its columns; costs are in the order of the seeds."""
+    """Yield a row for each cell, as HEAD names its columns; costs are in the order of
+    the seeds."""
     by_cell: dict[tuple[int, float], list[Target]] = {}
-    for target in sorted(targets.rows.values(), key=lambda one: (one.nodes, one.density, one.seed)):
+    for target in sorted(
+        targets.rows.values(), key=lambda one: (one.nodes, one.density, one.seed)
+    ):
         by_cell.setdefault((target.nodes, target.density), []).append(target)
     for (nodes, density), ones in by_cell.items():
         officials_made = [officials.of(one.workload, one) for one in ones]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task as programs for this computer's processor: what [sut.cpu] runs, in a process of its own.
+"""The task as programs for this computer's processor: what [sut.cpu] runs, in a process
+of its own.
 
-`reference` is the firmware's own search, compiled for this host; `one_flip` (one_flip.py) is a
-search on torch, which [sut.gpu] runs as well. `tabu` and `annealing` are D-Wave's samplers (the
-extra `qubo`). A sampler returns only when it is done, so what it found on the way is known when it
-returns: tabu is therefore asked for one threshold after the other, annealing for one read after the
-other, each of more sweeps. Before the first read is over the answer is the empty vector, cost 0.
+`reference` is the firmware's own search, compiled for this host; `one_flip`
+(one_flip.py) is a search on torch, which [sut.gpu] runs as well. `tabu` and `annealing`
+are D-Wave's samplers (the extra `qubo`). A sampler returns only when it is done, so
+what it found on the way is known when it returns: tabu is therefore asked for one
+threshold after the other, annealing for one read after the other, each of more sweeps.
+Before the first read is over the answer is the empty vector, cost 0.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from scenarios.tasks.qubo.reference import COST_MIN, WORK_PER_POLL, Solver
 
 #: Tabu makes a dense copy of its problem, 8 bytes a pair of nodes: 0.5 GB of this many.
 TABU_NODES_MAX = 8000
-#: The least time that tabu can be asked for: its limit is a whole number of milliseconds.
+#: The least time that tabu can be asked for: its limit is a whole number of
+#: milliseconds.
 TABU_LIMIT_S = 1e-3
 TABU: Mapping[str, Any] = {"tenure": None, "restarts": 1_000_000}
-#: D-Wave's own range of beta does badly here (500 nodes at 5 %, 1000 sweeps: -76 instead of -83):
-#: the baseline gets a better one.
+#: D-Wave's own range of beta does badly here (500 nodes at 5 %, 1000 sweeps: -76
+#: instead of -83): the baseline gets a better one.
 ANNEALING: Mapping[str, Any] = {"sweeps": 1000, "beta_range": (0.5, 8.0)}
 #: The parameters of each program, with its own values.
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -50,7 +53,10 @@ def programs(tables: Tables) -> dict[str, Program]:
     arguments = {"tables": [dict(table) for table in tables]}
     return {
         function.__name__: Program(
-            f"{function.__module__}:{function.__name__}", "qubo", model, arguments | more
+            f"{function.__module__}:{function.__name__}",
+            "qubo",
+            model,
+            arguments | more,
         )
         for function, model, more in (
             (reference, "local search", {}),
@@ -77,7 +83,8 @@ def tabu(tables: Tables) -> Routine:
         nodes, *_ = edges.HEAD.unpack_from(payload)
         if nodes > TABU_NODES_MAX:
             raise ValueError(
-                f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not {nodes}"
+                f"tabu copies its problem densely: {TABU_NODES_MAX} nodes at most, not"
+                f" {nodes}"
             )
         return Quadratic(payload, {**TABU, **_of(rules, payload)})
 
@@ -85,7 +92,8 @@ def tabu(tables: Tables) -> Routine:
 
 
 def annealing(tables: Tables) -> Routine:
-    """Return D-Wave's simulated annealing; parameters: sweeps (the most of a read), beta_range."""
+    """Return D-Wave's simulated annealing; parameters: sweeps (the most of a read),
+    beta_range."""
     rules = _known(tables, ANNEALING)
     sampler = _samplers().SimulatedAnnealingSampler()
     return Routine(
@@ -119,7 +127,8 @@ class Reference:
 
 
 class Quadratic:
-    """A graph as D-Wave's samplers want it, and the parameters for its size and density."""
+    """A graph as D-Wave's samplers want it, and the parameters for its size and
+    density."""
 
     def __init__(self, payload: bytes, parameters: Mapping[str, Any]) -> None:
         import dimod
@@ -154,20 +163,22 @@ class Sampling:
         # The samplers take 31 bits.
         seed = (self._seed * 1_000_003 + self._calls) % (1 << 31)
         self._calls += 1
-        samples = self._sampler.sample(self._problem.model, num_reads=1, seed=seed, **how)
+        samples = self._sampler.sample(
+            self._problem.model, num_reads=1, seed=seed, **how
+        )
         if samples.record.energy[0] < self.cost:
             self.cost = round(samples.record.energy[0])
             self._vector = samples.record.sample[0]
 
 
 class Tabu(Sampling):
-    """D-Wave's tabu search, one call a threshold, each from the best vector so far; a call copies
-    its problem first.
+    """D-Wave's tabu search, one call a threshold, each from the best vector so far; a
+    call copies its problem first.
     """
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Search until the cost is at or below `until` or the time is over; False where less is
-        left than it can be asked for.
+        """Search until the cost is at or below `until` or the time is over; False where
+        less is left than it can be asked for.
         """
         if self._calls and left_s < TABU_LIMIT_S:
             return False
@@ -179,20 +190,23 @@ class Tabu(Sampling):
         how |= (
             {}
             if not self._calls
-            else {"initial_states": (self._vector[None], list(range(self._problem.nodes)))}
+            else {
+                "initial_states": (self._vector[None], list(range(self._problem.nodes)))
+            }
         )
         self._sample(tenure=self._problem.parameters["tenure"], **how)
         return True
 
 
 class Annealing(Sampling):
-    """D-Wave's simulated annealing, read after read: of 16, 128, ... sweeps up to the most, and at
-    the end of as many as fit.
+    """D-Wave's simulated annealing, read after read: of 16, 128, ... sweeps up to the
+    most, and at the end of as many as fit.
     """
 
     def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
         super().__init__(sampler, problem, seed)
-        self._reads: list[tuple[int, float]] = []  # sweeps, and what was left when they began
+        # sweeps, and what was left when they began
+        self._reads: list[tuple[int, float]] = []
 
     def advance(self, left_s: float, until: int | None) -> bool:
         """Do one read; False where none fits into what is left."""
@@ -200,15 +214,17 @@ class Annealing(Sampling):
         if sweeps < 1:
             return False
         self._reads.append((sweeps, left_s))
-        self._sample(num_sweeps=sweeps, beta_range=tuple(self._problem.parameters["beta_range"]))
+        self._sample(
+            num_sweeps=sweeps, beta_range=tuple(self._problem.parameters["beta_range"])
+        )
         return True
 
     def _wanted(self, left_s: float) -> int:
-        """Return how many sweeps the next read should have: more than the one before, but no more
-        than fit.
+        """Return how many sweeps the next read should have: more than the one before,
+        but no more than fit.
 
-        A read costs something by itself, by which one read alone cannot be distinguished from its
-        sweeps: then all of it is put to these.
+        A read costs something by itself, by which one read alone cannot be
+        distinguished from its sweeps: then all of it is put to these.
         """
         if not self._reads:
             return FIRST_SWEEPS
@@ -229,7 +245,9 @@ def _known(tables: Tables, own: Mapping[str, Any]) -> tuple[tuning.Rule, ...]:
     for rule in rules:
         for name in rule.values:
             if name not in own:
-                raise ValueError(f"no such parameter: {name}; it has {', '.join(own) or 'none'}")
+                raise ValueError(
+                    f"no such parameter: {name}; it has {', '.join(own) or 'none'}"
+                )
     return rules
 
 
@@ -242,5 +260,7 @@ def _samplers() -> Any:
     try:
         import dwave.samplers
     except ImportError as error:
-        raise ValueError(f"{error.name} is not installed: pip install 'neurorig[qubo]'") from error
+        raise ValueError(
+            f"{error.name} is not installed: pip install 'neurorig[qubo]'"
+        ) from error
     return dwave.samplers

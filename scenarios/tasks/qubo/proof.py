@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs that a solution cannot be beaten: by branch and bound (dense graphs), by CP-SAT (sparse
-ones; the extra `qubo`).
+"""Proofs that a solution cannot be beaten: by branch and bound (dense graphs), by
+CP-SAT (sparse ones; the extra `qubo`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ EXACT_BRANCHES = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A best vector (nodes, int8), whether it is proven that there is no better one, and by which
-    method.
+    """A best vector (nodes, int8), whether it is proven that there is no better one,
+    and by which method.
     """
 
     vector: NDArray[np.int8]
@@ -33,19 +33,25 @@ class Proof:
     method: str
 
 
-def by_branching(graph: Graph, known: NDArray[np.int8], branches: int = EXACT_BRANCHES) -> Proof:
-    """Look for a larger independent set than `known` until there is provably none, or for
-    `branches` branches.
+def by_branching(
+    graph: Graph, known: NDArray[np.int8], branches: int = EXACT_BRANCHES
+) -> Proof:
+    """Look for a larger independent set than `known` until there is provably none, or
+    for `branches` branches.
     """
     if graph.nodes > EXACT_NODES_MAX:
         return Proof(known, False, "branch and bound")
-    c = ctypes.CDLL(str(Library("qubo-exact", [Path(__file__).with_name("exact.c")]).compiled()))
+    c = ctypes.CDLL(
+        str(Library("qubo-exact", [Path(__file__).with_name("exact.c")]).compiled())
+    )
     starts, neighbours = graph.rows
     vector = np.zeros(max(graph.nodes, 1), np.uint16)
     size = int(np.count_nonzero(known))
     arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (starts, neighbours)]
     place = vector.ctypes.data_as(ctypes.c_void_p)
-    most = c.exact_independent(graph.nodes, *arrays, size, ctypes.c_uint64(branches), place)
+    most = c.exact_independent(
+        graph.nodes, *arrays, size, ctypes.c_uint64(branches), place
+    )
     best = chosen(graph, vector[:most]) if most > size else known
     return Proof(best, most >= 0, "branch and bound")
 
@@ -53,11 +59,11 @@ def by_branching(graph: Graph, known: NDArray[np.int8], branches: int = EXACT_BR
 def by_cp_sat(
     graph: Graph, known: NDArray[np.int8], limit_s: float = 60.0, workers: int = 1
 ) -> Proof:
-    """Ask CP-SAT for a larger independent set than `known` until there is provably none, or for
-    `limit_s`.
+    """Ask CP-SAT for a larger independent set than `known` until there is provably
+    none, or for `limit_s`.
 
-    Of each clique of a greedy cover of the edges at most one node is chosen: a bound far better
-    than that of single edges.
+    Of each clique of a greedy cover of the edges at most one node is chosen: a bound
+    far better than that of single edges.
     """
     try:
         from ortools.sat.python import cp_model
@@ -87,10 +93,12 @@ def by_cp_sat(
 
 
 def cliques(graph: Graph) -> list[list[int]]:
-    """Return cliques that cover all edges: each edge not yet covered is extended greedily."""
+    """Return cliques that cover all edges: each edge not yet covered is extended
+    greedily."""
     starts, neighbours = graph.rows
     near = [
-        set(neighbours[starts[node] : starts[node + 1]].tolist()) for node in range(graph.nodes)
+        set(neighbours[starts[node] : starts[node + 1]].tolist())
+        for node in range(graph.nodes)
     ]
     covered: set[tuple[int, int]] = set()
     found = []

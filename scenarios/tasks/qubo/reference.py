@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU reference solver: the firmware's own search (firmware/workloads/qubo), compiled for this
-host on first use.
+"""The CPU reference solver: the firmware's own search (firmware/workloads/qubo),
+compiled for this host on first use.
 
 So that one algorithm is compared on two systems. A C compiler is needed.
 """
@@ -33,8 +33,8 @@ REFUSALS = ("good", "truncated", "too large", "checksum", "node", "number", "edg
 
 @dataclass(frozen=True, slots=True)
 class CostCrossing:
-    """The first cost at or below a threshold, and the CPU time from the start at which it was
-    known.
+    """The first cost at or below a threshold, and the CPU time from the start at which
+    it was known.
     """
 
     threshold: int
@@ -44,8 +44,8 @@ class CostCrossing:
 
 @dataclass(frozen=True, slots=True)
 class FoundVector:
-    """The result of a search: its best vector (nodes, int8), that vector's cost, the time it took,
-    and the thresholds crossed.
+    """The result of a search: its best vector (nodes, int8), that vector's cost, the
+    time it took, and the thresholds crossed.
     """
 
     cost: int
@@ -55,26 +55,32 @@ class FoundVector:
 
 
 class Solver:
-    """The firmware's search on one graph: start it with a seed, search as often and as long as
-    wanted.
+    """The firmware's search on one graph: start it with a seed, search as often and as
+    long as wanted.
     """
 
     def __init__(self, graph: Graph | bytes, cache: Path | None = None) -> None:
-        """Take a graph, or one on the wire; raise ConfigError where the firmware refuses it."""
+        """Take a graph, or one on the wire; raise ConfigError where the firmware
+        refuses it."""
         wire = graph if isinstance(graph, bytes) else edges.encode(graph)
         self.nodes, count, _ = (
             edges.HEAD.unpack_from(wire) if len(wire) >= edges.HEAD.size else (0, 0, 0)
         )
         self._c = _functions(library().compiled(cache))
-        # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more than the
-        # bytes on the wire can describe.
-        memory_b = self._c.nr_qubo_memory_b(self.nodes, count) if count <= len(wire) else 0
+        # 0 for what 16-bit nodes cannot count: the firmware says so itself. Never more
+        # than the bytes on the wire can describe.
+        memory_b = (
+            self._c.nr_qubo_memory_b(self.nodes, count) if count <= len(wire) else 0
+        )
         self._memory = (ctypes.c_uint32 * (memory_b // 4))()
         self._state = ctypes.create_string_buffer(self._c.nr_qubo_state_b())
-        refusal = self._c.nr_qubo_load(self._state, self._memory, memory_b, wire, len(wire))
+        refusal = self._c.nr_qubo_load(
+            self._state, self._memory, memory_b, wire, len(wire)
+        )
         if refusal:
             raise ConfigError(
-                f"the solver refuses the graph: {REFUSALS[refusal]}", evidence=f"{self.nodes} nodes"
+                f"the solver refuses the graph: {REFUSALS[refusal]}",
+                evidence=f"{self.nodes} nodes",
             )
         self.start(0)
 
@@ -98,7 +104,9 @@ class Solver:
     @property
     def bits(self) -> bytes:
         """Return the best vector so far, one bit a node, low bits first."""
-        return ctypes.string_at(self._c.nr_qubo_best(self._state), (self.nodes + 7) // 8)
+        return ctypes.string_at(
+            self._c.nr_qubo_best(self._state), (self.nodes + 7) // 8
+        )
 
     def start(self, seed: int) -> None:
         """Begin again; the same seed (32 bits) gives the same search."""
@@ -107,8 +115,8 @@ class Solver:
     def search(
         self, limit_s: float, target: int = COST_MIN, thresholds: Sequence[int] = ()
     ) -> FoundVector:
-        """Search until the cost is at or below `target`, or for `limit_s` of this thread's CPU
-        time.
+        """Search until the cost is at or below `target`, or for `limit_s` of this
+        thread's CPU time.
 
         `thresholds` are costs whose crossings are told.
         """
@@ -121,14 +129,16 @@ class Solver:
                 crossings.append(CostCrossing(waiting.pop(0), self.cost, now_s))
             if self.cost <= target or now_s >= limit_s:
                 reported = tuple(
-                    crossing for crossing in crossings if crossing.threshold in thresholds
+                    crossing
+                    for crossing in crossings
+                    if crossing.threshold in thresholds
                 )
                 return FoundVector(self.cost, self.vector, now_s, reported)
             self.step(WORK_PER_POLL, waiting[0] if waiting else COST_MIN)
 
     def step(self, work: int, report_at: int = COST_MIN) -> None:
-        """Search until about `work` neighbours were touched, or the best cost comes down to
-        `report_at`.
+        """Search until about `work` neighbours were touched, or the best cost comes
+        down to `report_at`.
         """
         self._c.nr_qubo_set_report_at(self._state, report_at)
         self._c.nr_qubo_step(self._state, work)
@@ -136,8 +146,8 @@ class Solver:
 
 
 class Steps:
-    """The search on a graph on the wire, for a virtual device (rig.interfaces.context.Searcher);
-    raises ConfigError where it is refused.
+    """The search on a graph on the wire, for a virtual device
+    (rig.interfaces.context.Searcher); raises ConfigError where it is refused.
     """
 
     def __init__(self, payload: bytes, seed: int) -> None:
@@ -165,7 +175,10 @@ def library() -> Library:
     core = root / "core"
     search = [sources / name for name in SEARCH]
     return Library(
-        "qubo", [*search, core / "nr_frame.c"], [sources / "nr_qubo.h", core / "nr_frame.h"], [core]
+        "qubo",
+        [*search, core / "nr_frame.c"],
+        [sources / "nr_qubo.h", core / "nr_frame.h"],
+        [core],
     )
 
 

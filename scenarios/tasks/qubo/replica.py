@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replica of the task from a session folder alone: graphs follow from (nodes, density, seed),
-targets stand in the provenance.
+"""Replica of the task from a session folder alone: graphs follow from (nodes, density,
+seed), targets stand in the provenance.
 """
 
 from __future__ import annotations
@@ -40,21 +40,26 @@ def name_of(workload: Workload) -> str:
 def scored(
     workload: Workload, graph: Graph, pair: tuple[int | None, int | None], output: bytes
 ) -> Score:
-    """Evaluate a device's vector in 64-bit integers; what the device claims is kept, and never
-    used.
+    """Evaluate a device's vector in 64-bit integers; what the device claims is kept,
+    and never used.
 
     `pair` are the official and the best known target.
     """
     try:
         decoded = answer.decode(output, graph.nodes)
     except DataError as error:
-        return Score(False, name_of(workload), "", case=cell(workload), fault=error.cause)
+        return Score(
+            False, name_of(workload), "", case=cell(workload), fault=error.cause
+        )
     costs = Costs(cost(graph, decoded.vector), pair[0], decoded.claimed, pair[1])
-    return Score(costs.met, name_of(workload), str(costs.cost), case=cell(workload), costs=costs)
+    return Score(
+        costs.met, name_of(workload), str(costs.cost), case=cell(workload), costs=costs
+    )
 
 
 class Graphs:
-    """Graphs made when asked for; the last ones are kept, the very last one whatever its size."""
+    """Graphs made when asked for; the last ones are kept, the very last one whatever
+    its size."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Workload, Graph] = OrderedDict()
@@ -63,15 +68,18 @@ class Graphs:
         """Return the graph of a workload."""
         graph = self._kept.pop(workload, None) or generate(workload)
         self._kept[workload] = graph
-        while len(self._kept) > 1 and sum(kept.edges for kept in self._kept.values()) > KEPT_EDGES:
+        while (
+            len(self._kept) > 1
+            and sum(kept.edges for kept in self._kept.values()) > KEPT_EDGES
+        ):
             self._kept.popitem(last=False)
         return graph
 
 
 @dataclass(frozen=True, slots=True)
 class QuboReplica:
-    """The workloads of a session, each with the target and the graph's hash that the session
-    names.
+    """The workloads of a session, each with the target and the graph's hash that the
+    session names.
     """
 
     name: str
@@ -90,26 +98,30 @@ class QuboReplica:
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
     ) -> QuboReplica:
-        """Check what the session says of its workloads and their targets; raises DataError."""
+        """Check what the session says of its workloads and their targets; raises
+        DataError."""
         told = of_session(facts)
         if not len(due) == len(told.workloads) == len(entries):
             raise DataError(
-                f"bench.toml has {len(due)} workloads, provenance.json {len(told.workloads)}, "
-                f"catalogue.csv {len(entries)}"
+                f"bench.toml has {len(due)} workloads, provenance.json"
+                f" {len(told.workloads)}, catalogue.csv {len(entries)}"
             )
         for index, (workload, about, entry) in enumerate(
             zip(due, told.workloads, entries, strict=True)
         ):
             if entry != Entry(name_of(workload)):
                 raise DataError(
-                    f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml has "
-                    f"{name_of(workload)!r}"
+                    f"catalogue.csv, line {index + 2}: {entry.label[:40]!r}, bench.toml"
+                    f" has {name_of(workload)!r}"
                 )
             has_target = about.official is not None or about.best_known is not None
-            if (about.name, about.workload) != (name_of(workload), workload) or not has_target:
+            if (about.name, about.workload) != (
+                name_of(workload),
+                workload,
+            ) or not has_target:
                 raise DataError(
-                    f"provenance.json says other things of workload {index} than bench.toml: "
-                    f"{str(about)[:80]}"
+                    f"provenance.json says other things of workload {index} than"
+                    f" bench.toml: {str(about)[:80]}"
                 )
         _refuse_other_targets(due, told)
         return cls(task, phases, tuple(due), told.workloads, facts)
@@ -119,23 +131,26 @@ class QuboReplica:
         return len(self.workloads)
 
     def payload(self, index: int) -> bytes:
-        """Raise NotInSession: no plan of searches asks for the content of a workload."""
+        """Raise NotInSession: no plan of searches asks for the content of a
+        workload."""
         raise NotInSession(f"the graph of workload {index} is not in the session")
 
     def score(self, index: int, output: bytes) -> Score:
-        """Score an output as the task does, on the graph made again; raises DataError where that is
-        not the session's.
+        """Score an output as the task does, on the graph made again; raises DataError
+        where that is not the session's.
         """
         workload = self.workloads[index]
         about = self.told[index]
         if workload.edges > EDGES_MAX:
             raise DataError(
-                f"{workload} has {workload.edges} edges, more than are made again for a check"
+                f"{workload} has {workload.edges} edges, more than are made again for a"
+                " check"
             )
         graph = self.graphs.of(workload)
         if (graph.sha256, graph.edges) != (about.graph_sha256, about.edges):
             raise DataError(
-                f"the graph of {name_of(workload)} is not the one that provenance.json names"
+                f"the graph of {name_of(workload)} is not the one that provenance.json"
+                " names"
             )
         return scored(workload, graph, (about.official, about.best_known), output)
 
@@ -164,27 +179,29 @@ class QuboReplica:
 
 
 def _refuse_other_targets(due: Sequence[Workload], told: QuboFacts) -> None:
-    """Raise DataError where a session names the shipped costs, or the shipped table in this
-    version, and has other targets.
+    """Raise DataError where a session names the shipped costs, or the shipped table in
+    this version, and has other targets.
     """
     shipped = targets.read()
-    published = official.shipped(shipped).rows if told.official_targets == "shipped" else {}
+    published = (
+        official.shipped(shipped).rows if told.official_targets == "shipped" else {}
+    )
     own = told.targets == "shipped" and told.targets_version == shipped.version
     for workload, about in zip(due, told.workloads, strict=True):
         row = shipped.rows.get(workload)
         stated = (about.best_known, about.graph_sha256, about.proven)
         if own and row is not None and (row.cost, row.graph, row.proven) != stated:
             raise DataError(
-                f"provenance.json has another target for {name_of(workload)} than the shipped "
-                "table that it names"
+                f"provenance.json has another target for {name_of(workload)} than the"
+                " shipped table that it names"
             )
         if own and row is None and about.best_known is not None:
             raise DataError(
-                f"provenance.json has a target for {name_of(workload)}, the shipped table that it "
-                "names has none"
+                f"provenance.json has a target for {name_of(workload)}, the shipped"
+                " table that it names has none"
             )
         if workload in published and published[workload].cost != about.official:
             raise DataError(
-                f"provenance.json has another official target for {name_of(workload)} than the "
-                "published one"
+                f"provenance.json has another official target for {name_of(workload)}"
+                " than the published one"
             )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of a session against another version of the targets: every stored vector is evaluated
-again; raw files stay.
+"""Scores of a session against another version of the targets: every stored vector is
+evaluated again; raw files stay.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A stored vector: of which trial (or segment) and step, its cost, what was stored of it, and
-    the targets then and now.
+    """A stored vector: of which trial (or segment) and step, its cost, what was stored
+    of it, and the targets then and now.
 
     `fault` says why it counts for nothing; then there is no cost.
     """
@@ -59,11 +59,16 @@ class Vector:
 
     def gap(self, target: int | None) -> float | None:
         """Return the gap to a target."""
-        return None if self.cost is None or target is None else CostGap(self.cost, target).gap
+        return (
+            None
+            if self.cost is None or target is None
+            else CostGap(self.cost, target).gap
+        )
 
     @property
     def beats(self) -> bool:
-        """Return whether it is better than the best known one, or the first of its workload."""
+        """Return whether it is better than the best known one, or the first of its
+        workload."""
         return self.cost is not None and (
             self.after.best_known is None or self.cost < self.after.best_known
         )
@@ -81,7 +86,11 @@ class Vector:
             "part": self.part,
             "step": self.step,
             "warmup": self.warmup,
-            "workload": [self.workload.nodes, self.workload.density, self.workload.seed],
+            "workload": [
+                self.workload.nodes,
+                self.workload.density,
+                self.workload.seed,
+            ],
             "cost": self.cost,
             "stored_cost": self.stored,
             "official_before": before.official,
@@ -99,10 +108,11 @@ class Vector:
 
 
 def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Vector]:
-    """Yield every vector of a session, of all its trials and segments, evaluated on its regenerated
-    graph.
+    """Yield every vector of a session, of all its trials and segments, evaluated on its
+    regenerated graph.
 
-    Raises DataError where the session is none of QUBO, or a graph is not the one that was searched.
+    Raises DataError where the session is none of QUBO, or a graph is not the one that
+    was searched.
     """
     about = _workloads(session)
     parts = sorted((path.parent for path in session.rglob(COMPLETIONS)), key=str)
@@ -118,26 +128,29 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
     for index, searches in sorted(by_workload.items()):
         if index not in about:
             raise DataError(
-                f"a search of workload {index}, of which {session / session_folder.PROVENANCE} "
-                "says nothing"
+                f"a search of workload {index}, of which"
+                f" {session / session_folder.PROVENANCE} says nothing"
             )
         graph = _graph(about[index])
         workload = about[index].workload
         best = table.rows.get(workload) or table.of(graph)
         own = officials.of(workload, best)
-        after = Pair(None if own is None else own[0], None if best is None else best.cost)
+        after = Pair(
+            None if own is None else own[0], None if best is None else best.cost
+        )
         for part, done in searches:
             yield _vector(part, done, about[index], graph, after)
 
 
 def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
-    """Return what beats the present targets as rows of a table, the best of each workload; the
-    vector is the proof.
+    """Return what beats the present targets as rows of a table, the best of each
+    workload; the vector is the proof.
     """
     best: dict[Workload, Vector] = {}
     for vector in vectors:
         if vector.beats and (
-            vector.workload not in best or (vector.cost or 0) < (best[vector.workload].cost or 0)
+            vector.workload not in best
+            or (vector.cost or 0) < (best[vector.workload].cost or 0)
         ):
             best[vector.workload] = vector
     today = datetime.now(UTC).date().isoformat()
@@ -174,8 +187,8 @@ def content(
 
 
 def again(session: Path, stored: Any) -> dict[str, Any]:
-    """Return rescored.json made once more; raise NotInSession where it was made with other targets
-    than the shipped ones of this version.
+    """Return rescored.json made once more; raise NotInSession where it was made with
+    other targets than the shipped ones of this version.
     """
     told = stored if isinstance(stored, dict) else {}
     table = targets.read()
@@ -196,7 +209,8 @@ def _workloads(session: Path) -> Mapping[int, WorkloadFacts]:
     task = SessionFolder(session).provenance().get("task", {})
     if not isinstance(task, dict) or task.get("name") != "qubo":
         raise DataError(
-            f"{session} is no session of QUBO", try_next="rig list shows the sessions here"
+            f"{session} is no session of QUBO",
+            try_next="rig list shows the sessions here",
         )
     return dict(enumerate(of_session(task).workloads))
 
@@ -206,16 +220,23 @@ def _graph(about: WorkloadFacts) -> Graph:
     if graph.sha256 != about.graph_sha256:
         raise DataError(
             f"the graph of {about.name} is not the one that the session searched",
-            evidence=f"its hash is {graph.sha256[:16]}, the session says {about.graph_sha256[:16]}",
+            evidence=(
+                f"its hash is {graph.sha256[:16]}, the session says"
+                f" {about.graph_sha256[:16]}"
+            ),
             try_next="rig check SESSION",
         )
     return graph
 
 
-def _vector(part: str, done: StepRecord, about: WorkloadFacts, graph: Graph, after: Pair) -> Vector:
+def _vector(
+    part: str, done: StepRecord, about: WorkloadFacts, graph: Graph, after: Pair
+) -> Vector:
     assert isinstance(done.step, Solve)
     stored = (
-        done.score.costs.cost if done.score is not None and done.score.costs is not None else None
+        done.score.costs.cost
+        if done.score is not None and done.score.costs is not None
+        else None
     )
     told = (
         part,
@@ -231,4 +252,6 @@ def _vector(part: str, done: StepRecord, about: WorkloadFacts, graph: Graph, aft
         decoded = answer.decode(done.completion.output, graph.nodes)
     except DataError as error:
         return Vector(*told, fault=error.cause)
-    return Vector(*told, cost=cost(graph, decoded.vector), solution=packed(decoded.vector))
+    return Vector(
+        *told, cost=cost(graph, decoded.vector), solution=packed(decoded.vector)
+    )

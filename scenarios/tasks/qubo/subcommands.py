@@ -48,8 +48,8 @@ from scenarios.tasks.qubo.targets import Target, Targets
     help="Keep what beats its target: a table of your own, made where there is none.",
 )
 def rescore(session: Path, path: Path, official: Path | None, keep: Path | None) -> int:
-    """Evaluate every stored vector of a session again, against the present targets; raw files stay
-    as they are.
+    """Evaluate every stored vector of a session again, against the present targets; raw
+    files stay as they are.
     """
     known = table.read(path)
     officials = officials_in(official)
@@ -75,7 +75,10 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     for vector in vectors:
         if vector.fault or vector.stored not in (None, vector.cost):
             said = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
-            say(OUT, f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}")
+            say(
+                OUT,
+                f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}",
+            )
     better = scores.kept(vectors, f"session {session.resolve().name}")
     say(
         OUT,
@@ -87,8 +90,8 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     elif better:
         say(
             OUT,
-            f"{len(better)} workloads have a better vector than any known: --keep TABLE makes them "
-            "targets",
+            f"{len(better)} workloads have a better vector than any known: --keep TABLE"
+            " makes them targets",
         )
     return FAIL if any(label.text == changed.CHANGED for label in marked) else 0
 
@@ -124,10 +127,14 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     help="Where the evidence goes; largest-BENCH.json by default.",
 )
 def largest(
-    bench: Path, overrides: tuple[str, ...], timeout_s: float, edges_max: int, out: Path | None
+    bench: Path,
+    overrides: tuple[str, ...],
+    timeout_s: float,
+    edges_max: int,
+    out: Path | None,
 ) -> int:
-    """Find the largest workloads of 1 % and of 100 % density that a bench's device loads and solves
-    better than cost 0.
+    """Find the largest workloads of 1 % and of 100 % density that a bench's device
+    loads and solves better than cost 0.
     """
     if math.isnan(timeout_s):
         raise ConfigError("nan seconds", path="--timeout", try_next="above 0, to 1000")
@@ -138,22 +145,26 @@ def largest(
         info = prober.info
         say(
             OUT,
-            f"{escape(info.name)}{', simulated' if info.simulated else ''}: sizes are doubled, "
-            "then bisected",
+            f"{escape(info.name)}{', simulated' if info.simulated else ''}: sizes are"
+            " doubled, then bisected",
         )
 
         def tell(one: sizes_of.Try) -> None:
             every.append(one)
             said = f"cost {one.cost}" if one.good else f"{one.outcome}: {one.detail}"
             OUT.print(
-                f"  {one.nodes:>6} nodes {100 * one.density:>4g} % {one.edges:>9} edges  {said}",
+                f"  {one.nodes:>6} nodes {100 * one.density:>4g} % {one.edges:>9} edges"
+                f"  {said}",
                 highlight=False,
                 markup=False,
                 soft_wrap=True,
             )
             # Kept at once: a search may be stopped.
             session_folder.write_text(
-                out, session_folder.json_text(sizes_of.content(info, timeout_s, found, every))
+                out,
+                session_folder.json_text(
+                    sizes_of.content(info, timeout_s, found, every)
+                ),
             )
 
         for name, density in sizes_of.SERIES.items():
@@ -181,7 +192,8 @@ def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:
     table.write(new, path)
     say(
         OUT,
-        f"{escape(str(path))}: version {new.version}, {len(better)} better vectors kept as proof",
+        f"{escape(str(path))}: version {new.version}, {len(better)} better vectors kept"
+        " as proof",
     )
 
 
@@ -190,20 +202,30 @@ def _rescored(workload: Workload, ones: Sequence[scores.Vector]) -> str:
     if not costs:
         return f"{workload}: {len(ones)} vectors, none of use"
     best = min(
-        (vector for vector in ones if vector.cost is not None), key=lambda vector: vector.cost or 0
+        (vector for vector in ones if vector.cost is not None),
+        key=lambda vector: vector.cost or 0,
     )
     was, now = (_stands(best, pair) for pair in (best.before, best.after))
     beaten = (
-        " [green]best known beaten[/]" if best.beats and best.after.best_known is not None else ""
+        " [green]best known beaten[/]"
+        if best.beats and best.after.best_known is not None
+        else ""
     )
-    return f"{workload}: {len(ones)} vectors, best {best.cost}; was {was}; now {now}{beaten}"
+    return (
+        f"{workload}: {len(ones)} vectors, best {best.cost}; was {was}; now"
+        f" {now}{beaten}"
+    )
 
 
 def _stands(vector: scores.Vector, pair: scores.Pair) -> str:
     """Return both targets with the gap of a vector to each."""
     named = (("official", pair.official), ("best known", pair.best_known))
     return ", ".join(
-        f"no {name}" if cost is None else f"{name} {cost}, gap {_percent(vector.gap(cost))}"
+        (
+            f"no {name}"
+            if cost is None
+            else f"{name} {cost}, gap {_percent(vector.gap(cost))}"
+        )
         for name, cost in named
     )
 

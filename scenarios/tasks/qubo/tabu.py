@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Official target costs as NeuroBench makes them: D-Wave's tabu search, below 50 nodes a proof.
+"""Official target costs as NeuroBench makes them: D-Wave's tabu search, below 50 nodes
+a proof.
 
 QUBO/generation_scripts/find_optimal_costs.py of NeuroBench/system_benchmarks, revision
 f9c0b4f495558f6dae0de304286d0a81de89020c, calls
 
     TabuSampler().sample(bqm, timeout=None, num_reads=100, num_restarts=50)
 
-and refuses a best vector that is no independent set. It names no seed; one is named here.
+and refuses a best vector that is no independent set. It names no seed; one is named
+here.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ PACKAGE = "dwave-samplers"
 def make(workload: Workload, reads: int, restarts: int, seed: int) -> Official:
     """Make the official target of a workload as the rules say.
 
-    Raises ConfigError where D-Wave's sampler is not installed, DataError where it finds no
-    independent set.
+    Raises ConfigError where D-Wave's sampler is not installed, DataError where it finds
+    no independent set.
     """
     graph = generate(workload)
     if workload.nodes < GLOBAL_BELOW_NODES:
@@ -50,7 +52,8 @@ def make(workload: Workload, reads: int, restarts: int, seed: int) -> Official:
 
 
 def search(graph: Graph, reads: int, restarts: int, seed: int) -> NDArray[np.int8]:
-    """Return the best vector (nodes) of D-Wave's tabu search, which must be an independent set."""
+    """Return the best vector (nodes) of D-Wave's tabu search, which must be an
+    independent set."""
     try:
         from dwave.samplers import TabuSampler
     except ImportError as error:
@@ -65,7 +68,9 @@ def search(graph: Graph, reads: int, restarts: int, seed: int) -> NDArray[np.int
     vector[np.asarray(list(samples.variables), np.int64)] = samples.record.sample[best]
     lesser, greater = graph.ends
     if (vector[lesser] & vector[greater]).any():
-        evidence = f"the best vector of {METHOD} for {graph.nodes} nodes is no independent set"
+        evidence = (
+            f"the best vector of {METHOD} for {graph.nodes} nodes is no independent set"
+        )
         raise DataError(evidence, try_next="more --reads or --restarts")
     return vector
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of best known solutions, keyed by the hash of the graph: cost, method, date, whether
-proven, and the vector itself.
+"""The table of best known solutions, keyed by the hash of the graph: cost, method,
+date, whether proven, and the vector itself.
 
-The published costs (NeuroBench/system_benchmarks, QUBO/default_config.csv: D-Wave tabu, 100 reads,
-50 restarts) stand beside ours in the column `published`. They are a heuristic's results, and many
-are beaten.
+The published costs (NeuroBench/system_benchmarks, QUBO/default_config.csv: D-Wave tabu,
+100 reads, 50 restarts) stand beside ours in the column `published`. They are a
+heuristic's results, and many are beaten.
 """
 
 from __future__ import annotations
@@ -36,17 +36,20 @@ _VERSION = re.compile(r"# QUBO targets of neurorig, version (\d+);")
 NODES = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000)
 DENSITIES = (0.01, 0.05, 0.1, 0.25)
 SEEDS = (0, 1, 2, 3, 4)
-#: The published grid: 180 workloads, of which the five seeds are for tuning; official results have
-#: seeds of their own.
+#: The published grid: 180 workloads, of which the five seeds are for tuning; official
+#: results have seeds of their own.
 GRID = tuple(
-    Workload(nodes, density, seed) for nodes in NODES for density in DENSITIES for seed in SEEDS
+    Workload(nodes, density, seed)
+    for nodes in NODES
+    for density in DENSITIES
+    for seed in SEEDS
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The best known solution of one graph; `proven`: there is none better; `published`: the
-    published cost, where there is one.
+    """The best known solution of one graph; `proven`: there is none better;
+    `published`: the published cost, where there is one.
     """
 
     nodes: int
@@ -71,14 +74,16 @@ class Target:
         return unpacked(self.solution, self.nodes)
 
     def check(self) -> Finding:
-        """Regenerate the graph, evaluate the stored vector on it, and compare hash and cost."""
+        """Regenerate the graph, evaluate the stored vector on it, and compare hash and
+        cost."""
         name = f"target of {self.workload}"
         graph = generate(self.workload)
         if graph.sha256 != self.graph:
             return Finding(
                 name,
                 False,
-                f"the graph's hash is {graph.sha256[:16]}, the table says {self.graph[:16]}",
+                f"the graph's hash is {graph.sha256[:16]}, the table says"
+                f" {self.graph[:16]}",
             )
         try:
             evaluated = cost(graph, self.vector)
@@ -86,7 +91,9 @@ class Target:
             return Finding(name, False, str(error))
         if self.published is not None and evaluated > self.published:
             return Finding(
-                name, False, f"costs {evaluated}, worse than the published {self.published}"
+                name,
+                False,
+                f"costs {evaluated}, worse than the published {self.published}",
             )
         return Finding(
             name,
@@ -97,8 +104,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """A version of the table: a target for each workload; workloads without edges share their
-    graph, and so its hash.
+    """A version of the table: a target for each workload; workloads without edges share
+    their graph, and so its hash.
     """
 
     version: int
@@ -113,8 +120,8 @@ class Targets:
         )
 
     def improved(self, candidates: Iterable[Target]) -> Targets:
-        """Return the next version with what is better of `candidates`: a lower cost, a proof of the
-        same, or a new graph.
+        """Return the next version with what is better of `candidates`: a lower cost, a
+        proof of the same, or a new graph.
 
         Published costs stay. Returns this version itself where nothing is better.
         """
@@ -129,12 +136,14 @@ class Targets:
 
 def packed(vector: NDArray[np.int8]) -> str:
     """Return a binary vector as text: its bits, low first in each byte, in base 64."""
-    return base64.b64encode(np.packbits(vector.astype(bool), bitorder="little").tobytes()).decode()
+    return base64.b64encode(
+        np.packbits(vector.astype(bool), bitorder="little").tobytes()
+    ).decode()
 
 
 def unpacked(text: str, nodes: int) -> NDArray[np.int8]:
-    """Return the binary vector of `nodes` that `packed` made; raise DataError where it has another
-    length.
+    """Return the binary vector of `nodes` that `packed` made; raise DataError where it
+    has another length.
     """
     try:
         content = base64.b64decode(text, validate=True)
@@ -142,11 +151,12 @@ def unpacked(text: str, nodes: int) -> NDArray[np.int8]:
         raise DataError("a solution is not base 64", evidence=str(error)) from error
     if len(content) != (nodes + 7) // 8:
         raise DataError(
-            f"a solution has {len(content)} bytes, {nodes} nodes need {(nodes + 7) // 8}"
+            f"a solution has {len(content)} bytes, {nodes} nodes need"
+            f" {(nodes + 7) // 8}"
         )
-    return np.unpackbits(np.frombuffer(content, np.uint8), count=nodes, bitorder="little").astype(
-        np.int8
-    )
+    return np.unpackbits(
+        np.frombuffer(content, np.uint8), count=nodes, bitorder="little"
+    ).astype(np.int8)
 
 
 def read(path: Path = SHIPPED) -> Targets:
@@ -168,20 +178,27 @@ def read(path: Path = SHIPPED) -> Targets:
 
 
 def _original(row: dict[str, str | None]) -> dict[str, str | None]:
-    return {name: table_file.original(cell) if cell else cell for name, cell in row.items()}
+    return {
+        name: table_file.original(cell) if cell else cell for name, cell in row.items()
+    }
 
 
 def write(targets: Targets, path: Path) -> None:
     """Write a table, sorted by workload; a reader sees the old one or the new one."""
     ordered = sorted(
-        targets.rows.values(), key=lambda target: (target.nodes, target.density, target.seed)
+        targets.rows.values(),
+        key=lambda target: (target.nodes, target.density, target.seed),
     )
     columns = [field.name for field in dataclasses.fields(Target)]
     cells = [typed.to_row(target) for target in ordered]
-    rows = table_file.text([columns, *([row[name] for name in columns] for row in cells)])
+    rows = table_file.text(
+        [columns, *([row[name] for name in columns] for row in cells)]
+    )
     scratch = path.with_suffix(".new")
     try:
-        scratch.write_text(HEAD.format(version=targets.version) + rows, encoding="utf-8")
+        scratch.write_text(
+            HEAD.format(version=targets.version) + rows, encoding="utf-8"
+        )
         scratch.replace(path)
     except OSError as error:
         raise storage_error(error, path) from error

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that looks for better solutions, makes official costs, shows and verifies both."""
+"""The command that looks for better solutions, makes official costs, shows and verifies
+both."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def solver_seeds(text: str) -> tuple[int, ...]:
         found += range(int(low), min(int(high or low), int(low) + SEEDS_MAX) + 1)
         if len(found) > SEEDS_MAX:
             raise ConfigError(
-                f"{text!r}: over {SEEDS_MAX} seeds", path="--solver-seeds", try_next="several calls"
+                f"{text!r}: over {SEEDS_MAX} seeds",
+                path="--solver-seeds",
+                try_next="several calls",
             )
     if len(set(found)) < len(found):
         raise ConfigError(
@@ -59,16 +62,24 @@ def solver_seeds(text: str) -> tuple[int, ...]:
 
 @click.command()
 @click.option(
-    "--table", "path", type=FILE, default=table.SHIPPED, help="Another table than the shipped one."
+    "--table",
+    "path",
+    type=FILE,
+    default=table.SHIPPED,
+    help="Another table than the shipped one.",
 )
 @click.option(
     "--verify",
     is_flag=True,
-    help="Only evaluate every stored vector on its regenerated graph; with --official: of that "
-    "file.",
+    help=(
+        "Only evaluate every stored vector on its regenerated graph; with --official:"
+        " of that file."
+    ),
 )
 @click.option(
-    "--show", is_flag=True, help="Only print the table: official, best known, proven, cell by cell."
+    "--show",
+    is_flag=True,
+    help="Only print the table: official, best known, proven, cell by cell.",
 )
 @click.option(
     "--official",
@@ -79,11 +90,17 @@ def solver_seeds(text: str) -> tuple[int, ...]:
     "--method",
     type=click.Choice(["local-search", "dwave-tabu"]),
     default="local-search",
-    help="What to make: best known vectors, or the official costs that --official FILE lacks "
-    "(below 50 nodes by proof).",
+    help=(
+        "What to make: best known vectors, or the official costs that --official FILE"
+        " lacks (below 50 nodes by proof)."
+    ),
 )
 @click.option(
-    "--reads", type=click.IntRange(1), default=READS, show_default=True, help="Reads of dwave-tabu."
+    "--reads",
+    type=click.IntRange(1),
+    default=READS,
+    show_default=True,
+    help="Reads of dwave-tabu.",
 )
 @click.option(
     "--restarts",
@@ -120,8 +137,12 @@ def solver_seeds(text: str) -> tuple[int, ...]:
     show_default=True,
     help="Seconds of local search, from each seed; 0: none.",
 )
-@click.option("--kamis", "kamis_s", default=0.0, help="Seconds of KaMIS as well, from each seed.")
-@click.option("--prove", "prove_s", default=0.0, help="Seconds to try a proof a workload.")
+@click.option(
+    "--kamis", "kamis_s", default=0.0, help="Seconds of KaMIS as well, from each seed."
+)
+@click.option(
+    "--prove", "prove_s", default=0.0, help="Seconds to try a proof a workload."
+)
 @click.option(
     "--solver-seeds",
     "solver_seeds",
@@ -129,12 +150,19 @@ def solver_seeds(text: str) -> tuple[int, ...]:
     default="1",
     show_default=True,
     metavar="LIST",
-    help="Seeds of the search, as 1,5-9: each searches again; the one that found a vector is in "
-    "its method.",
+    help=(
+        "Seeds of the search, as 1,5-9: each searches again; the one that found a"
+        " vector is in its method."
+    ),
 )
-@click.option("--jobs", type=click.IntRange(1), help="Processes; one a core by default.")
 @click.option(
-    "--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead: tcp://HOST:8786."
+    "--jobs", type=click.IntRange(1), help="Processes; one a core by default."
+)
+@click.option(
+    "--dask",
+    default="",
+    metavar="ADDRESS",
+    help="Run on a Dask cluster instead: tcp://HOST:8786.",
 )
 def targets(
     path: Path,
@@ -154,17 +182,24 @@ def targets(
     jobs: int | None,
     dask: str,
 ) -> int:
-    """Look for better solutions of workloads and keep them, or make official costs; stopped and
-    called again, it goes on.
+    """Look for better solutions of workloads and keep them, or make official costs;
+    stopped and called again, it goes on.
 
-    The shipped table has the published workloads. A table of your own may have any: official seeds,
-    other sizes and densities.
+    The shipped table has the published workloads. A table of your own may have any:
+    official seeds, other sizes and densities.
     """
     searching = ("search_s", "kamis_s", "prove_s")
     if show or verify:
         beside = "beside --show" if show else "beside --verify"
         refuse_idle(
-            beside, "method", "reads", "restarts", "solver_seeds", "jobs", "dask", *searching
+            beside,
+            "method",
+            "reads",
+            "restarts",
+            "solver_seeds",
+            "jobs",
+            "dask",
+            *searching,
         )
         if show:
             refuse_idle(beside, "verify")
@@ -187,7 +222,8 @@ def targets(
     if show:
         OUT.print(
             overview.markdown(
-                _of(table.read(path), (sizes, densities, problems)), officials_in(official)
+                _of(table.read(path), (sizes, densities, problems)),
+                officials_in(official),
             ),
             end="",
             highlight=False,
@@ -196,15 +232,24 @@ def targets(
         )
         return 0
     if verify and official is not None:
-        return _verify_official(officials_of.read(official), (sizes, densities, problems))
+        return _verify_official(
+            officials_of.read(official), (sizes, densities, problems)
+        )
     wanted = _wanted(path, sizes, densities, problems)
     if verify:
-        whole = not (sizes or densities or problems) and path.resolve() == table.SHIPPED.resolve()
+        whole = (
+            not (sizes or densities or problems)
+            and path.resolve() == table.SHIPPED.resolve()
+        )
         return _verify(
-            table.read(path), partial(_is_of, (sizes, densities, problems)), GRID if whole else ()
+            table.read(path),
+            partial(_is_of, (sizes, densities, problems)),
+            GRID if whole else (),
         )
     if official is not None:
-        how = "--method dwave-tabu makes official costs, --show and --verify look at them"
+        how = (
+            "--method dwave-tabu makes official costs, --show and --verify look at them"
+        )
         raise ConfigError(
             f"{official} has no part in a local search", path="--official", try_next=how
         )
@@ -218,8 +263,8 @@ def _search(
     jobs: int | None,
     dask: str,
 ) -> int:
-    """Look for better solutions of workloads, and keep those that are; `times` are those of a
-    search, of KaMIS and of a proof, and the seeds of the solver.
+    """Look for better solutions of workloads, and keep those that are; `times` are
+    those of a search, of KaMIS and of a proof, and the seeds of the solver.
     """
     old = table.read(path) if path.exists() else Targets(0, {})
     # What the shipped table knows is to be beaten, also where the table is another.
@@ -231,7 +276,9 @@ def _search(
     ]
     journal = Path(f"{path}.partial")
     found = [
-        known[workload] for workload in wanted if workload in known and workload not in old.rows
+        known[workload]
+        for workload in wanted
+        if workload in known and workload not in old.rows
     ]
     done = 0
     with engine(jobs, dask) as pool:
@@ -256,7 +303,10 @@ def _search(
 
 
 def _wanted(
-    path: Path, sizes: Sequence[int], densities: Sequence[float], problems: Sequence[int]
+    path: Path,
+    sizes: Sequence[int],
+    densities: Sequence[float],
+    problems: Sequence[int],
 ) -> list[Workload]:
     wanted = _workloads(sizes, densities, problems)
     unknown = [workload for workload in wanted if workload not in GRID]
@@ -270,8 +320,10 @@ def _wanted(
         raise ConfigError(
             size or f"the published grid has no workload of {first}",
             path="--nodes" if size else "--density, --problem-seed",
-            try_next=f"one of {', '.join(map(str, table.NODES))} nodes; or a table of your own, "
-            "which may have any: --table FILE",
+            try_next=(
+                f"one of {', '.join(map(str, table.NODES))} nodes; or a table of your"
+                " own, which may have any: --table FILE"
+            ),
         )
     return wanted
 
@@ -279,7 +331,9 @@ def _wanted(
 def _workloads(
     sizes: Sequence[int], densities: Sequence[float], problems: Sequence[int]
 ) -> list[Workload]:
-    cells = product(sizes or table.NODES, densities or table.DENSITIES, problems or table.SEEDS)
+    cells = product(
+        sizes or table.NODES, densities or table.DENSITIES, problems or table.SEEDS
+    )
     return [Workload(*cell) for cell in cells]
 
 
@@ -290,8 +344,8 @@ def _make_official(
     jobs: int | None,
     dask: str,
 ) -> int:
-    """Make the official costs that a file lacks, each kept when it is done; stopped and called
-    again, it goes on.
+    """Make the official costs that a file lacks, each kept when it is done; stopped and
+    called again, it goes on.
     """
     if path is None:
         raise ConfigError(
@@ -309,18 +363,28 @@ def _make_official(
     rows = dict(officials_of.read(path).rows) if path.exists() else {}
     todo = [workload for workload in wanted if workload not in rows]
     with engine(jobs, dask) as pool:
-        waiting = [pool.submit(tabu.make, workload, reads, restarts, seeds[0]) for workload in todo]
+        waiting = [
+            pool.submit(tabu.make, workload, reads, restarts, seeds[0])
+            for workload in todo
+        ]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
                 one = future.result()
                 rows[one.workload] = one
                 officials_of.write(rows.values(), path)
                 source = one.made.source if one.made else ""
-                say(OUT, f"{done:>4} of {len(todo)}  {one.workload}: {one.cost}, {source}")
+                say(
+                    OUT,
+                    f"{done:>4} of {len(todo)}  {one.workload}: {one.cost}, {source}",
+                )
         finally:
             for future in waiting:
                 future.cancel()
-    say(OUT, f"{path}: {len(todo)} costs made, {len(rows)} in all; how: {officials_of.side(path)}")
+    say(
+        OUT,
+        f"{path}: {len(todo)} costs made, {len(rows)} in all; how:"
+        f" {officials_of.side(path)}",
+    )
     return 0
 
 
@@ -333,24 +397,29 @@ def _verify_official(officials: Officials, of: Sequence[Sequence[float]]) -> int
     right = sum(finding.ok for finding in findings)
     say(
         OUT,
-        f"official targets: {right} of {len(findings)} vectors cost what the table says; "
-        f"{len(rows) - len(findings)} are costs without vectors, not verified",
+        f"official targets: {right} of {len(findings)} vectors cost what the table"
+        f" says; {len(rows) - len(findings)} are costs without vectors, not verified",
     )
     return 0 if right == len(findings) else 1
 
 
 def _named(filters: Sequence[Sequence[float]], workload: Workload) -> bool:
-    """Return whether a workload is of the sizes, densities and seeds named; none named: of all."""
+    """Return whether a workload is of the sizes, densities and seeds named; none named:
+    of all."""
     parts = (workload.nodes, workload.density, workload.seed)
-    return all(not named or part in named for named, part in zip(filters, parts, strict=True))
+    return all(
+        not named or part in named for named, part in zip(filters, parts, strict=True)
+    )
 
 
 def _of(read: Targets, filters: Sequence[Sequence[float]]) -> Targets:
-    """Return the rows of the workloads that are named; raise DataError where there are none."""
+    """Return the rows of the workloads that are named; raise DataError where there are
+    none."""
     rows = {each: row for each, row in read.rows.items() if _named(filters, each)}
     if not rows:
         raise DataError(
-            "the table has no such workload", try_next="rig qubo targets --show lists all"
+            "the table has no such workload",
+            try_next="rig qubo targets --show lists all",
         )
     return replace(read, rows=rows)
 
@@ -364,11 +433,15 @@ def _is_proven(target: Target | None) -> bool:
 
 
 def _news(new: Target, old: Target | None) -> str:
-    before = "" if old is None else " target beaten" if new.cost < old.cost else " as before"
+    before = (
+        "" if old is None else " target beaten" if new.cost < old.cost else " as before"
+    )
     return f"{new.cost}{before}{', proven' if new.proven else ''}"
 
 
-def _verify(read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workload]) -> int:
+def _verify(
+    read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workload]
+) -> int:
     rows = [target for target in read.rows.values() if wanted(target)]
     wrong = 0
     for target in rows:
@@ -377,14 +450,20 @@ def _verify(read: Targets, wanted: Callable[[Target], bool], due: Sequence[Workl
         if not finding.ok:
             say(OUT, f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}")
     proven = sum(target.proven for target in rows)
-    better = sum(target.published is not None and target.cost < target.published for target in rows)
+    better = sum(
+        target.published is not None and target.cost < target.published
+        for target in rows
+    )
     missing = len(set(due) - {target.workload for target in rows})
     say(
         OUT,
-        f"targets version {read.version}: {len(rows) - wrong} of {len(rows)} vectors cost what the "
-        "table says; "
-        f"{better} beat the published cost, {proven} proven (proofs are not "
-        "repeated here)"
-        + (f"; {missing} workloads of the published grid are missing" if missing else ""),
+        f"targets version {read.version}: {len(rows) - wrong} of {len(rows)} vectors"
+        f" cost what the table says; {better} beat the published cost, {proven} proven"
+        " (proofs are not repeated here)"
+        + (
+            f"; {missing} workloads of the published grid are missing"
+            if missing
+            else ""
+        ),
     )
     return 1 if wrong or missing or not rows else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: workloads by (nodes, density, seed), each a graph to search for a vector of low cost
-(NeuroBench system track).
+"""The task: workloads by (nodes, density, seed), each a graph to search for a vector of
+low cost (NeuroBench system track).
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from scenarios.tasks.qubo.reference import Steps
 from scenarios.tasks.qubo.replica import Graphs, QuboReplica, cell, name_of, scored
 from scenarios.tasks.qubo.targets import Targets
 
-#: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule of QUBO.md in
-#: short.
+#: "Seeds 0-4 are for tuning; five announced seeds are for official results": the rule
+#: of QUBO.md in short.
 TUNING_SEEDS = (0, 1, 2, 3, 4)
 SOURCE = (
-    "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), seed)"
+    "workloads of QUBO.md: networkx.gnm_random_graph(nodes, int(0.5 * density *"
+    " nodes**2), seed)"
 )
 
 
 class QuboTask:
-    """Graphs of every size, density and seed named; a payload is a graph on the wire, an answer a
-    vector and its claimed cost.
+    """Graphs of every size, density and seed named; a payload is a graph on the wire,
+    an answer a vector and its claimed cost.
     """
 
     name = "qubo"
@@ -50,7 +51,8 @@ class QuboTask:
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The workloads, all of `nodes` x `densities` x `seeds`; their targets; parameters."""
+        """The workloads, all of `nodes` x `densities` x `seeds`; their targets;
+        parameters."""
 
         nodes: Annotated[
             tuple[Annotated[Count, Interval(ge=0, le=NODES_MAX)], ...],
@@ -66,18 +68,25 @@ class QuboTask:
         ] = ""
         official: Annotated[
             PathText,
-            doc("File of official target costs, in NeuroBench's form; empty: the published ones."),
+            doc(
+                "File of official target costs, in NeuroBench's form; empty: the"
+                " published ones."
+            ),
         ] = ""
         parameters: Annotated[
             tuple[dict[str, Any], ...],
-            doc("Tables of limits (nodes_from ...) and values for the programs of [sut.cpu]."),
+            doc(
+                "Tables of limits (nodes_from ...) and values for the programs of"
+                " [sut.cpu]."
+            ),
         ] = ()
 
     @classmethod
     def replica(
         cls, settings: Settings, facts: Mapping[str, Any], entries: Sequence[Entry]
     ) -> QuboReplica:
-        """Return a stand-in that makes its graphs again when a vector of theirs is to be scored."""
+        """Return a stand-in that makes its graphs again when a vector of theirs is to
+        be scored."""
         labels.refuse_other(
             facts,
             source=SOURCE,
@@ -92,8 +101,8 @@ class QuboTask:
 
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
-        """Return what the shipped tables and the seeds determine; the graphs are made again where
-        vectors are scored.
+        """Return what the shipped tables and the seeds determine; the graphs are made
+        again where vectors are scored.
         """
         if settings.targets or settings.official:
             return Regeneration({}, unknown="the table of targets is not at hand")
@@ -105,7 +114,9 @@ class QuboTask:
             "official_targets_sha256": officials.sha256,
             "tuning_rule": tuning.RULE,
         }
-        return Regeneration(facts, [Entry(name_of(each)) for each in workloads(settings)])
+        return Regeneration(
+            facts, [Entry(name_of(each)) for each in workloads(settings)]
+        )
 
     @classmethod
     def derived(cls, session: Path, name: str, stored: Any) -> Any:
@@ -114,10 +125,14 @@ class QuboTask:
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> QuboTask:
-        """Read the table and make every graph once, to compare it with its target's; raises
-        ConfigError or DataError.
+        """Read the table and make every graph once, to compare it with its target's;
+        raises ConfigError or DataError.
         """
-        path = context.folder / expanded(settings.targets) if settings.targets else targets.SHIPPED
+        path = (
+            context.folder / expanded(settings.targets)
+            if settings.targets
+            else targets.SHIPPED
+        )
         officials = (
             official.read(context.folder / expanded(settings.official))
             if settings.official
@@ -145,9 +160,12 @@ class QuboTask:
         self._graphs = Graphs()
         self._best = [known.rows.get(workload) for workload in self._workloads]
         self._official = [
-            self._officials.of(*pair) for pair in zip(self._workloads, self._best, strict=True)
+            self._officials.of(*pair)
+            for pair in zip(self._workloads, self._best, strict=True)
         ]
-        for workload, own, best in zip(self._workloads, self._official, self._best, strict=True):
+        for workload, own, best in zip(
+            self._workloads, self._official, self._best, strict=True
+        ):
             if own is None and best is None:
                 raise _without_target(workload, path, self._officials)
         self._edges = [self._checked(index) for index in range(len(self))]
@@ -165,16 +183,16 @@ class QuboTask:
         return [Entry(self.workload(index)) for index in range(len(self))]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Evaluate the device's vector in 64-bit integers; what the device claims is kept, and
-        never used.
+        """Evaluate the device's vector in 64-bit integers; what the device claims is
+        kept, and never used.
         """
         workload = self._workloads[index]
         pair = (self.official(index), self.best_known(index))
         return scored(workload, self._graphs.of(workload), pair, output)
 
     def target(self, index: int) -> int:
-        """Return the target cost of workload `index`: the official one, where there is none the
-        best known one.
+        """Return the target cost of workload `index`: the official one, where there is
+        none the best known one.
         """
         known = [
             target
@@ -194,7 +212,8 @@ class QuboTask:
         return None if best is None else best.cost
 
     def cell(self, index: int) -> str:
-        """Return the name of the cell that workload `index` is one seed of, such as "250n_5pct"."""
+        """Return the name of the cell that workload `index` is one seed of, such as
+        "250n_5pct"."""
         return cell(self._workloads[index])
 
     def workload(self, index: int) -> str:
@@ -202,19 +221,20 @@ class QuboTask:
         return name_of(self._workloads[index])
 
     def searcher(self, payload: bytes, seed: int) -> Searcher:
-        """Return the reference search of the graph `payload` from `seed` on, for a virtual
-        device.
+        """Return the reference search of the graph `payload` from `seed` on, for a
+        virtual device.
         """
         return Steps(payload, seed)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the workloads with hash and target of each, the version of the targets, the
-        parameters that the program of this table gets, and what the seeds are; raises ConfigError
-        where parameters are given, and its SUT gets none.
+        """Return the workloads with hash and target of each, the version of the
+        targets, the parameters that the program of this table gets, and what the seeds
+        are; raises ConfigError where parameters are given, and its SUT gets none.
         """
         if self._settings.parameters and self._context.state.program == "":
             raise ConfigError(
-                "parameters are those of the programs of [sut.cpu], and this device gets none",
+                "parameters are those of the programs of [sut.cpu], and this device"
+                " gets none",
                 path=tuning.PATH,
                 try_next="leave them out: a device of its own is tuned in its firmware",
             )
@@ -226,15 +246,21 @@ class QuboTask:
             "official_targets_source": self._officials.source,
             "official_targets_sha256": self._officials.sha256,
             "official": False,
-            "unofficial": ", ".join([unofficial(self._settings.seeds), *self._odd_targets()]),
+            "unofficial": ", ".join(
+                [unofficial(self._settings.seeds), *self._odd_targets()]
+            ),
             "subset": subset(self._settings.seeds),
             "statement": statement(self._settings.seeds) + self._missing(),
             "targets_meaning": self._meaning(),
-            "gap": "(cost - target) / |target|; the rules print (cost - target) / target, whose "
-            "sign is the other one",
+            "gap": (
+                "(cost - target) / |target|; the rules print (cost - target) / target,"
+                " whose sign is the other one"
+            ),
             "tuning_rule": tuning.RULE,
             "program_parameters": [dict(table) for table in self._settings.parameters],
-            "workloads": [typed.to_json(self._about(index)) for index in range(len(self))],
+            "workloads": [
+                typed.to_json(self._about(index)) for index in range(len(self))
+            ],
         }
 
     def _about(self, index: int) -> WorkloadFacts:
@@ -248,7 +274,9 @@ class QuboTask:
             density=workload.density,
             seed=workload.seed,
             edges=count,
-            graph_sha256=self._graphs.of(workload).sha256 if best is None else best.graph,
+            graph_sha256=(
+                self._graphs.of(workload).sha256 if best is None else best.graph
+            ),
             official=None if own is None else own[0],
             official_source="" if own is None else own[1],
             best_known=self.best_known(index),
@@ -268,19 +296,24 @@ class QuboTask:
             f"{self._version}, with vectors"
         )
         return (
-            f"{meaning}. Results are to the official targets, those named best_known to the others."
+            f"{meaning}. Results are to the official targets, those named best_known to"
+            " the others."
         )
 
     def _odd_targets(self) -> list[str]:
-        """Return labels where official targets are missing, or made in another way than the rules
-        say.
+        """Return labels where official targets are missing, or made in another way than
+        the rules say.
         """
         rows = [self._officials.rows.get(workload) for workload in self._workloads]
         odd = any(
-            row.made is not None and not row.made.by_the_rules for row in rows if row is not None
+            row.made is not None and not row.made.by_the_rules
+            for row in rows
+            if row is not None
         )
         missing = any(own is None for own in self._official)
-        return ["TARGETS NOT MADE BY THE RULES"] * odd + ["OFFICIAL TARGETS MISSING"] * missing
+        return ["TARGETS NOT MADE BY THE RULES"] * odd + [
+            "OFFICIAL TARGETS MISSING"
+        ] * missing
 
     def _missing(self) -> str:
         """Return for how many workloads there is but one of the two targets."""
@@ -291,8 +324,8 @@ class QuboTask:
         return text
 
     def _checked(self, index: int) -> int:
-        """Return the edges of a workload's graph; raise DataError where the graph is not the one
-        that its target is of.
+        """Return the edges of a workload's graph; raise DataError where the graph is
+        not the one that its target is of.
         """
         graph = self._graphs.of(self._workloads[index])
         target = self._best[index]
@@ -301,48 +334,67 @@ class QuboTask:
         if graph.sha256 != target.graph:
             raise DataError(
                 f"the target of {target.workload} is one of another graph",
-                evidence=f"the graph's hash is {graph.sha256[:16]}, the table says "
-                f"{target.graph[:16]}",
-                try_next="rig qubo targets --verify --table FILE; then make the row again",
+                evidence=(
+                    f"the graph's hash is {graph.sha256[:16]}, the table says "
+                    f"{target.graph[:16]}"
+                ),
+                try_next=(
+                    "rig qubo targets --verify --table FILE; then make the row again"
+                ),
             )
         if cost(graph, target.vector) != target.cost:
             raise DataError(
-                f"the vector of the target of {target.workload} does not cost {target.cost}, as "
-                "the table says",
-                try_next="rig qubo targets --verify --table FILE; then make the row again",
+                f"the vector of the target of {target.workload} does not cost"
+                f" {target.cost}, as the table says",
+                try_next=(
+                    "rig qubo targets --verify --table FILE; then make the row again"
+                ),
             )
         return graph.edges
 
 
 def workloads(settings: QuboTask.Settings) -> list[Workload]:
-    """Return all of nodes x densities x seeds; raise ConfigError where there is none, or one
-    twice.
+    """Return all of nodes x densities x seeds; raise ConfigError where there is none,
+    or one twice.
     """
     for name in ("nodes", "densities", "seeds"):
         values = getattr(settings, name)
         if not values:
-            raise ConfigError("is empty", path=f"task.qubo.{name}", try_next="one or more values")
+            raise ConfigError(
+                "is empty", path=f"task.qubo.{name}", try_next="one or more values"
+            )
         if len(set(values)) < len(values):
-            raise ConfigError(f"{list(values)} names one twice", path=f"task.qubo.{name}")
+            raise ConfigError(
+                f"{list(values)} names one twice", path=f"task.qubo.{name}"
+            )
     if min(settings.nodes) < 1:
         raise ConfigError(
             f"{min(settings.nodes)} nodes", path="task.qubo.nodes", try_next="1 or more"
         )
-    return [Workload(*cell) for cell in product(settings.nodes, settings.densities, settings.seeds)]
+    return [
+        Workload(*cell)
+        for cell in product(settings.nodes, settings.densities, settings.seeds)
+    ]
 
 
 def unofficial(seeds: Sequence[int]) -> str:
-    """Return what results on these problem seeds are called: which five are announced, is not known
-    to the rig.
+    """Return what results on these problem seeds are called: which five are announced,
+    is not known to the rig.
     """
-    return "TUNING SEEDS" if set(seeds) <= set(TUNING_SEEDS) else "SEEDS NOT KNOWN AS OFFICIAL"
+    return (
+        "TUNING SEEDS"
+        if set(seeds) <= set(TUNING_SEEDS)
+        else "SEEDS NOT KNOWN AS OFFICIAL"
+    )
 
 
 def subset(seeds: Sequence[int]) -> str:
-    """Return which part of a workload's seeds these are: results are averages over five."""
+    """Return which part of a workload's seeds these are: results are averages over
+    five."""
     missing = len(seeds) < len(TUNING_SEEDS)
     return (
-        f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average each workload"
+        f"{len(seeds)} of the {len(TUNING_SEEDS)} seeds over which the rules average"
+        " each workload"
         if missing
         else "all"
     )
@@ -351,24 +403,36 @@ def subset(seeds: Sequence[int]) -> str:
 def statement(seeds: Sequence[int]) -> str:
     """Return what results on these problem seeds are."""
     if set(seeds) <= set(TUNING_SEEDS):
-        return "tuning seeds (0 to 4): not an official result, for which five seeds are announced"
-    mixed = "; tuning seeds (0 to 4) are among them" if set(seeds) & set(TUNING_SEEDS) else ""
+        return (
+            "tuning seeds (0 to 4): not an official result, for which five seeds are"
+            " announced"
+        )
+    mixed = (
+        "; tuning seeds (0 to 4) are among them"
+        if set(seeds) & set(TUNING_SEEDS)
+        else ""
+    )
     return (
-        f"official only where the seeds {', '.join(map(str, seeds))} are the five announced "
-        f"ones{mixed}"
+        f"official only where the seeds {', '.join(map(str, seeds))} are the five"
+        f" announced ones{mixed}"
     )
 
 
-def _without_target(workload: Workload, path: Path, officials: Officials) -> ConfigError:
+def _without_target(
+    workload: Workload, path: Path, officials: Officials
+) -> ConfigError:
     options = (
-        f"--nodes {workload.nodes} --density {workload.density:g} --problem-seed {workload.seed}"
+        f"--nodes {workload.nodes} --density {workload.density:g} --problem-seed"
+        f" {workload.seed}"
     )
     table = f"--table {path}" if path != targets.SHIPPED else "--table my-targets.csv"
     return ConfigError(
-        f"{path.name} has no target for {workload}, and neither have the official costs, so no gap "
-        "could be told",
+        f"{path.name} has no target for {workload}, and neither have the official"
+        " costs, so no gap could be told",
         path="task.qubo.targets",
         evidence=officials.source,
-        try_next=f"rig qubo targets {table} {options} makes one; then targets = that file; or "
-        "official = a published file",
+        try_next=(
+            f"rig qubo targets {table} {options} makes one; then targets = that file;"
+            " or official = a published file"
+        ),
     )

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of a solver, and the rule for them: they may depend on the number of nodes and the
-density, and on nothing else.
+"""Parameters of a solver, and the rule for them: they may depend on the number of nodes
+and the density, and on nothing else.
 
-"Parameters constant or a function of (n, density) only, never of problem or solver seed, valid for
-arbitrary sizes and densities": the rule of QUBO.md in short. So parameters are a list of tables,
-each with limits of nodes and density and what holds within them; where several fit, the last one
-has the say, and where none does, the solver's own values hold.
+"Parameters constant or a function of (n, density) only, never of problem or solver
+seed, valid for arbitrary sizes and densities": the rule of QUBO.md in short. So
+parameters are a list of tables, each with limits of nodes and density and what holds
+within them; where several fit, the last one has the say, and where none does, the
+solver's own values hold.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from rig.errors import ConfigError, did_you_mean
 from scenarios.tasks.qubo.graph import Workload
 
 RULE = (
-    "parameters are constant or depend on the number of nodes and the density only, never "
-    "on the seed of a problem or a solver"
+    "parameters are constant or depend on the number of nodes and the density only,"
+    " never on the seed of a problem or a solver"
 )
 PATH = "task.qubo.parameters"
-#: Names by which one problem, or one run, would be told from another of its size and density.
-_OF_ONE = re.compile(r"seed|graph|hash|index|workload|instance|problem|target|cost", re.IGNORECASE)
+#: Names by which one problem, or one run, would be told from another of its size and
+#: density.
+_OF_ONE = re.compile(
+    r"seed|graph|hash|index|workload|instance|problem|target|cost", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,8 @@ class Rule:
     values: Mapping[str, Any]
 
     def fits(self, nodes: int, edges: int) -> bool:
-        """Return whether a graph is meant: its density is known by the edges that the published
-        generator makes of it.
+        """Return whether a graph is meant: its density is known by the edges that the
+        published generator makes of it.
         """
         if not self.nodes[0] <= nodes <= self.nodes[1]:
             return False
@@ -68,13 +72,17 @@ class Rule:
         return fewest <= edges <= most
 
 
-def rules(tables: Sequence[Mapping[str, Any]], known: Collection[str]) -> tuple[Rule, ...]:
+def rules(
+    tables: Sequence[Mapping[str, Any]], known: Collection[str]
+) -> tuple[Rule, ...]:
     """Return what the tables of a bench file say of the parameters `known`.
 
-    Raises ConfigError, with the rule, where they tell one problem from another, and for names that
-    are neither parameter nor limit.
+    Raises ConfigError, with the rule, where they tell one problem from another, and for
+    names that are neither parameter nor limit.
     """
-    return tuple(_rule(table, known, f"{PATH}[{number}]") for number, table in enumerate(tables))
+    return tuple(
+        _rule(table, known, f"{PATH}[{number}]") for number, table in enumerate(tables)
+    )
 
 
 def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
@@ -90,9 +98,15 @@ def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
 def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
     for name in LIMITS:
         value = table.get(name, 0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not value >= 0
+        ):
             raise ConfigError(
-                f"{value!r} is no limit", path=f"{path}.{name}", try_next="a number, 0 or more"
+                f"{value!r} is no limit",
+                path=f"{path}.{name}",
+                try_next="a number, 0 or more",
             )
     limits = Limits(**{name: table[name] for name in LIMITS if name in table})
     for what, (least, most) in (("nodes", limits.nodes), ("density", limits.density)):
@@ -110,8 +124,8 @@ def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
 
 
 def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
-    """Refuse what is neither a parameter nor a limit: a limit that is spelt otherwise would let its
-    table hold everywhere.
+    """Refuse what is neither a parameter nor a limit: a limit that is spelt otherwise
+    would let its table hold everywhere.
     """
     if name in known:
         return
@@ -128,10 +142,14 @@ def _refuse_other(name: str, value: Any, path: str) -> None:
         raise ConfigError(
             f"{name!r} would tell one problem or one run from another: {RULE}",
             path=path,
-            try_next=f"limits by {', '.join(LIMITS)}; seeds of the solver are the scenario's",
+            try_next=(
+                f"limits by {', '.join(LIMITS)}; seeds of the solver are the scenario's"
+            ),
         )
     parts = value if isinstance(value, list | tuple) else [value]
     if not all(isinstance(part, int | float | str) for part in parts):
         raise ConfigError(
-            f"{value!r} is no parameter", path=path, try_next="a number, a word, or a list of them"
+            f"{value!r} is no parameter",
+            path=path,
+            try_next="a number, a word, or a list of them",
         )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lava processes for a network by its file's own rule: connections, neurons, and what is late.
+"""Lava processes for a network by its file's own rule: connections, neurons, and what
+is late.
 
-It is imported in the worker, where lava is. A connection sends in the step in which it receives,
-unlike Lava's Dense, which sends what it received a step before; `Late` does that where a cycle
-closes.
+It is imported in the worker, where lava is. A connection sends in the step in which it
+receives, unlike Lava's Dense, which sends what it received a step before; `Late` does
+that where a cycle closes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Connection(AbstractProcess):
 class Neurons(AbstractProcess):
     """Neurons that follow a rule of `rules`."""
 
-    def __init__(self, shape: tuple[int, ...], rule: rules.Rule, start: np.ndarray) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], rule: rules.Rule, start: np.ndarray
+    ) -> None:
         super().__init__(rule=rule)
         self.a_in = InPort(shape=shape)
         self.s_out = OutPort(shape=shape)
@@ -76,7 +79,8 @@ class ConnectionModel(PyLoihiProcessModel):
 @requires(CPU)
 @tag("floating_pt")
 class NeuronsModel(PyLoihiProcessModel):
-    """Neurons on a processor; spikes are whole numbers, several a step where the rule has them."""
+    """Neurons on a processor; spikes are whole numbers, several a step where the rule
+    has them."""
 
     a_in: PyInPort = LavaPyType(PyInPort.VEC_DENSE, float)
     s_out: PyOutPort = LavaPyType(PyOutPort.VEC_DENSE, float)
@@ -89,14 +93,17 @@ class NeuronsModel(PyLoihiProcessModel):
 
     def run_spk(self) -> None:
         """Do one step."""
-        self.s_out.send(rules.step(self._rule, self.current, self.membrane, self.a_in.recv()))
+        self.s_out.send(
+            rules.step(self._rule, self.current, self.membrane, self.a_in.recv())
+        )
 
 
 @implements(proc=Late, protocol=LoihiProtocol)
 @requires(CPU)
 @tag("floating_pt")
 class LateModel(PyLoihiProcessModel):
-    """A step of delay on a processor: it sends first, so that a cycle does not wait for itself."""
+    """A step of delay on a processor: it sends first, so that a cycle does not wait for
+    itself."""
 
     s_in: PyInPort = LavaPyType(PyInPort.VEC_DENSE, float)
     s_out: PyOutPort = LavaPyType(PyOutPort.VEC_DENSE, float)

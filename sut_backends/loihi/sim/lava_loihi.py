@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules with the names and calls of Lava and lava-loihi that this backend makes on a chip, and a
-small simulation behind them: LIF in the chip's fixed point, a profiler that can be used once.
+"""Modules with the names and calls of Lava and lava-loihi that this backend makes on a
+chip, and a small simulation behind them: LIF in the chip's fixed point, a profiler that
+can be used once.
 
 Its powers and times are made up. It exists so that the calls are made in a test at all.
 """
@@ -99,7 +100,8 @@ class Sink:
 
 
 class Adapter:
-    """What stands between host and chip: of lava-loihi, as published programs call it."""
+    """What stands between host and chip: of lava-loihi, as published programs call
+    it."""
 
     def __init__(self, *, shape: tuple[int, ...], num_message_bits: int = 0) -> None:
         self.inp = Port(self)
@@ -126,7 +128,9 @@ class Lif:
         taken = np.asarray(sum(port.owner.a_buff.value for port in self.a_in.fed_by))
         self.u.value = _wrapped(_decayed(self.u.value, self.decays[0]) + (taken << 6))
         self.v.value = np.clip(
-            _decayed(self.v.value, self.decays[1]) + self.u.value, 1 - STATE_END, STATE_END - 1
+            _decayed(self.v.value, self.decays[1]) + self.u.value,
+            1 - STATE_END,
+            STATE_END - 1,
         )
         self.sent = (self.v.value > self.vth).astype(np.int64)
         self.v.value = np.where(self.sent, 0, self.v.value)
@@ -148,8 +152,8 @@ class Dense:
 
 @dataclass(frozen=True, kw_only=True)
 class Loihi2SimCfg:
-    """A run configuration of the simulator on a processor, of whose models the stand-in has those
-    in fixed point.
+    """A run configuration of the simulator on a processor, of whose models the stand-in
+    has those in fixed point.
     """
 
     select_tag: str
@@ -244,24 +248,36 @@ class RunSteps:
 
 @contextmanager
 def installed(*, there: bool = True) -> Iterator[list[str]]:
-    """Put the modules in place of Lava's; `there`: lava-loihi is. Yields the boards asked for."""
+    """Put the modules in place of Lava's; `there`: lava-loihi is. Yields the boards
+    asked for."""
     boards: list[str] = []
     modules: dict[str, dict[str, Any]] = {
-        "lava.magma.core.run_configs": {"Loihi2HwCfg": Loihi2HwCfg, "Loihi2SimCfg": Loihi2SimCfg},
+        "lava.magma.core.run_configs": {
+            "Loihi2HwCfg": Loihi2HwCfg,
+            "Loihi2SimCfg": Loihi2SimCfg,
+        },
         "lava.magma.core.run_conditions": {"RunSteps": RunSteps},
         "lava.proc.lif.process": {"LIF": Lif},
         "lava.proc.dense.process": {"Dense": Dense},
         "lava.proc.io.source": {"RingBuffer": Source},
         "lava.proc.io.sink": {"RingBuffer": Sink},
-        "lava.proc.embedded_io.spike": {"PyToNxAdapter": Adapter, "NxToPyAdapter": Adapter},
-        "lava.utils.loihi": {"is_installed": lambda: there, "use_ethernet_host": boards.append},
+        "lava.proc.embedded_io.spike": {
+            "PyToNxAdapter": Adapter,
+            "NxToPyAdapter": Adapter,
+        },
+        "lava.utils.loihi": {
+            "is_installed": lambda: there,
+            "use_ethernet_host": boards.append,
+        },
         "lava.utils.profiler": {"Profiler": Profiler},
     }
     made: dict[str, ModuleType] = {}
     for name, content in modules.items():
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
-            made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
+            made.setdefault(
+                ".".join(parts[:count]), ModuleType(".".join(parts[:count]))
+            )
         made[name].__dict__.update(content)
     with patch.dict(sys.modules, made):
         yield boards
@@ -270,7 +286,9 @@ def installed(*, there: bool = True) -> Iterator[list[str]]:
 def _together(start: Any) -> list[Any]:
     found = [start]
     for process in found:
-        for port in [value for value in vars(process).values() if isinstance(value, Port)]:
+        for port in [
+            value for value in vars(process).values() if isinstance(value, Port)
+        ]:
             for other in (*port.to, *port.fed_by):
                 if other.owner not in found:
                     found.append(other.owner)
@@ -278,7 +296,8 @@ def _together(start: Any) -> list[Any]:
 
 
 def _step(processes: list[Any], step: int) -> list[int]:
-    """Do a step: all cells take what each Dense kept, then each Dense takes what was sent."""
+    """Do a step: all cells take what each Dense kept, then each Dense takes what was
+    sent."""
     for one in processes:
         if isinstance(one, Source):
             one.sent = one.data.value[:, step % one.data.value.shape[1]]
@@ -288,7 +307,9 @@ def _step(processes: list[Any], step: int) -> list[int]:
             one.data.value[:, step % one.data.value.shape[1]] = _sent(one.a_in)
         elif isinstance(one, Dense):
             taken = np.asarray(_sent(one.s_in))
-            one.a_buff.value = one.weights @ (taken if one.graded else taken > 0).astype(np.int64)
+            one.a_buff.value = one.weights @ (
+                taken if one.graded else taken > 0
+            ).astype(np.int64)
     return fired
 
 

@@ -30,8 +30,8 @@ _NO_MORE = More(0)
 
 @message(MessageKind.ACK)
 class AckMessage(Payload):
-    """Frames that the DUT has received: bit i of `received` is the number after the next expected
-    one, plus i.
+    """Frames that the DUT has received: bit i of `received` is the number after the
+    next expected one, plus i.
     """
 
     received: U32
@@ -64,8 +64,8 @@ class CapsMessage(Payload):
 
 @message(MessageKind.REPORT)
 class ReportMessage(Payload):
-    """Result of a DUT's self-test: docs/PROTOCOL.md section 7. What is received is counted since
-    the REPORT before.
+    """Result of a DUT's self-test: docs/PROTOCOL.md section 7. What is received is
+    counted since the REPORT before.
     """
 
     unknown: ClassVar[int] = _UNKNOWN_U32
@@ -90,8 +90,8 @@ class ReportMessage(Payload):
 
 @message(MessageKind.DONE)
 class DoneMessage(Payload):
-    """The end of a window: `marks` as (phase, tick), how often the last phase was completed, and as
-    much of the output as fits.
+    """The end of a window: `marks` as (phase, tick), how often the last phase was
+    completed, and as much of the output as fits.
     """
 
     rx_in_window_b: U16
@@ -104,7 +104,8 @@ class DoneMessage(Payload):
         """Raise ValueError where there is more output than announced."""
         if len(self.output) > self.output_total_b:
             raise ValueError(
-                f"DONE carries {len(self.output)} bytes of an output of {self.output_total_b}"
+                f"DONE carries {len(self.output)} bytes of an output of"
+                f" {self.output_total_b}"
             )
 
 
@@ -118,8 +119,8 @@ class ChunkMessage(Payload):
 
 @message(MessageKind.TAKEN)
 class TakenMessage(Payload):
-    """Answers of a stream: `count` records from window `first` on. Of `late` windows `worst_window`
-    was late most.
+    """Answers of a stream: `count` records from window `first` on. Of `late` windows
+    `worst_window` was late most.
     """
 
     unequal: ClassVar[int] = (
@@ -142,25 +143,28 @@ class TakenMessage(Payload):
         """Raise ValueError where the records cannot be of one length."""
         if len(self.records) % self.count if self.count else self.records:
             raise ValueError(
-                f"TAKEN with {len(self.records)} bytes of {self.count} records of one length"
+                f"TAKEN with {len(self.records)} bytes of {self.count} records of one"
+                " length"
             )
 
     def split(self, marks: int) -> list[tuple[tuple[int, ...], bytes]]:
-        """Return the records: the ticks of each window's marks, and its output; raise ValueError
-        where they are too short.
+        """Return the records: the ticks of each window's marks, and its output; raise
+        ValueError where they are too short.
         """
         size = len(self.records) // self.count if self.count else 0
         ticks = struct.Struct(f"<{marks}Q")
         if self.count and size < ticks.size:
-            raise ValueError(f"records of {size} bytes, {marks} marks have {ticks.size}")
+            raise ValueError(
+                f"records of {size} bytes, {marks} marks have {ticks.size}"
+            )
         each = (self.records[at * size : (at + 1) * size] for at in range(self.count))
         return [(ticks.unpack_from(record), record[ticks.size :]) for record in each]
 
 
 @message(MessageKind.KNOWN)
 class KnownMessage(Payload):
-    """Times, by the device's own timer, at which it knew thresholds reached: of `total`, those from
-    number `first` on, as far as they fit.
+    """Times, by the device's own timer, at which it knew thresholds reached: of
+    `total`, those from number `first` on, as far as they fit.
     """
 
     total: U8

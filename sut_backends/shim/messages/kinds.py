@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of the protocol: kinds of messages, flags, error codes, limits; docs/PROTOCOL.md.
+"""Numbers of the protocol: kinds of messages, flags, error codes, limits;
+docs/PROTOCOL.md.
 
 firmware/core/nr_wire.h is made from them by firmware/wire_header.py.
 """
@@ -53,7 +54,8 @@ class MessageKind(IntEnum):
 
 
 class Flag(IntFlag):
-    """Capability flags of CAPS: what the DUT can do, and what its firmware was built without."""
+    """Capability flags of CAPS: what the DUT can do, and what its firmware was built
+    without."""
 
     BAUD = 1
     SYNC_LINE = 2
@@ -66,7 +68,8 @@ class Flag(IntFlag):
 
 
 class More(IntFlag):
-    """Further capability flags, behind the strings of CAPS; older firmware sends none."""
+    """Further capability flags, behind the strings of CAPS; older firmware sends
+    none."""
 
     KNEW = 1
     SIMULATED = 2

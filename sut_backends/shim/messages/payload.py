@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payloads declared by their fields: `message` makes a frozen dataclass of a class whose fields are
-annotated with the types below, and `pack` and `unpack` follow from them.
+"""Payloads declared by their fields: `message` makes a frozen dataclass of a class
+whose fields are annotated with the types below, and `pack` and `unpack` follow from
+them.
 
-A payload is a head of fixed length, the numbers of all fields in their order, and behind it what
-fields without a fixed length add, in the same order. Integers are little-endian.
+A payload is a head of fixed length, the numbers of all fields in their order, and
+behind it what fields without a fixed length add, in the same order. Integers are
+little-endian.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ _Numbers = tuple[int, ...]  # of the head
 
 
 class FieldType(Protocol):
-    """Layout of a field in a payload: `head` are the struct codes of its numbers in the head,
-    `has_tail` tells whether it adds something behind the head.
+    """Layout of a field in a payload: `head` are the struct codes of its numbers in the
+    head, `has_tail` tells whether it adds something behind the head.
     """
 
     @property
@@ -42,7 +44,8 @@ class FieldType(Protocol):
         """Return the numbers of the head and the bytes behind it."""
 
     def unpack(self, numbers: _Numbers, tail: bytes) -> tuple[Any, bytes]:
-        """Return the value and what it leaves of the tail; raise ValueError where it cannot be."""
+        """Return the value and what it leaves of the tail; raise ValueError where it
+        cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,9 @@ class _String(_Tail):
 
     def unpack(self, numbers: _Numbers, tail: bytes) -> tuple[str, bytes]:
         if not tail or len(tail) < 1 + tail[0]:
-            raise ValueError(f"{len(tail)} bytes left, a length and as many bytes expected")
+            raise ValueError(
+                f"{len(tail)} bytes left, a length and as many bytes expected"
+            )
         end = 1 + tail[0]
         return tail[1:end].decode("ascii", "backslashreplace"), tail[end:]
 
@@ -133,17 +138,21 @@ class Rows:
     def pack(self, value: tuple[_Numbers, ...]) -> tuple[_Numbers, bytes]:
         return (len(value),), b"".join(self.row.pack(*row) for row in value)
 
-    def unpack(self, numbers: _Numbers, tail: bytes) -> tuple[tuple[_Numbers, ...], bytes]:
+    def unpack(
+        self, numbers: _Numbers, tail: bytes
+    ) -> tuple[tuple[_Numbers, ...], bytes]:
         end = numbers[0] * self.row.size
         if len(tail) < end:
-            raise ValueError(f"{len(tail)} bytes left, {numbers[0]} of {self.row.size} expected")
+            raise ValueError(
+                f"{len(tail)} bytes left, {numbers[0]} of {self.row.size} expected"
+            )
         return tuple(self.row.iter_unpack(tail[:end])), tail[end:]
 
 
 @dataclass(frozen=True, slots=True)
 class LateByte(_Tail):
-    """A byte at the end that older firmware does not send, which means 0; what stands behind it is
-    ignored, because later firmware may add to it.
+    """A byte at the end that older firmware does not send, which means 0; what stands
+    behind it is ignored, because later firmware may add to it.
     """
 
     read: Callable[[int], int]
@@ -175,7 +184,8 @@ class Payload:
     has_tail: ClassVar[bool]
 
     def pack(self) -> bytes:
-        """Return the payload; raise LocalProtocolError where a value does not fit its field."""
+        """Return the payload; raise LocalProtocolError where a value does not fit its
+        field."""
         numbers: list[int] = []
         tail = b""
         try:
@@ -195,7 +205,9 @@ class Payload:
         head_b = cls.head.size
         if len(payload) < head_b or (len(payload) > head_b and not cls.has_tail):
             least = "at least " if cls.has_tail else ""
-            raise ValueError(f"{cls.kind.name} of {len(payload)} bytes, {least}{head_b} expected")
+            raise ValueError(
+                f"{cls.kind.name} of {len(payload)} bytes, {least}{head_b} expected"
+            )
         numbers = cls.head.unpack_from(payload)
         tail = payload[head_b:]
         values = []
@@ -220,7 +232,8 @@ _P = TypeVar("_P", bound=Payload)
 
 @dataclass_transform(frozen_default=True)
 def message(kind: MessageKind) -> Callable[[type[_P]], type[_P]]:
-    """Make a class the payload of `kind`: a frozen dataclass that packs and unpacks itself."""
+    """Make a class the payload of `kind`: a frozen dataclass that packs and unpacks
+    itself."""
 
     def decorate(declared: type[_P]) -> type[_P]:
         made = dataclass(frozen=True, slots=True)(declared)

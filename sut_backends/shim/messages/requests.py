@@ -36,8 +36,8 @@ class BaudMessage(Payload):
 
 @message(MessageKind.SELFTEST)
 class SelfTestMessage(Payload):
-    """Ask for a REPORT: read the timer `reads` times in a row, and time empty queries of `repeat`
-    repetitions.
+    """Ask for a REPORT: read the timer `reads` times in a row, and time empty queries
+    of `repeat` repetitions.
     """
 
     reads: U16
@@ -89,7 +89,8 @@ class IdleMessage(Payload):
 
 @message(MessageKind.SYNC)
 class SyncMessage(Payload):
-    """Give `count` pulses; the interval after pulse i is `period_us` times 1, 2, 1, 4."""
+    """Give `count` pulses; the interval after pulse i is `period_us` times 1, 2, 1,
+    4."""
 
     intervals: ClassVar[tuple[int, ...]] = (1, 2, 1, 4)
     count: U8
@@ -122,7 +123,8 @@ class BatchMessage(Payload):
 
 @message(MessageKind.STREAM)
 class StreamMessage(Payload):
-    """Play `windows` windows of a signal at `sample_hz`; `hop` and `window` are in samples."""
+    """Play `windows` windows of a signal at `sample_hz`; `hop` and `window` are in
+    samples."""
 
     windows: U32
     hop: U32
@@ -133,15 +135,16 @@ class StreamMessage(Payload):
 
 @message(MessageKind.TAKE)
 class TakeMessage(Payload):
-    """Ask for answers of a stream from window `next` on; those before it are acknowledged."""
+    """Ask for answers of a stream from window `next` on; those before it are
+    acknowledged."""
 
     next: U32
 
 
 @message(MessageKind.OPTIMIZE)
 class OptimizeMessage(Payload):
-    """Search a slot until a cost at or below `target` is found, or `timeout_us` are over; mark the
-    `thresholds`.
+    """Search a slot until a cost at or below `target` is found, or `timeout_us` are
+    over; mark the `thresholds`.
     """
 
     no_target: ClassVar[int] = -(2**31)
@@ -162,8 +165,8 @@ class OptimizeMessage(Payload):
 
 @message(MessageKind.KNEW)
 class KnewMessage(Payload):
-    """Ask when the device knew each threshold of the last OPTIMIZE reached, from number `first`
-    on.
+    """Ask when the device knew each threshold of the last OPTIMIZE reached, from number
+    `first` on.
     """
 
     first: U8

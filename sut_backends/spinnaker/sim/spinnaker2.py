@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fake of py-spinnaker2: the calls that published programs make, and spikes that are passed on
-from input to output, one step later a connection. It is no simulator of the chip.
+"""A fake of py-spinnaker2: the calls that published programs make, and spikes that are
+passed on from input to output, one step later a connection. It is no simulator of the
+chip.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class ConversionConfig:
 
 def _from_nir(graph: Any, config: Any) -> Any:
     assert config.conn_delay == 0 and config.scale_weights and config.dt > 0
-    sizes = [node.weight.shape for node in graph.nodes.values() if hasattr(node, "weight")]
+    sizes = [
+        node.weight.shape for node in graph.nodes.values() if hasattr(node, "weight")
+    ]
     entry = FakePopulation(sizes[0][1])
     exit_ = FakePopulation(sizes[-1][0])
     return FakeNetwork(entry, exit_, len(sizes)), [entry], [exit_]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules with the names and calls of sPyNNaker 7.4.1 that this backend makes, and a small
-simulation of PyNN's two current-based cells behind them. Its energy report is made up.
+"""Modules with the names and calls of sPyNNaker 7.4.1 that this backend makes, and a
+small simulation of PyNN's two current-based cells behind them. Its energy report is
+made up.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Vertex:
     label: str
 
     def get_ring_buffer_shifts(self) -> list[int]:
-        """Return the shifts of both receptors: the largest weight a quarter of what there is."""
+        """Return the shifts of both receptors: the largest weight a quarter of what
+        there is."""
         into = [one for one in Simulator.now.projections if one.behind._vertex is self]
         largest = max(float(one.weights.max(initial=0.0)) for one in into)
         return [int(np.ceil(np.log2(4 * largest)))] * 2
@@ -81,9 +83,14 @@ class Population:
     def get_data(self, variables: str) -> Any:
         """Return a recording, which must have been asked for, as neo does."""
         assert variables in self.recorded
-        rows = np.array(self.spikes) if Simulator.has_machine() else np.zeros((0, self.size))
+        rows = (
+            np.array(self.spikes)
+            if Simulator.has_machine()
+            else np.zeros((0, self.size))
+        )
         trains = [
-            np.flatnonzero(rows[:, cell]) * Simulator.now.timestep for cell in range(self.size)
+            np.flatnonzero(rows[:, cell]) * Simulator.now.timestep
+            for cell in range(self.size)
         ]
         return SimpleNamespace(segments=[SimpleNamespace(spiketrains=trains)])
 
@@ -99,7 +106,9 @@ class Projection:
 
     def __post_init__(self) -> None:
         now = Simulator.now
-        assert all(weight > 0 and delay == now.timestep for _, _, weight, delay in self.listed)
+        assert all(
+            weight > 0 and delay == now.timestep for _, _, weight, delay in self.listed
+        )
         now.projections.append(self)
         self.weights = np.zeros((self.behind.size, self.before.size))
         for before, behind, weight, _ in self.listed:
@@ -107,7 +116,9 @@ class Projection:
 
     def brought(self) -> Any:
         """Return what the spikes of the step before bring now."""
-        spikes = self.before.spikes[-1] if self.before.spikes else np.zeros(self.before.size)
+        spikes = (
+            self.before.spikes[-1] if self.before.spikes else np.zeros(self.before.size)
+        )
         taken = self.weights @ spikes
         return taken if self.receptor_type == "excitatory" else -taken
 
@@ -146,12 +157,15 @@ class Simulator:
                 for one in self.populations
             }
             for one in self.populations:
-                fired, states[id(one)] = _step(one, brought[id(one)], states[id(one)], step)
+                fired, states[id(one)] = _step(
+                    one, brought[id(one)], states[id(one)], step
+                )
                 one.spikes.append(fired)
 
 
 def _step(one: Population, brought: Any, state: tuple[Any, Any], step: int) -> Any:
-    """Return what a population fires in a step, and its current and membrane behind it."""
+    """Return what a population fires in a step, and its current and membrane behind
+    it."""
     dt = Simulator.now.timestep
     if one.cells.kind == "SpikeSourceArray":
         times = one.cells.parameters.get("spike_times") or [[]] * one.size
@@ -196,7 +210,9 @@ def projection(
     receptor_type: str,
 ) -> Projection:
     """Return connections."""
-    return Projection(presynaptic_population, postsynaptic_population, connector, receptor_type)
+    return Projection(
+        presynaptic_population, postsynaptic_population, connector, receptor_type
+    )
 
 
 def connections(conn_list: list[tuple[int, int, float, float]]) -> list[Any]:
@@ -211,7 +227,11 @@ def end() -> None:
 
 
 def _placements() -> list[Any]:
-    own = [SimpleNamespace(vertex=SimpleNamespace(label="SYSTEM:ExtraMonitor"), x=0, y=0, p=1)]
+    own = [
+        SimpleNamespace(
+            vertex=SimpleNamespace(label="SYSTEM:ExtraMonitor"), x=0, y=0, p=1
+        )
+    ]
     return own + [
         SimpleNamespace(vertex=one._vertex, x=0, y=core // 4, p=2 + core % 4)
         for core, one in enumerate(Simulator.now.populations)
@@ -224,14 +244,20 @@ def _energy() -> Any:
     energy_j = (48 * IDLE_CHIP_W + cores * ACTIVE_CORE_W) * time_s
     counts = {"n_frames": 0, "n_boards": 1, "n_chips": 48}
     names = ("exec_energy_j", "exec_energy_cores_j", "exec_energy_boards_j")
-    rest = dict.fromkeys(("loading_energy_j", "mapping_energy_j", "saving_energy_j"), 1.0)
-    return SimpleNamespace(exec_time_s=time_s, **dict.fromkeys(names, energy_j), **rest, **counts)
+    rest = dict.fromkeys(
+        ("loading_energy_j", "mapping_energy_j", "saving_energy_j"), 1.0
+    )
+    return SimpleNamespace(
+        exec_time_s=time_s, **dict.fromkeys(names, energy_j), **rest, **counts
+    )
 
 
 class Version:
     """The version of a machine, with its part of the energy model."""
 
-    def get_idle_energy(self, time_s: float, n_frames: int, n_boards: int, n_chips: int) -> float:
+    def get_idle_energy(
+        self, time_s: float, n_frames: int, n_boards: int, n_chips: int
+    ) -> float:
         """Return the energy of an idle machine."""
         return n_chips * IDLE_CHIP_W * time_s
 
@@ -263,13 +289,20 @@ def installed(versions: dict[str, str] | None = None) -> Iterator[None]:
             "FromListConnector": connections,
         },
         "spynnaker.pyNN.data": {"SpynnakerDataView": view},
-        "spinn_front_end_common.interface.interface_functions": {"compute_energy_used": _energy},
+        "spinn_front_end_common.interface.interface_functions": {
+            "compute_energy_used": _energy
+        },
     }
     made: dict[str, ModuleType] = {}
     for name, content in modules.items():
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
-            made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
+            made.setdefault(
+                ".".join(parts[:count]), ModuleType(".".join(parts[:count]))
+            )
         made[name].__dict__.update(content)
-    with patch.dict(sys.modules, made), patch("importlib.metadata.version", stated.__getitem__):
+    with (
+        patch.dict(sys.modules, made),
+        patch("importlib.metadata.version", stated.__getitem__),
+    ):
         yield

@@ -14,8 +14,8 @@ from rig.interfaces.cpu_program import Routine
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a try: the versions of the packages that are there, and of each import what went
-    wrong, nothing where it is well; and the process that tried.
+    """What came of a try: the versions of the packages that are there, and of each
+    import what went wrong, nothing where it is well; and the process that tried.
     """
 
     versions: dict[str, str]
@@ -24,8 +24,8 @@ class Tried:
 
 
 def tried(packages: list[str], imports: list[str]) -> Routine:
-    """Return a routine that only says which versions there are, and what came of each import; the
-    processors that this process may use are left as they were.
+    """Return a routine that only says which versions there are, and what came of each
+    import; the processors that this process may use are left as they were.
     """
     versions = {}
     for name in packages:

@@ -16,9 +16,9 @@ _Settings = TypeVar("_Settings")
 
 @dataclass(frozen=True)
 class Job:
-    """A job: paths of the NIR file and of its plain form (plain_network.py), the settings that the
-    backend gives its runner, and the path of spikes (samples, steps, channels) where a report is of
-    a run.
+    """A job: paths of the NIR file and of its plain form (plain_network.py), the
+    settings that the backend gives its runner, and the path of spikes (samples, steps,
+    channels) where a report is of a run.
     """
 
     nir: str = ""
@@ -32,6 +32,9 @@ class Job:
         return cls(**content)
 
     def settings_as(self, kind: type[_Settings]) -> _Settings:
-        """Return the settings as a dataclass; those that it has not are another function's."""
+        """Return the settings as a dataclass; those that it has not are another
+        function's."""
         known = {one.name for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
-        return kind(**{name: value for name, value in self.settings.items() if name in known})
+        return kind(
+            **{name: value for name, value in self.settings.items() if name in known}
+        )

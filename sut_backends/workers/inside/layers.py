@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of connections and neurons, cycles among them: what SDKs with populations and
-projections run. All else is refused by the name of its node.
+"""Networks of connections and neurons, cycles among them: what SDKs with populations
+and projections run. All else is refused by the name of its node.
 """
 
 from __future__ import annotations
@@ -10,25 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from sut_backends.workers.inside.plain_network import Conventions, PlainNetwork, PlainNode
+from sut_backends.workers.inside.plain_network import (
+    Conventions,
+    PlainNetwork,
+    PlainNode,
+)
 
 CONNECTIONS = ("Linear", "Affine")
 NEURONS = ("IF", "LIF", "CubaLIF")
 ENDS = ("Input", "Output")
 
 
-def refuse(network: PlainNetwork, where: str, neurons: tuple[str, ...] = NEURONS) -> None:
-    """Raise ValueError for a network that cannot be built of connections and such neurons."""
+def refuse(
+    network: PlainNetwork, where: str, neurons: tuple[str, ...] = NEURONS
+) -> None:
+    """Raise ValueError for a network that cannot be built of connections and such
+    neurons."""
     known = (*ENDS, *CONNECTIONS, *neurons)
     for node in network.nodes:
         if node.type not in known:
             raise ValueError(
-                f"{node.name} is a {node.type}: {where} runs {', '.join(known)} and no other nodes"
+                f"{node.name} is a {node.type}: {where} runs {', '.join(known)} and no"
+                " other nodes"
             )
         if len(node.shape_out) != 1:
             raise ValueError(
-                f"{node.name} has values of the shape {list(node.shape_out)}: one axis is meant, "
-                "after a Flatten of the file's own"
+                f"{node.name} has values of the shape {list(node.shape_out)}: one axis"
+                " is meant, after a Flatten of the file's own"
             )
         if node.type not in ENDS and not all(
             np.all(np.isfinite(value)) for value in node.parameters.given.values()
@@ -36,13 +44,15 @@ def refuse(network: PlainNetwork, where: str, neurons: tuple[str, ...] = NEURONS
             raise ValueError(f"{node.name} holds NaN or infinity")
     if len(network.inputs) != 1 or len(network.outputs) != 1:
         raise ValueError(
-            f"{len(network.inputs)} inputs and {len(network.outputs)} outputs, one of each is meant"
+            f"{len(network.inputs)} inputs and {len(network.outputs)} outputs, one of"
+            " each is meant"
         )
 
 
 def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
-    """Return a network without the Input and Output nodes of subgraphs, which change nothing; what
-    they fed is fed by what fed them. ValueError where a late edge begins or ends at one.
+    """Return a network without the Input and Output nodes of subgraphs, which change
+    nothing; what they fed is fed by what fed them. ValueError where a late edge begins
+    or ends at one.
     """
     outer = (*network.inputs, *network.outputs)
     inner = {node.name: node for node in network.nodes if node.type in ENDS}
@@ -55,9 +65,13 @@ def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
         return tuple(found)
 
     for node in network.nodes:
-        late = [name for name in node.late_sources if name in inner or node.name in inner]
+        late = [
+            name for name in node.late_sources if name in inner or node.name in inner
+        ]
         if late:
-            raise ValueError(f"{late[0]} feeds {node.name} a step later, an end of a subgraph")
+            raise ValueError(
+                f"{late[0]} feeds {node.name} a step later, an end of a subgraph"
+            )
     kept = [
         replace(node, sources=fed_by(node.sources))
         for node in network.nodes
@@ -69,11 +83,14 @@ def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
 def bias(node: PlainNode) -> Any:
     """Return the bias of a connection; zeros where it has none."""
     stated = node.parameters.bias
-    return np.zeros(node.shape_out) if stated is None else np.asarray(stated, np.float64)
+    return (
+        np.zeros(node.shape_out) if stated is None else np.asarray(stated, np.float64)
+    )
 
 
 def last_neurons(network: PlainNetwork) -> PlainNode | None:
-    """Return the neurons whose values are the output, where one node of neurons alone gives it."""
+    """Return the neurons whose values are the output, where one node of neurons alone
+    gives it."""
     nodes = {node.name: node for node in network.nodes}
     output = nodes[network.outputs[0]]
     feeding = (*output.sources, *output.late_sources)
@@ -84,16 +101,19 @@ def last_neurons(network: PlainNetwork) -> PlainNode | None:
 
 def channels(network: PlainNetwork) -> int:
     """Return how many channels the input has."""
-    return next(node.shape_out[0] for node in network.nodes if node.name == network.inputs[0])
+    return next(
+        node.shape_out[0] for node in network.nodes if node.name == network.inputs[0]
+    )
 
 
 def steps_late(network: PlainNetwork, what: str) -> dict[str, int]:
-    """Return by how many steps what a node gives is late where each connection takes a step; `what`
-    is such a connection's name.
+    """Return by how many steps what a node gives is late where each connection takes a
+    step; `what` is such a connection's name.
 
-    ValueError where that changes the network: ways of different length that meet, and a cycle that
-    is not one connection from a node back to itself. ValueError too for a bias, for a connection
-    that does not take the spikes of one node, and neurons without a connection before them.
+    ValueError where that changes the network: ways of different length that meet, and a
+    cycle that is not one connection from a node back to itself. ValueError too for a
+    bias, for a connection that does not take the spikes of one node, and neurons
+    without a connection before them.
     """
     nodes = {node.name: node for node in network.nodes}
     late: dict[str, int] = {}
@@ -104,20 +124,22 @@ def steps_late(network: PlainNetwork, what: str) -> dict[str, int]:
         elif node.type in NEURONS:
             loose = [name for name in feeding if nodes[name].type not in CONNECTIONS]
             if loose:
-                raise ValueError(f"{node.name} is fed by {loose[0]} without a connection between")
+                raise ValueError(
+                    f"{node.name} is fed by {loose[0]} without a connection between"
+                )
         ways = {late[name] + (node.type in CONNECTIONS) for name in node.sources}
         if len(ways) > 1:
             raise ValueError(
-                f"{node.name} is fed over ways of {sorted(ways)} {what}: spikes of one step would "
-                "meet those of another"
+                f"{node.name} is fed over ways of {sorted(ways)} {what}: spikes of one"
+                " step would meet those of another"
             )
         late[node.name] = ways.pop() if ways else 0
     for node in network.nodes:
         for name in node.late_sources:
             if node.type not in NEURONS or nodes[name].sources != (node.name,):
                 raise ValueError(
-                    f"{name} feeds back to {node.name}: a {what} closes a cycle from a node to "
-                    "itself, and no longer one, as each takes a step"
+                    f"{name} feeds back to {node.name}: a {what} closes a cycle from a"
+                    " node to itself, and no longer one, as each takes a step"
                 )
     return late
 
@@ -129,20 +151,24 @@ def _refuse_connection(
         raise ValueError(f"{node.name} has a bias, which a {what} has not")
     if len(feeding) != 1 or nodes[feeding[0]].type in CONNECTIONS:
         raise ValueError(
-            f"{node.name} is fed by {', '.join(feeding)}: a {what} takes the spikes of one node"
+            f"{node.name} is fed by {', '.join(feeding)}: a {what} takes the spikes of"
+            " one node"
         )
 
 
 def targets(node: PlainNode, network: PlainNetwork) -> list[str]:
     """Return the nodes that a node feeds."""
     return [
-        other.name for other in network.nodes if node.name in (*other.sources, *other.late_sources)
+        other.name
+        for other in network.nodes
+        if node.name in (*other.sources, *other.late_sources)
     ]
 
 
 def differs(conventions: Conventions, *more: str) -> str:
-    """Return what cells that fire once a step, above the threshold, and go back to a value do
-    otherwise than a file's conventions; `more` is what else differs. Empty: nothing.
+    """Return what cells that fire once a step, above the threshold, and go back to a
+    value do otherwise than a file's conventions; `more` is what else differs. Empty:
+    nothing.
     """
     parts = list(more)
     if conventions.spikes_max > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The start of a worker: it opens a routine, says what it is, and answers requests.
 
-Modules of `rig` and of the backends are found without being installed: only their folders are
-known here, and what is imported from them needs the standard library alone.
+Modules of `rig` and of the backends are found without being installed: only their
+folders are known here, and what is imported from them needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -27,20 +27,24 @@ def main(order: str) -> None:
     start = Start(**json.loads(order))
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
         os.environ[f"{name}_NUM_THREADS"] = str(start.threads)
-    # Whatever the program or an SDK prints goes to standard error: this pipe is for answers alone.
+    # Whatever the program or an SDK prints goes to standard error: this pipe is for
+    # answers alone.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if start.core >= 0 and sys.platform == "linux":
         os.sched_setaffinity(0, {start.core})
     try:
         module, _, function = start.entry.partition(":")
-        routine: Routine = getattr(importlib.import_module(module), function)(**start.arguments)
+        routine: Routine = getattr(importlib.import_module(module), function)(
+            **start.arguments
+        )
     except Exception as error:
         answer(answers, asdict(refusal(error, _python())))
         return
     gc.freeze()
     answer(answers, asdict(_about(routine)))
-    # Some programs leave threads or processes of theirs behind; what closes them is theirs to do.
+    # Some programs leave threads or processes of theirs behind; what closes them is
+    # theirs to do.
     with contextlib.closing(routine):
         serve(routine, sys.stdin.buffer, answers)
 
@@ -50,7 +54,9 @@ def _about(routine: Routine) -> About:
     return About(
         python=_python(),
         numpy=getattr(numpy, "__version__", "not used"),
-        cores=sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
+        cores=sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else [],
         overhead_ns=overhead_ns(len(routine.phases)),
         phases=len(routine.phases),
         searches=routine.search is not None,

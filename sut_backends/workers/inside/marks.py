@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks that a program on this computer's processor stamps, in CLOCK_MONOTONIC; what is to keep out
-of the time between them.
+"""Marks that a program on this computer's processor stamps, in CLOCK_MONOTONIC; what is
+to keep out of the time between them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ Marks = list[tuple[int, int]]
 
 @contextmanager
 def no_collector() -> Iterator[None]:
-    """Keep the garbage collector out: it would fall into some windows and not into others."""
+    """Keep the garbage collector out: it would fall into some windows and not into
+    others."""
     gc.collect()
     gc.disable()
     try:

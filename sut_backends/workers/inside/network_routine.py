@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A task's network as a routine: the task's codec around a backend's runner.
 
-A runner is a file of a backend, which imports its SDK inside its functions and nothing of the rig,
-but for [sut.cpu], whose interpreter is the rig's:
+A runner is a file of a backend, which imports its SDK inside its functions and nothing
+of the rig, but for [sut.cpu], whose interpreter is the rig's:
 
-    def open_network(job): ...  # a Job (job.py); returns a runner
-    runner.about  # versions, how the network was mapped; JSON-able
-    runner.run(spikes)  # (steps, channels) -> values (steps, outputs), membranes or None
-    runner.run_many(list of spikes)  # optional: a list of the same, many samples at once
-    runner.close()
+    def open_network(job): ...  # a Job (job.py); returns a runner runner.about  #
+    versions, how the network was mapped; JSON-able runner.run(spikes)  # (steps,
+    channels) -> values (steps, outputs), membranes or None runner.run_many(list of
+    spikes)  # optional: a list of the same, many samples at once runner.close()
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def open_routine(
     codec_arguments: dict[str, Any],
     trains: bool = False,
 ) -> Routine:
-    """Return the routine; `runner` is a module, `codec` "module:function". With `trains` its output
-    is all that left the network.
+    """Return the routine; `runner` is a module, `codec` "module:function". With
+    `trains` its output is all that left the network.
     """
     module, _, function = codec.partition(":")
     coding = getattr(importlib.import_module(module), function)(**codec_arguments)

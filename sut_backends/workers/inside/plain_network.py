@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plain form of a network, read with numpy alone: nodes in the order of a step, their
-parameters as arrays, and the conventions by which it is stepped (rig/network/plain.py writes it).
+"""The plain form of a network, read with numpy alone: nodes in the order of a step,
+their parameters as arrays, and the conventions by which it is stepped
+(rig/network/plain.py writes it).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ _Known = TypeVar("_Known")
 
 @dataclass(frozen=True)
 class Parameters:
-    """The arrays of a node's equation by the names that NIR gives them; None: the node has none."""
+    """The arrays of a node's equation by the names that NIR gives them; None: the node
+    has none."""
 
     weight: Any = None
     bias: Any = None
@@ -48,8 +50,8 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the metadata of neurons say of their rule in whole numbers (docs/ASC.md section 2);
-    None: nothing.
+    """What the metadata of neurons say of their rule in whole numbers (docs/ASC.md
+    section 2); None: nothing.
     """
 
     dash_syn: Any = None
@@ -74,8 +76,8 @@ class Conventions:
 
 @dataclass(frozen=True)
 class PlainNode:
-    """A node: its type as NIR calls it, shapes without a batch, the nodes that feed it in this step
-    and those whose values of the step before it gets, and its parameters.
+    """A node: its type as NIR calls it, shapes without a batch, the nodes that feed it
+    in this step and those whose values of the step before it gets, and its parameters.
     """
 
     name: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a worker and the rig tell each other: the start, the requests, the answers.
 
-Each is a line of JSON and as many bytes after it as its `bytes` says. Both ends import this file:
-it needs the standard library alone.
+Each is a line of JSON and as many bytes after it as its `bytes` says. Both ends import
+this file: it needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sut_backends.workers.inside.stream import Signal
 
 @dataclass(frozen=True)
 class Start:
-    """What a worker begins with: the routine's `entry` and its arguments, a core (-1: any) and the
-    threads of numerical libraries.
+    """What a worker begins with: the routine's `entry` and its arguments, a core (-1:
+    any) and the threads of numerical libraries.
     """
 
     entry: str
@@ -29,8 +29,8 @@ class Start:
 
 @dataclass(frozen=True)
 class About:
-    """What a worker says of itself when it has opened its routine; `details` are the routine's
-    own.
+    """What a worker says of itself when it has opened its routine; `details` are the
+    routine's own.
     """
 
     python: str
@@ -44,13 +44,15 @@ class About:
     @property
     def facts(self) -> dict[str, Any]:
         """Return all but the routine's own, by name."""
-        return {name: value for name, value in asdict(self).items() if name != "details"}
+        return {
+            name: value for name, value in asdict(self).items() if name != "details"
+        }
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request, or the start, came to nothing: `refused` where that was meant, `missing` is
-    the module that is not there.
+    """Why a request, or the start, came to nothing: `refused` where that was meant,
+    `missing` is the module that is not there.
     """
 
     error: str
@@ -88,7 +90,8 @@ class SolveRequest:
 
 @dataclass(frozen=True)
 class StreamRequest:
-    """A signal to play; its windows for which there are no slots follow once it has started."""
+    """A signal to play; its windows for which there are no slots follow once it has
+    started."""
 
     op: ClassVar[str] = "stream"
     signal: Signal
@@ -99,8 +102,8 @@ Request = LoadRequest | RunRequest | SolveRequest | StreamRequest
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a request: marks (phase, CLOCK_MONOTONIC in ns), when each threshold of a
-    search was known (ns), and the faults of a stream.
+    """What became of a request: marks (phase, CLOCK_MONOTONIC in ns), when each
+    threshold of a search was known (ns), and the faults of a stream.
     """
 
     marks: Sequence[tuple[int, int]] = ()

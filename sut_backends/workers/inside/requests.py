@@ -61,12 +61,14 @@ def _carried_out(
             return Done(marks, known), output
         case StreamRequest():
             signal = request.signal
-            # Whoever sends waits to be told: nothing of the windows to come is in the buffer of
-            # `requests`.
+            # Whoever sends waits to be told: nothing of the windows to come is in the
+            # buffer of `requests`.
             inlet = Inlet(requests.fileno(), signal, routine.load, slots)
             started = partial(answer, answers, asdict(Done()))
             heard = played(routine, signal, slots, inlet, started)
-            return Done(heard.marks, faults=heard.faults), joined(routine, heard.results)
+            return Done(heard.marks, faults=heard.faults), joined(
+                routine, heard.results
+            )
         case RunRequest():
             work = batched if request.batch else phased
             values = [slots[slot] for slot in request.slots]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored samples through a backend's runner, in its own interpreter, without a bench: for vectors
-and for comparing a whole set at once.
+"""Stored samples through a backend's runner, in its own interpreter, without a bench:
+for vectors and for comparing a whole set at once.
 
-    INTERPRETER -m sut_backends.workers.inside.run_stored RUNNER JOB.json SPIKES.npy OUT.npz
+    INTERPRETER -m sut_backends.workers.inside.run_stored RUNNER JOB.json SPIKES.npy
+    OUT.npz
 
-RUNNER is a module with `open_network`; spikes are (samples, steps, channels). OUT.npz holds
-`values`, `membranes` where the runner tells them, and `about` as JSON text.
+RUNNER is a module with `open_network`; spikes are (samples, steps, channels). OUT.npz
+holds `values`, `membranes` where the runner tells them, and `about` as JSON text.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search in the worker: carried on piece by piece, its thresholds marked as it reaches them."""
+"""A search in the worker: carried on piece by piece, its thresholds marked as it
+reaches them."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ THRESHOLDS_MAX = 16
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Parameters of a search; `apart_ns`: marks lie as far apart or farther, as a device's pulses
-    do.
+    """Parameters of a search; `apart_ns`: marks lie as far apart or farther, as a
+    device's pulses do.
     """
 
     seed: int
@@ -30,9 +31,11 @@ class Order:
     apart_ns: int
 
 
-def solved(routine: Routine, value: Any, order: Order) -> tuple[Marks, list[int], bytes]:
-    """Search until the target is met or the time is over; return the marks, when each threshold was
-    known (ns), and the output, which is made after the last mark.
+def solved(
+    routine: Routine, value: Any, order: Order
+) -> tuple[Marks, list[int], bytes]:
+    """Search until the target is met or the time is over; return the marks, when each
+    threshold was known (ns), and the output, which is made after the last mark.
     """
     if routine.search is None:
         raise ValueError("this program does not search")
@@ -45,12 +48,12 @@ def solved(routine: Routine, value: Any, order: Order) -> tuple[Marks, list[int]
 
 
 def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bool:
-    """Carry a search on to its end, mark what it reaches, note in `known` when; return whether it
-    met its target.
+    """Carry a search on to its end, mark what it reaches, note in `known` when; return
+    whether it met its target.
 
-    A threshold is marked when the search is known to be there; where the mark before is too near,
-    at the first look after it is far enough, with what was reached meanwhile. Nothing but the end
-    waits for that.
+    A threshold is marked when the search is known to be there; where the mark before is
+    too near, at the first look after it is far enough, with what was reached meanwhile.
+    Nothing but the end waits for that.
     """
     now_ns = time.monotonic_ns
     end_ns = marks[0][1] + order.timeout_ns
@@ -64,7 +67,9 @@ def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bo
         met = order.target is not None and cost <= order.target
         over = met or at_ns >= end_ns or not more
         if reached > marked and (over or at_ns >= marks[-1][1] + order.apart_ns):
-            marks.append((REACHED + reached - 1, not_before(marks[-1][1] + order.apart_ns)))
+            marks.append(
+                (REACHED + reached - 1, not_before(marks[-1][1] + order.apart_ns))
+            )
             marked = reached
         if over:
             marks.append((END, not_before(marks[-1][1] + order.apart_ns)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream in the process of a program: played by CLOCK_MONOTONIC, its windows taken from the pipe
-while it plays.
+"""A stream in the process of a program: played by CLOCK_MONOTONIC, its windows taken
+from the pipe while it plays.
 
-The rules are a device's, docs/PROTOCOL.md section 9. Between windows the process sleeps, as one
-that listens would: it does not spin, which would draw power, so a window begins as late as the
-system wakes a sleeper up.
+The rules are a device's, docs/PROTOCOL.md section 9. Between windows the process
+sleeps, as one that listens would: it does not spin, which would draw power, so a window
+begins as late as the system wakes a sleeper up.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A signal that is played: windows of so many bytes, the first `slots` of them loaded before;
-    marks lie `apart_ns` apart or more.
+    """A signal that is played: windows of so many bytes, the first `slots` of them
+    loaded before; marks lie `apart_ns` apart or more.
     """
 
     sizes_b: list[int]
@@ -41,13 +41,15 @@ class Signal:
         return (window * self.hop + self.window) * _NS // self.sample_hz
 
     def wanted_ns(self, window: int) -> int:
-        """Return how long after the start the newest hop of a window begins to be captured."""
+        """Return how long after the start the newest hop of a window begins to be
+        captured."""
         return (window * self.hop + self.window - self.hop) * _NS // self.sample_hz
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedStream:
-    """The result of a stream: the output of each processed window, and its faults, in words."""
+    """The result of a stream: the output of each processed window, and its faults, in
+    words."""
 
     marks: Marks
     results: Sequence[Any]
@@ -55,12 +57,16 @@ class PlayedStream:
 
 
 class Inlet:
-    """The windows that are not loaded before: each is taken from the pipe when its slot is free,
-    and converted by `load`.
+    """The windows that are not loaded before: each is taken from the pipe when its slot
+    is free, and converted by `load`.
     """
 
     def __init__(
-        self, fd: int, signal: Signal, load: Callable[[bytes], Any], slots: MutableMapping[int, Any]
+        self,
+        fd: int,
+        signal: Signal,
+        load: Callable[[bytes], Any],
+        slots: MutableMapping[int, Any],
     ) -> None:
         self._fd = fd
         self._signal = signal
@@ -72,16 +78,16 @@ class Inlet:
         self._late: list[tuple[int, int]] = []
 
     def listen(self, start_ns: int, done: int) -> None:
-        """Take in what comes until window `done` is ready, where slots are free; where it is ready
-        already, what is there.
+        """Take in what comes until window `done` is ready, where slots are free; where
+        it is ready already, what is there.
         """
         until_ns = start_ns + self._signal.ready_ns(done)
         while True:
             left_s = max(until_ns - time.monotonic_ns(), 0) / _NS
             if self._next >= min(done + self._signal.slots, len(self._signal.sizes_b)):
                 time.sleep(left_s)
-            # It waits for parts of a millisecond, which poll() rounds up; this process has few
-            # descriptors.
+            # It waits for parts of a millisecond, which poll() rounds up; this process
+            # has few descriptors.
             elif select.select([self._fd], [], [], left_s)[0]:  # noqa: TID251
                 self._take(start_ns)
             if time.monotonic_ns() >= until_ns:
@@ -98,11 +104,13 @@ class Inlet:
             return []
         worst_ns, window = max(self._late)
         others = (
-            f", and {len(self._late) - 1} others were late, by less" if len(self._late) > 1 else ""
+            f", and {len(self._late) - 1} others were late, by less"
+            if len(self._late) > 1
+            else ""
         )
         return [
-            f"starved: window {window} was there {worst_ns / 1e6:.3g} ms after its newest hop had "
-            f"begun{others}"
+            f"starved: window {window} was there {worst_ns / 1e6:.3g} ms after its"
+            f" newest hop had begun{others}"
         ]
 
     def _take(self, start_ns: int) -> None:
@@ -134,8 +142,8 @@ def played(
     inlet: Inlet,
     tell: Callable[[], None],
 ) -> PlayedStream:
-    """Play a stream to its end, or until it starves, overruns or fails; `tell` is called when it
-    has started.
+    """Play a stream to its end, or until it starves, overruns or fails; `tell` is
+    called when it has started.
     """
     marks = [(STREAM, 0)]
     results = []
@@ -146,10 +154,15 @@ def played(
         try:
             for window in range(len(signal.sizes_b)):
                 inlet.listen(marks[0][1], window)
-                if ending := _missed(signal, window, slots, time.monotonic_ns() - marks[0][1]):
+                if ending := _missed(
+                    signal, window, slots, time.monotonic_ns() - marks[0][1]
+                ):
                     break
                 of_window, result = _processed(
-                    routine, slots.pop(window % signal.slots), marks[-1][1], signal.apart_ns
+                    routine,
+                    slots.pop(window % signal.slots),
+                    marks[-1][1],
+                    signal.apart_ns,
                 )
                 marks += of_window
                 results.append(result)
@@ -160,25 +173,33 @@ def played(
     faults = inlet.lateness()
     if ending:
         faults.append(
-            f"{ending}; the stream ended with {len(results)} of {len(signal.sizes_b)} windows "
-            "answered"
+            f"{ending}; the stream ended with {len(results)} of {len(signal.sizes_b)}"
+            " windows answered"
         )
     return PlayedStream(marks, results, faults)
 
 
-def _missed(signal: Signal, window: int, slots: MutableMapping[int, Any], elapsed_ns: int) -> str:
-    """Return why a window cannot be processed, so long after the start; empty where it can."""
+def _missed(
+    signal: Signal, window: int, slots: MutableMapping[int, Any], elapsed_ns: int
+) -> str:
+    """Return why a window cannot be processed, so long after the start; empty where it
+    can."""
     if window % signal.slots not in slots:
         return f"starved: window {window} was not there when it was to be processed"
     after = window + signal.slots
     if after < len(signal.sizes_b) and elapsed_ns >= signal.ready_ns(after):
-        return f"overrun: the device came to window {window} when its slot was due for another"
+        return (
+            f"overrun: the device came to window {window} when its slot was due for"
+            " another"
+        )
     return ""
 
 
-def _processed(routine: Routine, value: Any, before_ns: int, apart_ns: int) -> tuple[Marks, Any]:
-    """Run all phases of a window; return their marks, as far apart as pulses must be, and the
-    result.
+def _processed(
+    routine: Routine, value: Any, before_ns: int, apart_ns: int
+) -> tuple[Marks, Any]:
+    """Run all phases of a window; return their marks, as far apart as pulses must be,
+    and the result.
     """
     marks: Marks = []
     for number, phase in enumerate(routine.phases, start=1):

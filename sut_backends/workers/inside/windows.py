@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows in the worker: a routine's phases run and marked, and what a window costs by itself."""
+"""Windows in the worker: a routine's phases run and marked, and what a window costs by
+itself."""
 
 from __future__ import annotations
 
@@ -20,12 +21,15 @@ Work = Callable[[Routine, Sequence[Any], int], "tuple[Marks, Sequence[Any]]"]
 def uncollected(
     work: Work, routine: Routine, values: Sequence[Any], repeat: int
 ) -> tuple[Marks, Sequence[Any]]:
-    """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last results."""
+    """Do `work`; return its marks (phase, CLOCK_MONOTONIC in ns) and its last
+    results."""
     with no_collector():
         return work(routine, values, repeat)
 
 
-def phased(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
+def phased(
+    routine: Routine, values: Sequence[Any], repeat: int
+) -> tuple[Marks, Sequence[Any]]:
     """Run each phase `repeat` times over all values before the next."""
     now_ns = time.monotonic_ns
     marks = []
@@ -39,9 +43,11 @@ def phased(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks,
     return marks, values
 
 
-def batched(routine: Routine, values: Sequence[Any], repeat: int) -> tuple[Marks, Sequence[Any]]:
-    """Run all phases of a value, then those of the next, `repeat` rounds over all values; where the
-    routine takes many values at once, all together.
+def batched(
+    routine: Routine, values: Sequence[Any], repeat: int
+) -> tuple[Marks, Sequence[Any]]:
+    """Run all phases of a value, then those of the next, `repeat` rounds over all
+    values; where the routine takes many values at once, all together.
     """
     results: Sequence[Any] = []
     if routine.batch is not None:
@@ -74,8 +80,8 @@ class Nothing:
 
 
 def overhead_ns(phases: int) -> float:
-    """Return the median length of a window in which nothing is done; of a search where there are no
-    phases.
+    """Return the median length of a window in which nothing is done; of a search where
+    there are no phases.
     """
     if not phases:
         return _empty_search_ns()

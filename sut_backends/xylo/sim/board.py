@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated Xylo boards behind the calls of samna that Rockpool and the worker make: a stand-in
-with a true clock and a true power, in real time.
+"""Simulated Xylo boards behind the calls of samna that Rockpool and the worker make: a
+stand-in with a true clock and a true power, in real time.
 
-The network is stepped by arithmetic of its own, from the configuration that was written to the
-board: what Rockpool makes of a network can be compared with what the network is. Names of calls
-are those that Rockpool 3.1.0 uses; what they do on a board was not seen. Standard library and
-numpy.
+The network is stepped by arithmetic of its own, from the configuration that was written
+to the board: what Rockpool makes of a network can be compared with what the network is.
+Names of calls are those that Rockpool 3.1.0 uses; what they do on a board was not seen.
+Standard library and numpy.
 """
 
 from __future__ import annotations
@@ -61,10 +61,16 @@ class Core(Output):
         """Set all states to 0."""
         config = self._config
         hidden = config.reservoir if self._truth.chip == "audio2" else config.hidden
-        self._layers = () if isinstance(hidden.neurons, Bag) else (hidden, config.readout)
+        self._layers = (
+            () if isinstance(hidden.neurons, Bag) else (hidden, config.readout)
+        )
         if self._layers:
-            self._back = np.asarray(hidden.weights, np.int64) << int(hidden.weight_bit_shift)
-            self._states = [np.zeros((2, len(one.neurons)), np.int64) for one in self._layers]
+            self._back = np.asarray(hidden.weights, np.int64) << int(
+                hidden.weight_bit_shift
+            )
+            self._states = [
+                np.zeros((2, len(one.neurons)), np.int64) for one in self._layers
+            ]
             self._fired = np.zeros(len(hidden.neurons), np.int64)
             self._parameters = [
                 [
@@ -88,15 +94,17 @@ class Core(Output):
             elif name == "ReadVersion":
                 self.give(now_ns, self._events.Version(major=1, minor=1))
             elif name == "ReadRegisterValue":
-                self.give(now_ns, self._events.RegisterValue(address=event.address, data=0))
+                self.give(
+                    now_ns, self._events.RegisterValue(address=event.address, data=0)
+                )
             elif name == "TriggerProcessing" and "target_timestep" in vars(event):
                 last = event.target_timestep
         if last is not None and self._layers:
             self._run(int(last))
 
     def _run(self, stop: int) -> None:
-        """Step until a time step, and give a readout of each when it would be done: the chip is
-        busy from now on, not while it is computed here.
+        """Step until a time step, and give a readout of each when it would be done: the
+        chip is busy from now on, not while it is computed here.
         """
         config = self._config
         into, out = (
@@ -112,13 +120,18 @@ class Core(Output):
         readouts = []
         for step in range(self._step, stop):
             drive = np.zeros(len(self._fired), np.int64)
-            drive[: into.shape[1]] = counts.get(step, np.zeros(len(into), np.int64)) @ into
+            drive[: into.shape[1]] = (
+                counts.get(step, np.zeros(len(into), np.int64)) @ into
+            )
             before = self._fired
             self._fired = self._stepped(0, drive + before @ self._back, 31)
             spikes = self._stepped(1, before[len(before) - len(out) :] @ out, 1)
             told = {"output_spikes": spikes.tolist(), self._stamp: step}
             told |= {"output_v_mems": self._states[1][1].tolist()}
-            told |= {name: [] for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s")}
+            told |= {
+                name: []
+                for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s")
+            }
             readouts.append(self._events.Readout(**told))
         self._step = stop
         step_ns = round(self._truth.step_s * NS_PER_S)
@@ -128,7 +141,8 @@ class Core(Output):
             self.give(began_ns + number * step_ns, readout)
 
     def _stepped(self, layer: int, drive: Any, most: int) -> Any:
-        """Step the neurons of a layer: states of 16 bits that lose themselves shifted right."""
+        """Step the neurons of a layer: states of 16 bits that lose themselves shifted
+        right."""
         syn, mem, threshold = self._parameters[layer]
         current, membrane = self._states[layer]
         current = np.clip(current + drive, -32_768, 32_767)
@@ -149,7 +163,9 @@ class Board:
     """A board: chip, power monitor, stopwatch."""
 
     def __init__(self, truth: Truth, events: Any, channels: Any) -> None:
-        self._core = Core(truth, events, "timestamp" if truth.chip == "audio2" else "timestep")
+        self._core = Core(
+            truth, events, "timestamp" if truth.chip == "audio2" else "timestep"
+        )
         self._truth = truth
         self._power = PowerSource(truth, channels)
 
@@ -191,8 +207,15 @@ def build(samna: Any, truth: Truth) -> None:
         module.InputSource = Bag(SpikeEvents=1)
         module.validate_configuration = lambda config: (True, "")
         module.NeuronStateSinkNode = Sink
-        for name in ("XyloConfiguration", "ReservoirNeuron", "HiddenNeuron", "OutputNeuron"):
-            setattr(module.configuration, name, type(name, (Bag,), {"alias_target": None}))
+        for name in (
+            "XyloConfiguration",
+            "ReservoirNeuron",
+            "HiddenNeuron",
+            "OutputNeuron",
+        ):
+            setattr(
+                module.configuration, name, type(name, (Bag,), {"alias_target": None})
+            )
         module.configuration.NeuronRange = lambda first, stop: range(first, stop)
     of_audio2 = types.SimpleNamespace(Io=0, LogicAfe=1, IoAfe=2, Logic=3)
     of_audio3 = types.SimpleNamespace(Io=0, AnalogLogic=1, DigitalLogic=2)
@@ -204,7 +227,9 @@ def build(samna: Any, truth: Truth) -> None:
     boards = [Board(truth, events, rails) for _ in range(truth.boards)]
     samna.device = types.SimpleNamespace(
         get_all_devices=lambda: [
-            types.SimpleNamespace(device_type_name=kind, serial_number=f"sim-{number}", at=number)
+            types.SimpleNamespace(
+                device_type_name=kind, serial_number=f"sim-{number}", at=number
+            )
             for number in range(len(boards))
         ],
         open_device=lambda found: boards[found.at],
@@ -221,7 +246,10 @@ def build(samna: Any, truth: Truth) -> None:
         return source
 
     samna.graph = types.SimpleNamespace(
-        EventFilterGraph=EventFilterGraph, JitSink=Sink, sink_from=sink_from, source_to=source_to
+        EventFilterGraph=EventFilterGraph,
+        JitSink=Sink,
+        sink_from=sink_from,
+        source_to=source_to,
     )
     for name in (
         "BasicSinkNode_xylo_core2_event_output_event",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of a simulated board: events and where they go, its ADC with a true power and a clock."""
+"""Nodes of a simulated board: events and where they go, its ADC with a true power and a
+clock."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ _FAULT_AFTER_S = 0.5
 
 
 class Truth:
-    """What the boards do: `step_s` a time step takes, `ppm` how fast the stopwatch is, `delay_s`
-    between a command or an event and its arrival; `fault` acts half a second after the start.
+    """What the boards do: `step_s` a time step takes, `ppm` how fast the stopwatch is,
+    `delay_s` between a command or an event and its arrival; `fault` acts half a second
+    after the start.
     """
 
     def __init__(self, chip: str = "audio3", **given: Any) -> None:
@@ -40,18 +42,24 @@ class Truth:
     def energy_j(self, channel: str, from_ns: int, to_ns: int) -> float:
         """Return what a channel took between two times of CLOCK_MONOTONIC."""
         rest_w, more_w = POWER_W[self.chip][channel]
-        busy = sum(max(min(to_ns, stop) - max(from_ns, start), 0) for start, stop in self.busy_ns)
+        busy = sum(
+            max(min(to_ns, stop) - max(from_ns, start), 0)
+            for start, stop in self.busy_ns
+        )
         return (rest_w * (to_ns - from_ns) + more_w * busy) / NS_PER_S
 
     def note(self) -> None:
         """Write what was true into a file, for a test to compare with."""
         if self.path:
             powers = POWER_W[self.chip]
-            Path(self.path).write_text(json.dumps({"busy_ns": self.busy_ns, "power_w": powers}))
+            Path(self.path).write_text(
+                json.dumps({"busy_ns": self.busy_ns, "power_w": powers})
+            )
 
 
 class Bag:
-    """An object of which every attribute is there: one that was never set is an empty bag."""
+    """An object of which every attribute is there: one that was never set is an empty
+    bag."""
 
     def __init__(self, **given: Any) -> None:
         self.__dict__.update(given)
@@ -108,7 +116,9 @@ class Sink:
 
     def get_output_spike(self) -> Any:
         """Return the output spikes of all steps so far, (outputs, steps)."""
-        readouts = [event for event in self.get_events() if hasattr(event, "output_spikes")]
+        readouts = [
+            event for event in self.get_events() if hasattr(event, "output_spikes")
+        ]
         return np.array([event.output_spikes for event in readouts]).T
 
     def __getattr__(self, name: str) -> Any:
@@ -140,7 +150,9 @@ class EventFilterGraph:
         else:
             first.join(last)
         if len(made) == 3:
-            made[1].set_desired_type = lambda name: setattr(last, "kind", name.split("::")[-1])
+            made[1].set_desired_type = lambda name: setattr(
+                last, "kind", name.split("::")[-1]
+            )
         return made
 
     def start(self) -> None:
@@ -197,16 +209,22 @@ class PowerSource(Output):
             if faulty and truth.fault == "stop":
                 break
             for name, channel in vars(self._channels).items():
-                if truth.fault == "missing" and channel == max(vars(self._channels).values()):
+                if truth.fault == "missing" and channel == max(
+                    vars(self._channels).values()
+                ):
                     continue
                 mean_w = truth.energy_j(name, start_ns, stop_ns) * NS_PER_S / period_ns
-                sink.put(stop_ns + late_ns, self._event(channel, mean_w, stop_ns, faulty))
+                sink.put(
+                    stop_ns + late_ns, self._event(channel, mean_w, stop_ns, faulty)
+                )
         self._done = max(due, self._done)
 
     def _event(self, channel: int, mean_w: float, stop_ns: int, faulty: bool) -> Event:
         stamp_us = 0
         if self.zero_ns is not None:
-            stamp_us = round((stop_ns - self.zero_ns) * (1 + self._truth.ppm * 1e-6) / 1000)
+            stamp_us = round(
+                (stop_ns - self.zero_ns) * (1 + self._truth.ppm * 1e-6) / 1000
+            )
         if faulty and self._truth.fault == "jump":
             stamp_us += 5_000_000
         if self._truth.fault == "still":
@@ -238,8 +256,8 @@ class PowerMonitor:
 
 
 class StopWatch:
-    """The board's stopwatch. What it is told arrives some time later. One that runs already is not
-    set back by a start.
+    """The board's stopwatch. What it is told arrives some time later. One that runs
+    already is not set back by a start.
     """
 
     def __init__(self, source: PowerSource, delay_ns: int) -> None:
@@ -256,4 +274,5 @@ class StopWatch:
         self._source.zero_ns = time.monotonic_ns() + self._delay_ns
 
     def stop(self) -> None:
-        """Stand still; stamps of power go on, as nothing here needs that they do not."""
+        """Stand still; stamps of power go on, as nothing here needs that they do
+        not."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An SDK as vendors make them, for tests: it prints, writes into the home folder, and simulates a
-chip of subtracting neurons, one step and one layer at a time.
+"""An SDK as vendors make them, for tests: it prints, writes into the home folder, and
+simulates a chip of subtracting neurons, one step and one layer at a time.
 """
 
 from __future__ import annotations
@@ -36,14 +36,20 @@ class Chip:
         self._voltage = [np.zeros(len(layer["weights"])) for layer in self._layers]
 
     def evolve(self, raster: Any) -> tuple[Any, Any]:
-        """Return the spikes of the last layer, and its voltages behind the last step."""
+        """Return the spikes of the last layer, and its voltages behind the last
+        step."""
         out = []
         for spikes in np.asarray(raster, dtype=float):
             for number, layer in enumerate(self._layers):
                 drive = self._current[number] + layer["weights"] @ spikes
                 self._current[number] = drive * layer["keep_current"]
-                voltage = self._voltage[number] * layer["keep_voltage"] + self._current[number]
-                spikes = np.minimum(np.floor(np.maximum(voltage, 0) / layer["threshold"]), 31)
+                voltage = (
+                    self._voltage[number] * layer["keep_voltage"]
+                    + self._current[number]
+                )
+                spikes = np.minimum(
+                    np.floor(np.maximum(voltage, 0) / layer["threshold"]), 31
+                )
                 self._voltage[number] = voltage - spikes * layer["threshold"]
             out.append(spikes)
         return np.array(out), self._voltage[-1]

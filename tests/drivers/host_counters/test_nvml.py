@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU board's own sensors: on a simulated binding, and with NVIDIA's real binding on a library
-built from nvml_stub.c.
+"""A GPU board's own sensors: on a simulated binding, and with NVIDIA's real binding on
+a library built from nvml_stub.c.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     stop_s = trace.duration_s
     expected_j = (
-        context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 20.0 * stop_s
+        context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9))
+        + 20.0 * stop_s
     )
     # Late by up to an update and a poll at either end, at 30 W.
     assert trace.energy_j(0.0, stop_s) == pytest.approx(
         expected_j, abs=30.0 * (update_s + 1 / poll_hz)
     )
     assert start_ns + stop_s * 1e9 >= end_ns and trace.gaps == ()
-    # An update is seen up to one poll late, so single samples are uneven; but none is empty, and
-    # none has two updates' worth.
+    # An update is seen up to one poll late, so single samples are uneven; but none is
+    # empty, and none has two updates' worth.
     power_w = trace.power_w(0.5, 1.2)[1]
     assert (
         np.mean(power_w) == pytest.approx(30.0, rel=0.1)
@@ -71,7 +72,11 @@ def test_the_energy_of_a_known_load_is_found_whatever_the_updates(
 def test_the_power_reading_is_held_since_the_one_before(tmp_path: Path) -> None:
     context = BenchContext()
     monitor = Nvml.open(
-        replace(SIMULATED, source="power", simulator=NvmlSimulator.Settings(counts_energy=False)),
+        replace(
+            SIMULATED,
+            source="power",
+            simulator=NvmlSimulator.Settings(counts_energy=False),
+        ),
         context,
     )
     assert "momentary" in monitor.info.details["source"]
@@ -115,7 +120,9 @@ def test_each_fault_is_its_own_error_and_what_was_before_is_kept(
         draw(context, 5.0, 3000)
     monitor.close()
     monitor.close()
-    assert type(caught.value) is kind and caught.value.evidence and caught.value.try_next
+    assert (
+        type(caught.value) is kind and caught.value.evidence and caught.value.try_next
+    )
     assert monitor.simulator.initialized == 0 and threading.active_count() == threads
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
@@ -145,19 +152,23 @@ def test_the_claims_of_the_maker_are_named_with_the_boards_they_are_made_for() -
         ({"longest_s": 0.01}, "longest_s"),
     ],
 )
-def test_a_setting_outside_its_limits_is_named(change: dict[str, object], key: str) -> None:
+def test_a_setting_outside_its_limits_is_named(
+    change: dict[str, object], key: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         settings = replace(SIMULATED, **change)  # type: ignore[arg-type]
         Nvml.open(checked(settings, "monitor.nvml"), BenchContext())
     assert caught.value.path == f"monitor.nvml.{key}"
 
 
-def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read() -> None:
+def test_a_scan_names_the_board_by_its_unique_name_and_says_how_it_can_be_read():
     for counts, setting in (
         (True, 'uuid = "GPU-simulated-0"'),
         (False, 'uuid = "GPU-simulated-0"\nsource = "power"'),
     ):
-        library = NvmlSimulator(NvmlSimulator.Settings(counts_energy=counts), BenchContext().world)
+        library = NvmlSimulator(
+            NvmlSimulator.Settings(counts_energy=counts), BenchContext().world
+        )
         found = Nvml.scan(library)
         assert [(row.name, row.setting, row.problem) for row in found] == [
             ("simulated GPU", setting, "")
@@ -206,8 +217,17 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no C compiler: the simulated NVML library cannot be built")
     folder = tmp_path_factory.mktemp("nvml")
     source = Path(__file__).with_name("nvml_stub.c")
-    options = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{NVIDIAS}"]
-    subprocess.run([compiler, *options, "-o", folder / NVIDIAS, source], check=True, timeout=60)
+    options = [
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-Wl,-soname,{NVIDIAS}",
+    ]
+    subprocess.run(
+        [compiler, *options, "-o", folder / NVIDIAS, source], check=True, timeout=60
+    )
     return folder / NVIDIAS
 
 
@@ -217,8 +237,8 @@ def said(
     environment: dict[str, str] | None = None,
     **settings: object,
 ) -> dict[str, object]:
-    """Run the driver in a process of its own, in which the built library is loaded already under
-    the name of NVIDIA's: the binding gets that one.
+    """Run the driver in a process of its own, in which the built library is loaded
+    already under the name of NVIDIA's: the binding gets that one.
     """
     loaded = f"import ctypes; ctypes.CDLL({str(library)!r}); settings = {settings!r}"
     with pytest.MonkeyPatch.context() as patch:
@@ -249,14 +269,23 @@ def test_the_real_binding_reads_the_energy_of_a_board_of_100_w(
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(100.0, rel=0.05)
 
 
-def test_the_real_binding_reads_the_power_of_an_older_board(library: Path, tmp_path: Path) -> None:
+def test_the_real_binding_reads_the_power_of_an_older_board(
+    library: Path, tmp_path: Path
+) -> None:
     answer = said(library, tmp_path, {"NVML_STUB_OLD": "1"}, source="power")
-    assert answer["scan"][0] == ["NVIDIA Stub 100", "", 'uuid = "GPU-stub-0"\nsource = "power"', ""]
+    assert answer["scan"][0] == [
+        "NVIDIA Stub 100",
+        "",
+        'uuid = "GPU-stub-0"\nsource = "power"',
+        "",
+    ]
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(100.0, rel=1e-6)
 
 
-def test_the_real_binding_tells_the_state_of_a_board(library: Path, tmp_path: Path) -> None:
+def test_the_real_binding_tells_the_state_of_a_board(
+    library: Path, tmp_path: Path
+) -> None:
     environment = {"NVML_STUB_PID": "1"}
     answer = said(library, tmp_path, environment, source="instant", others="state")
     board = answer["board"]
@@ -283,7 +312,12 @@ def test_the_real_binding_tells_the_state_of_a_board(library: Path, tmp_path: Pa
     ("environment", "settings", "kind", "text"),
     [
         ({"NVML_STUB_PID": "1"}, {}, "BenchError", "in use by somebody else"),
-        ({"NVML_STUB_OLD": "1"}, {"source": "instant"}, "BenchError", "momentary power"),
+        (
+            {"NVML_STUB_OLD": "1"},
+            {"source": "instant"},
+            "BenchError",
+            "momentary power",
+        ),
         ({"NVML_STUB_FAULT": "15"}, {}, "DeviceLost", "is gone"),
         ({"NVML_STUB_FAULT": "998"}, {}, "BenchError", "a code of tomorrow"),
         ({"NVML_STUB_FAULT": "4"}, {}, "BenchError", "/dev/nvidia"),
@@ -306,7 +340,9 @@ def test_each_code_of_the_real_binding_is_translated(
     assert answer["error"] == kind and text in str(answer["text"]), answer
 
 
-def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(tmp_path: Path) -> None:
+def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(
+    tmp_path: Path,
+) -> None:
     if importlib.util.find_spec("pynvml") is None:
         pytest.skip("nvidia-ml-py is not installed")
     (tmp_path / NVIDIAS).write_text("no library")
@@ -325,7 +361,9 @@ def test_a_machine_without_nvidias_driver_is_told_so_and_scans_as_empty(tmp_path
     assert "no NVIDIA driver" in str(answer["text"])
 
 
-def test_without_the_binding_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_binding_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     for act in (Nvml.scan, lambda: Nvml.open(Nvml.Settings(), BenchContext())):
         with pytest.raises(ConfigError) as caught:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a published number needs beside a GPU's energy: the board's state, who else uses it, which
-reading was taken. On the simulated binding; faults one at a time.
+"""What a published number needs beside a GPU's energy: the board's state, who else uses
+it, which reading was taken. On the simulated binding; faults one at a time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ from tests.drivers.host_counters.test_rapl import draw
 SIMULATED = Nvml.Settings(uuid="simulator")
 
 
-def library(fault: str = "", context: BenchContext | None = None, **settings: Any) -> NvmlSimulator:
-    made = NvmlSimulator(NvmlSimulator.Settings(**settings), (context or BenchContext()).world)
+def library(
+    fault: str = "", context: BenchContext | None = None, **settings: Any
+) -> NvmlSimulator:
+    made = NvmlSimulator(
+        NvmlSimulator.Settings(**settings), (context or BenchContext()).world
+    )
     made.nvmlInit()
     made.fault = fault
     return made
@@ -39,8 +43,11 @@ def opened(fault: str = "", **settings: Any) -> Nvml:
     return Nvml(replace(SIMULATED, **settings), simulator := library(fault), simulator)
 
 
-def recorded(folder: Path, fault: str, *powers_w: float, **settings: Any) -> dict[str, Any]:
-    """Record the powers, a second each, with a fault from the second on; return board.json."""
+def recorded(
+    folder: Path, fault: str, *powers_w: float, **settings: Any
+) -> dict[str, Any]:
+    """Record the powers, a second each, with a fault from the second on; return
+    board.json."""
     context = BenchContext()
     monitor = Nvml.open(replace(SIMULATED, **settings), context)
     assert monitor.simulator is not None
@@ -74,13 +81,15 @@ def test_the_state_is_in_the_details_and_the_board_tells_all_of_it() -> None:
     json.dumps(details)
 
 
-def test_a_board_that_tells_nothing_is_measured_and_what_it_does_not_say_is_none() -> None:
+def test_a_board_that_tells_nothing_is_measured_and_what_it_does_not_say_is_none():
     details = opened("dumb").info.details
     assert set(details["board"].values()) == {None}
     assert details["others"] == "the board does not tell who uses it"
 
 
-def test_clocks_that_change_and_what_holds_them_down_are_in_the_record(tmp_path: Path) -> None:
+def test_clocks_that_change_and_what_holds_them_down_are_in_the_record(
+    tmp_path: Path,
+) -> None:
     calm = recorded(tmp_path, "", 5.0, 5.0, 5.0)
     assert calm["simulated"] is True
     assert calm["clocks_changed"] is False
@@ -113,10 +122,16 @@ def test_somebody_else_on_the_board_is_named_and_refused_or_stated() -> None:
     assert details["others"].startswith("1 (")
     assert details["board"]["processes"][0]["own"] is False
     # A display draws on it, and does not compute.
-    assert opened("display").info.details["others"].startswith("nobody else computed on the board;")
+    assert (
+        opened("display")
+        .info.details["others"]
+        .startswith("nobody else computed on the board;")
+    )
 
 
-def test_somebody_who_comes_while_it_is_measured_ends_the_recording(tmp_path: Path) -> None:
+def test_somebody_who_comes_while_it_is_measured_ends_the_recording(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(BenchError, match="in use by somebody else"):
         recorded(tmp_path, "process", 5.0, 5.0, 5.0)
     trace = Trace.open(tmp_path / "trace.jls")
@@ -141,13 +156,17 @@ def test_the_momentary_power_is_read_where_the_board_tells_it(tmp_path: Path) ->
     with monitor.record(tmp_path):
         draw(context, 80.0, 1000)
     monitor.close()
-    assert Trace.open(tmp_path / "trace.jls").mean_w(0.5, 1.2) == pytest.approx(100.0, rel=1e-3)
-    with pytest.raises(BenchError, match="momentary power of simulated GPU cannot") as caught:
+    assert Trace.open(tmp_path / "trace.jls").mean_w(0.5, 1.2) == pytest.approx(
+        100.0, rel=1e-3
+    )
+    with pytest.raises(
+        BenchError, match="momentary power of simulated GPU cannot"
+    ) as caught:
         opened("no instant", source="instant")
     assert 'source = "power"' in caught.value.try_next
 
 
-def test_a_reading_that_is_a_mean_of_a_second_is_not_taken_for_shorter_windows() -> None:
+def test_a_reading_that_is_a_mean_of_a_second_is_not_taken_for_shorter_windows():
     with pytest.raises(BenchError, match="the mean of a second") as caught:
         opened(source="power")
     assert "0.4 s" in caught.value.evidence
@@ -199,7 +218,9 @@ def test_every_state_of_the_simulator_is_tried_here() -> None:
     assert all(f'"{state}"' in here for state in STATES)
 
 
-def test_a_process_that_has_just_ended_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_has_just_ended_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     simulator = library("process")
     asked = []
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processor's energy counters: no joule is lost between counter and trace, and every way to
-fail says what to do.
+"""The processor's energy counters: no joule is lost between counter and trace, and
+every way to fail says what to do.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def draw(context: BenchContext, power_w: float, duration_ms: int) -> None:
 # --------------------------------------------------------------------------------------------------
 
 STEPS = st.lists(
-    st.tuples(st.integers(1, 300_000_000), st.integers(0, 10**12)), min_size=1, max_size=60
+    st.tuples(st.integers(1, 300_000_000), st.integers(0, 10**12)),
+    min_size=1,
+    max_size=60,
 )
 
 
@@ -75,8 +77,13 @@ def test_the_energy_of_all_samples_and_of_the_rest_is_the_difference_of_the_coun
         time_ns = time_ns + step_ns
         energy_nj = energy_nj + step_nj
         samples.append(grid.put(time_ns, first_j + energy_nj * 1e-9))
-    total_j = float(np.sum(np.concatenate(samples), dtype=np.float64)) / sample_hz + grid.rest_j
-    assert total_j == pytest.approx(energy_nj * 1e-9, rel=1e-9, abs=1e-9 * max(first_j, 1e-3))
+    total_j = (
+        float(np.sum(np.concatenate(samples), dtype=np.float64)) / sample_hz
+        + grid.rest_j
+    )
+    assert total_j == pytest.approx(
+        energy_nj * 1e-9, rel=1e-9, abs=1e-9 * max(first_j, 1e-3)
+    )
 
 
 @settings(max_examples=length(100, 30))
@@ -86,7 +93,9 @@ def test_at_every_time_of_the_grid_the_samples_add_up_to_the_straight_line_betwe
 ) -> None:
     grid = CounterGrid(sample_hz, 1.0)
     times = np.concatenate([[0], np.cumsum([step_ns for step_ns, _ in steps])])
-    energies = np.concatenate([[0], np.cumsum([step_nj for _, step_nj in steps])]) * 1e-9
+    energies = (
+        np.concatenate([[0], np.cumsum([step_nj for _, step_nj in steps])]) * 1e-9
+    )
     samples = np.concatenate(
         [grid.put(int(t), float(e)) for t, e in zip(times, energies, strict=True)]
     ).astype(np.float64)
@@ -99,7 +108,7 @@ def test_at_every_time_of_the_grid_the_samples_add_up_to_the_straight_line_betwe
     )
 
 
-def test_a_stretch_without_readings_is_a_gap_from_its_first_to_its_last_sample() -> None:
+def test_a_stretch_without_readings_is_a_gap_from_its_first_to_its_last_sample():
     grid = CounterGrid(100, 0.05)
     for time_ns in (0, 10 * MS, 20 * MS, 95 * MS, 105 * MS):
         grid.put(time_ns, time_ns * 1e-9)
@@ -119,7 +128,9 @@ def test_a_step_across_the_wrap_is_as_long_as_any_other(
     modulus: int, start: int, data: st.DataObject
 ) -> None:
     step = data.draw(st.integers(0, modulus - 1))
-    assert counted(start % modulus, (start + step) % modulus, modulus, modulus - 1) == step
+    assert (
+        counted(start % modulus, (start + step) % modulus, modulus, modulus - 1) == step
+    )
 
 
 def test_a_step_back_that_no_wrap_explains_is_none() -> None:
@@ -154,7 +165,10 @@ def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(
 ) -> None:
     context = BenchContext()
     settings = replace(
-        SIMULATED, poll_hz=poll_hz, longest_s=0.1, simulator=RaplSimulator.Settings(first=first)
+        SIMULATED,
+        poll_hz=poll_hz,
+        longest_s=0.1,
+        simulator=RaplSimulator.Settings(first=first),
     )
     monitor = Rapl.open(settings, context)
     with monitor.record(tmp_path):
@@ -168,15 +182,20 @@ def test_the_energy_of_a_known_load_is_found_also_across_a_wrap(
     start_ns = int(str(about(tmp_path)["start_monotonic_ns"])) - World().monotonic_ns
     stop_s = trace.duration_s
     expected_j = (
-        context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9)) + 5.0 * stop_s
+        context.world.true_energy_j(start_ns, start_ns + round(stop_s * 1e9))
+        + 5.0 * stop_s
     )
-    # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the kernel's unit is
-    # rounded by.
-    assert trace.energy_j(0.0, stop_s) == pytest.approx(expected_j, abs=2e-3 * 17.0 + 1e-4)
+    # The counter is late by up to 1 ms at either end, at 17 W; 3 ppm is what the
+    # kernel's unit is rounded by.
+    assert trace.energy_j(0.0, stop_s) == pytest.approx(
+        expected_j, abs=2e-3 * 17.0 + 1e-4
+    )
     assert start_ns + stop_s * 1e9 >= end_ns, "everything up to the end is there"
 
 
-def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(tmp_path: Path) -> None:
+def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     context.world.advance(123 * MS)
     monitor = Rapl.open(SIMULATED, context)
@@ -197,7 +216,8 @@ def test_the_trace_says_where_its_time_0_lies_on_the_clock_of_the_host(tmp_path:
 def test_the_clock_of_the_host_may_err(tmp_path: Path) -> None:
     context = BenchContext()
     monitor = Rapl.open(
-        replace(SIMULATED, simulator=RaplSimulator.Settings(clock_ppm=20_000.0)), context
+        replace(SIMULATED, simulator=RaplSimulator.Settings(clock_ppm=20_000.0)),
+        context,
     )
     with monitor.record(tmp_path):
         draw(context, 1.0, 2000)
@@ -207,7 +227,9 @@ def test_the_clock_of_the_host_may_err(tmp_path: Path) -> None:
     )
 
 
-def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Path) -> None:
+def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     monitor = Rapl.open(replace(SIMULATED, domain="uncore"), context)
     with monitor.record(tmp_path):
@@ -215,7 +237,9 @@ def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Pat
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
-        trace.energy_j(0.0, trace.duration_s) == 0.0 and trace.gaps == () and trace.duration_s > 1.5
+        trace.energy_j(0.0, trace.duration_s) == 0.0
+        and trace.gaps == ()
+        and trace.duration_s > 1.5
     )
 
 
@@ -223,7 +247,9 @@ def test_a_part_that_is_switched_off_draws_nothing_and_is_no_fault(tmp_path: Pat
     ("domain", "share"),
     [("package-0/core", 0.7), ("dram", 0.25), ("psys", 1.5), ("intel-rapl:0:2", 0.25)],
 )
-def test_each_domain_is_recorded_in_its_own_unit(tmp_path: Path, domain: str, share: float) -> None:
+def test_each_domain_is_recorded_in_its_own_unit(
+    tmp_path: Path, domain: str, share: float
+) -> None:
     context = BenchContext()
     monitor = Rapl.open(replace(SIMULATED, domain=domain), context)
     with monitor.record(tmp_path):
@@ -243,7 +269,9 @@ def test_a_second_recording_sees_nothing_of_the_first(tmp_path: Path) -> None:
             draw(context, power_w, 300)
         context.world.advance(5_000 * MS)
         trace = Trace.open(tmp_path / name / "trace.jls")
-        assert trace.mean_w(0.1, trace.duration_s - 0.05) == pytest.approx(power_w + 5.0, rel=0.03)
+        assert trace.mean_w(0.1, trace.duration_s - 0.05) == pytest.approx(
+            power_w + 5.0, rel=0.03
+        )
     monitor.close()
 
 
@@ -261,7 +289,9 @@ def test_a_long_step_of_virtual_time_is_recorded_whole(tmp_path: Path) -> None:
     )
 
 
-def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(tmp_path: Path) -> None:
+def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     threads = threading.active_count()
     monitor = Rapl.open(SIMULATED, context)
@@ -269,7 +299,9 @@ def test_an_exception_in_a_recording_leaves_a_closed_trace_and_no_thread(tmp_pat
         draw(context, 1.0, 200)
         raise BenchError("the cable is out")
     monitor.close()
-    assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(0.25, abs=0.02)
+    assert Trace.open(tmp_path / "trace.jls").duration_s == pytest.approx(
+        0.25, abs=0.02
+    )
     assert threading.active_count() == threads
 
 
@@ -314,7 +346,9 @@ def unprivileged() -> Iterator[None]:
         os.seteuid(0)
 
 
-def recorded_with(fault: str, folder: Path, settings: Rapl.Settings = SIMULATED) -> None:
+def recorded_with(
+    fault: str, folder: Path, settings: Rapl.Settings = SIMULATED
+) -> None:
     context = BenchContext()
     monitor = Rapl.open(settings, context)
     assert monitor.simulator is not None
@@ -343,7 +377,9 @@ def test_each_fault_of_the_counter_is_its_own_error_and_what_was_before_is_kept(
     assert fault in FAULTS
     with pytest.raises(kind, match=message) as caught:
         recorded_with(fault, tmp_path)
-    assert type(caught.value) is kind and caught.value.evidence and caught.value.try_next
+    assert (
+        type(caught.value) is kind and caught.value.evidence and caught.value.try_next
+    )
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
         trace.duration_s >= 0.2
@@ -352,7 +388,9 @@ def test_each_fault_of_the_counter_is_its_own_error_and_what_was_before_is_kept(
     )
 
 
-def test_a_counter_that_only_root_may_read_tells_how_to_change_that(unprivileged: None) -> None:
+def test_a_counter_that_only_root_may_read_tells_how_to_change_that(
+    unprivileged: None,
+) -> None:
     simulator = RaplSimulator(RaplSimulator.Settings(), BenchContext().world)
     simulator.fault = "permission"
     simulator.counter.updated()
@@ -367,14 +405,20 @@ def test_a_counter_that_only_root_may_read_tells_how_to_change_that(unprivileged
     simulator.close()
 
 
-def test_slow_updates_of_the_counter_are_gaps_and_their_energy_is_not_lost(tmp_path: Path) -> None:
+def test_slow_updates_of_the_counter_are_gaps_and_their_energy_is_not_lost(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
-    monitor = Rapl.open(replace(SIMULATED, simulator=RaplSimulator.Settings(update_s=0.2)), context)
+    monitor = Rapl.open(
+        replace(SIMULATED, simulator=RaplSimulator.Settings(update_s=0.2)), context
+    )
     with monitor.record(tmp_path):
         draw(context, 5.0, 2000)
     monitor.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.gaps and all(trace.gap_between(at, at + 0.05) for at in (0.1, 0.5, 1.0, 1.5))
+    assert trace.gaps and all(
+        trace.gap_between(at, at + 0.05) for at in (0.1, 0.5, 1.0, 1.5)
+    )
     assert trace.mean_w(0.2, 1.4) == pytest.approx(10.0, rel=0.06)
 
 
@@ -432,12 +476,15 @@ def test_a_reading_that_took_long_is_left_out_counted_and_its_energy_comes_with_
 ) -> None:
     counter = Scripted({20, 30, 40})
     polling = Polling(100, longest_s=0.05, spread_s=0.005, start_s=0.0, lag_s=0.0)
-    with CounterRecording(counter, counter, polling, tmp_path, "scripted", "", {}) as recording:
+    with CounterRecording(
+        counter, counter, polling, tmp_path, "scripted", "", {}
+    ) as recording:
         pass
     assert recording.discarded == 3
     trace = Trace.open(tmp_path / "trace.jls")
     assert (
-        trace.power_w(0.0, trace.duration_s)[1] == pytest.approx(6.0, rel=1e-6) and trace.gaps == ()
+        trace.power_w(0.0, trace.duration_s)[1] == pytest.approx(6.0, rel=1e-6)
+        and trace.gaps == ()
     )
 
 
@@ -455,7 +502,8 @@ def test_a_domain_that_is_not_there_is_answered_with_those_that_are() -> None:
     with pytest.raises(DeviceNotFound, match="no energy counter named gpu") as caught:
         Rapl.open(replace(SIMULATED, domain="gpu"), BenchContext())
     assert (
-        "package-0, package-0/core, package-0/uncore, package-0/dram, psys" in caught.value.evidence
+        "package-0, package-0/core, package-0/uncore, package-0/dram, psys"
+        in caught.value.evidence
     )
 
 
@@ -475,12 +523,19 @@ def test_a_second_view_of_the_same_package_goes_by_its_folder(tmp_path: Path) ->
             ("max_energy_range_uj", "262143328850"),
         ):
             (tmp_path / folder / name).write_text(text + "\n")
-    assert [zone.label for zone in zones(tmp_path)] == ["intel-rapl-mmio:0", "package-0"]
-    monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
+    assert [zone.label for zone in zones(tmp_path)] == [
+        "intel-rapl-mmio:0",
+        "package-0",
+    ]
+    monitor = Rapl.open(
+        Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext()
+    )
     assert monitor.info.details["zone"] == "intel-rapl:0"
 
 
-def test_a_step_across_the_wrap_counts_the_unit_that_the_range_leaves_out(tmp_path: Path) -> None:
+def test_a_step_across_the_wrap_counts_the_unit_that_the_range_leaves_out(
+    tmp_path: Path,
+) -> None:
     for name, text in (
         ("name", "package-0"),
         ("energy_uj", "17"),
@@ -488,7 +543,9 @@ def test_a_step_across_the_wrap_counts_the_unit_that_the_range_leaves_out(tmp_pa
     ):
         (tmp_path / name).write_text(text + "\n")
     counter = ZoneCounter(zones_of(tmp_path))
-    assert counter.energy_j(262_143_328_850, 0, 0.01) == pytest.approx(61.035e-6, abs=1e-6)
+    assert counter.energy_j(262_143_328_850, 0, 0.01) == pytest.approx(
+        61.035e-6, abs=1e-6
+    )
     with pytest.raises(BenchError, match="ran backwards"):
         counter.energy_j(100_000_000_000, 99_999_000_000, 0.01)
     with pytest.raises(BenchError, match="ran backwards"):
@@ -512,7 +569,9 @@ def zones_of(folder: Path):  # type: ignore[no-untyped-def]
         ({"simulator": RaplSimulator.Settings(update_s=0.0)}, "simulator.update_s"),
     ],
 )
-def test_a_setting_outside_its_limits_is_named(change: dict[str, object], path: str) -> None:
+def test_a_setting_outside_its_limits_is_named(
+    change: dict[str, object], path: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         settings = replace(SIMULATED, **change)  # type: ignore[arg-type]
         Rapl.open(checked(settings, "monitor.rapl"), BenchContext())
@@ -525,7 +584,10 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
     simulator = RaplSimulator(RaplSimulator.Settings(), BenchContext().world)
     with pytest.raises(ConfigError, match="not known") as caught:
         Rapl.open(Rapl.Settings(root=str(simulator.root)), BenchContext())
-    assert caught.value.path == "monitor.rapl.gain_limit" and "calibration" in caught.value.try_next
+    assert (
+        caught.value.path == "monitor.rapl.gain_limit"
+        and "calibration" in caught.value.try_next
+    )
     claimed = Rapl.open(
         Rapl.Settings(root=str(simulator.root), gain_limit=0.1), BenchContext()
     ).info
@@ -536,14 +598,16 @@ def test_without_a_limit_of_error_a_real_counter_is_refused_and_a_claimed_one_is
     )
     assert not claimed.simulated and claimed.sync == "clock"
     text = (
-        'clock_ppm = 1.0\nsource = "own comparison"\n[[current]]\nup_to = 500.0\ngain = '
-        "0.03\noffset = 1.0\n"
+        'clock_ppm = 1.0\nsource = "own comparison"\n[[current]]\nup_to = 500.0\ngain ='
+        " 0.03\noffset = 1.0\n"
     )
     (tmp_path / "mine.toml").write_text(
         text + "[[voltage]]\nup_to = 1.0\ngain = 0.0\noffset = 0.0\n"
     )
     calibrated = Rapl.open(
-        Rapl.Settings(root=str(simulator.root), calibration=str(tmp_path / "mine.toml")),
+        Rapl.Settings(
+            root=str(simulator.root), calibration=str(tmp_path / "mine.toml")
+        ),
         BenchContext(),
     ).info
     assert calibrated.accuracy.source == "own comparison"
@@ -561,7 +625,9 @@ def test_a_scan_lists_every_counter_with_its_line_for_the_bench_file() -> None:
     simulator.close()
 
 
-def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path) -> None:
+def test_files_that_change_by_themselves_are_polled_in_real_time(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "intel-rapl:0").mkdir()
     begun_ns = time.monotonic_ns()
     ended = threading.Event()
@@ -576,12 +642,15 @@ def test_files_that_change_by_themselves_are_polled_in_real_time(tmp_path: Path)
         with (tmp_path / "intel-rapl:0" / "energy_uj").open("r+b", buffering=0) as file:
             while not ended.wait(0.001):
                 file.seek(0)
-                file.write(f"{(time.monotonic_ns() - begun_ns) // 100:012d}".encode())  # 10 W
+                # 10 W
+                file.write(f"{(time.monotonic_ns() - begun_ns) // 100:012d}".encode())
 
     thread = threading.Thread(target=count_on)
     thread.start()
     try:
-        monitor = Rapl.open(Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext())
+        monitor = Rapl.open(
+            Rapl.Settings(root=str(tmp_path), gain_limit=0.1), BenchContext()
+        )
         before_ns = time.monotonic_ns()
         with monitor.record(tmp_path):
             time.sleep(0.5)  # the length of the recording
@@ -603,7 +672,8 @@ def test_a_live_world_is_followed_and_complete_to_the_end(tmp_path: Path) -> Non
     context = BenchContext()
     begun_ns = time.monotonic_ns()
     context.world.follow(
-        lambda: time.monotonic_ns() - begun_ns, lambda: time.monotonic_ns() - begun_ns - 100 * MS
+        lambda: time.monotonic_ns() - begun_ns,
+        lambda: time.monotonic_ns() - begun_ns - 100 * MS,
     )
     monitor = Rapl.open(SIMULATED, context)
     with monitor.record(tmp_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated NVML takes no call that NVIDIA's binding refuses, and answers with its codes; where
-the binding is installed (the extra nvml).
+"""The simulated NVML takes no call that NVIDIA's binding refuses, and answers with its
+codes; where the binding is installed (the extra nvml).
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import pytest
 from drivers.host_counters.sim import nvml as simulated
 from tests.contracts import described, looser
 
-pynvml = pytest.importorskip("pynvml", reason="NVIDIA's binding is not installed: the extra nvml")
+pynvml = pytest.importorskip(
+    "pynvml", reason="NVIDIA's binding is not installed: the extra nvml"
+)
 CALLS = [
     name
     for name in described(simulated.NvmlSimulator)["attributes"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Joulescope driver measures the truth through its simulator, and tells every way in which the
-instrument can fail.
+"""The Joulescope driver measures the truth through its simulator, and tells every way
+in which the instrument can fail.
 """
 
 from __future__ import annotations
@@ -63,11 +63,15 @@ class Bench:
         simulator: dict[str, Any] | None = None,
         **more: Any,
     ) -> Joulescope:
-        quiet = {"model": model, "clock_ppm": 0.0, "faults": faults or JoulescopeFaults()} | (
-            simulator or {}
-        )
+        quiet = {
+            "model": model,
+            "clock_ppm": 0.0,
+            "faults": faults or JoulescopeFaults(),
+        } | (simulator or {})
         chosen = {"device": "simulator"} | more
-        settings = Joulescope.Settings(simulator=JoulescopeSimulatorSettings(**quiet), **chosen)
+        settings = Joulescope.Settings(
+            simulator=JoulescopeSimulatorSettings(**quiet), **chosen
+        )
         monitor = Joulescope.open(checked(settings, "monitor.joulescope"), self.context)
         self.opened.append(monitor)
         return monitor
@@ -75,7 +79,8 @@ class Bench:
     def live(self) -> None:
         began_ns = time.monotonic_ns()
         self.context.world.follow(
-            lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+            lambda: time.monotonic_ns() - began_ns,
+            lambda: time.monotonic_ns() - began_ns,
         )
 
     def draw(self, power_w: float, duration_ms: float, level: bool = True) -> None:
@@ -106,19 +111,26 @@ def opened(tmp_path: Path) -> Iterator[Bench]:
         monitor.close()
     assert threading.active_count() == threads, "a thread outlives its monitor"
     assert not bench.context.world.supply_on
-    assert not logging.getLogger("jsdrv").handlers and not logging.getLogger("jsdrv").filters
+    assert (
+        not logging.getLogger("jsdrv").handlers
+        and not logging.getLogger("jsdrv").filters
+    )
     assert not list(tmp_path.rglob("*.partial"))
 
 
 @contextmanager
-def simulated(world: World | None = None, **settings: Any) -> Iterator[tuple[SimulatedDriver, str]]:
-    """Yield a simulated driver object with one desk attached, and the path of the first instrument
-    on it.
+def simulated(
+    world: World | None = None, **settings: Any
+) -> Iterator[tuple[SimulatedDriver, str]]:
+    """Yield a simulated driver object with one desk attached, and the path of the first
+    instrument on it.
     """
     driver = SimulatedDriver()
     try:
         with driver.attached(
-            SimulatedInstrument(JoulescopeSimulatorSettings(**settings), world or World())
+            SimulatedInstrument(
+                JoulescopeSimulatorSettings(**settings), world or World()
+            )
         ) as paths:
             yield driver, paths[0] if paths else ""
     finally:
@@ -137,7 +149,9 @@ def three_pulses(bench: Bench, monitor: Joulescope) -> Trace:
 
 def assert_pulses(trace: Trace, first_s: float = 0.060) -> None:
     assert trace.falls_s == pytest.approx(first_s + np.array([0.0, 0.1, 0.2]), abs=2e-6)
-    assert trace.rises_s == pytest.approx(first_s + np.array([0.001, 0.101, 0.201]), abs=2e-6)
+    assert trace.rises_s == pytest.approx(
+        first_s + np.array([0.001, 0.101, 0.201]), abs=2e-6
+    )
 
 
 # --- The truth
@@ -189,7 +203,9 @@ def test_edges_and_levels_are_where_they_happened(bench: Bench, model: str) -> N
     trace = three_pulses(bench, bench.open(model))
     assert len(trace.falls_s) == len(trace.rises_s) == 3
     start_s = trace.falls_s[0]
-    assert start_s == pytest.approx(0.060, abs=2e-4), "the streams begin one after the other"
+    assert start_s == pytest.approx(0.060, abs=2e-4), (
+        "the streams begin one after the other"
+    )
     assert_pulses(trace, start_s)
     assert trace.mean_w(0.0, start_s) == pytest.approx(0.0033 * 50 / 60, rel=5e-3)
     assert trace.mean_w(start_s, start_s + 0.3 - 1e-3) == pytest.approx(0.033, rel=1e-6)
@@ -217,9 +233,11 @@ def test_in_real_time_it_records_what_happened(bench: Bench, model: str) -> None
         recording.check()
     trace = bench.trace()
     assert len(trace.falls_s) == 2 and not trace.gaps
-    # The state is put a little after the time that is read: on a busy machine by some of a
-    # millisecond.
-    assert np.diff(trace.falls_s)[0] == pytest.approx((stop_ns - start_ns) / 1e9, abs=0.02)
+    # The state is put a little after the time that is read: on a busy machine by some
+    # of a millisecond.
+    assert np.diff(trace.falls_s)[0] == pytest.approx(
+        (stop_ns - start_ns) / 1e9, abs=0.02
+    )
     assert trace.energy_j(*trace.falls_s) == pytest.approx(
         0.033 * np.diff(trace.falls_s)[0], rel=1e-3
     )
@@ -240,7 +258,8 @@ def test_what_happened_before_the_end_is_in_the_trace_also_where_unfinished_bloc
 
 
 @pytest.mark.parametrize(
-    ("model", "gpi", "edges"), [("js220", 0, 3), ("js220", 3, 0), ("js110", 0, 3), ("js110", 1, 0)]
+    ("model", "gpi", "edges"),
+    [("js220", 0, 3), ("js220", 3, 0), ("js110", 0, 3), ("js110", 1, 0)],
 )
 def test_sync_is_read_from_the_input_that_is_named(
     bench: Bench, model: str, gpi: int, edges: int
@@ -248,13 +267,17 @@ def test_sync_is_read_from_the_input_that_is_named(
     assert len(three_pulses(bench, bench.open(model, gpi=gpi)).falls_s) == edges
 
 
-def test_either_input_of_a_js110_shows_its_line_and_no_converter_noise(bench: Bench) -> None:
+def test_either_input_of_a_js110_shows_its_line_and_no_converter_noise(
+    bench: Bench,
+) -> None:
     trace = three_pulses(bench, bench.open("js110", gpi=1, simulator={"sync_gpi": 1}))
     assert_pulses(trace, trace.falls_s[0])
 
 
 @pytest.mark.parametrize(("wired", "edges"), [(False, 0), (True, 3)])
-def test_an_external_reference_needs_its_wire(bench: Bench, wired: bool, edges: int) -> None:
+def test_an_external_reference_needs_its_wire(
+    bench: Bench, wired: bool, edges: int
+) -> None:
     monitor = bench.open(reference="external", simulator={"vref_wired": wired})
     assert len(three_pulses(bench, monitor).falls_s) == edges
 
@@ -266,9 +289,12 @@ def test_an_external_reference_needs_its_wire(bench: Bench, wired: bool, edges: 
 def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
     bench: Bench, signal: str
 ) -> None:
-    # 20 ms from 152 ms on: the second pulse's edges at 160 and 161 ms are lost with them.
+    # 20 ms from 152 ms on: the second pulse's edges at 160 and 161 ms are lost with
+    # them.
     faults = JoulescopeFaults(
-        drop_at_tick=152 * TICKS_PER_MS, drop_ticks=20 * TICKS_PER_MS, drop_signal=signal
+        drop_at_tick=152 * TICKS_PER_MS,
+        drop_ticks=20 * TICKS_PER_MS,
+        drop_signal=signal,
     )
     trace = three_pulses(bench, bench.open(faults=faults))
     [gap] = trace.gaps
@@ -276,18 +302,25 @@ def test_lost_samples_of_a_js220_are_one_gap_over_all_three_signals(
         "as much as was lost, up to a byte of SYNC"
     )
     assert gap.start == pytest.approx(152_000, abs=200)
-    assert {"all": "current and voltage and sync", "i": "current", "v": "voltage", "gpi": "sync"}[
-        signal
-    ] in gap.cause
-    assert trace.falls_s == pytest.approx(trace.falls_s[0] + np.array([0.0, 0.2]), abs=2e-6), (
-        "no phantom edge, no shifted one"
+    assert {
+        "all": "current and voltage and sync",
+        "i": "current",
+        "v": "voltage",
+        "gpi": "sync",
+    }[signal] in gap.cause
+    assert trace.falls_s == pytest.approx(
+        trace.falls_s[0] + np.array([0.0, 0.2]), abs=2e-6
+    ), "no phantom edge, no shifted one"
+    assert trace.rises_s == pytest.approx(
+        trace.falls_s[0] + np.array([0.001, 0.201]), abs=2e-6
     )
-    assert trace.rises_s == pytest.approx(trace.falls_s[0] + np.array([0.001, 0.201]), abs=2e-6)
 
 
 def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -> None:
     faults = JoulescopeFaults(
-        drop_at_tick=round(159.5 * TICKS_PER_MS), drop_ticks=1 * TICKS_PER_MS, drop_signal="gpi"
+        drop_at_tick=round(159.5 * TICKS_PER_MS),
+        drop_ticks=1 * TICKS_PER_MS,
+        drop_signal="gpi",
     )
     trace = three_pulses(bench, bench.open(faults=faults))
     assert len(trace.gaps) == 1
@@ -298,7 +331,9 @@ def test_lost_gpi_makes_no_edge_where_the_line_changed_meanwhile(bench: Bench) -
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> None:
-    monitor = bench.open(model, faults=JoulescopeFaults(duplicate_at_tick=100 * TICKS_PER_MS))
+    monitor = bench.open(
+        model, faults=JoulescopeFaults(duplicate_at_tick=100 * TICKS_PER_MS)
+    )
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 50)
@@ -311,9 +346,12 @@ def test_a_block_that_comes_twice_is_written_once(bench: Bench, model: str) -> N
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(bench: Bench, model: str) -> None:
+def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(
+    bench: Bench, model: str
+) -> None:
     trace = three_pulses(
-        bench, bench.open(model, faults=JoulescopeFaults(gpi_late_ticks=20 * TICKS_PER_MS))
+        bench,
+        bench.open(model, faults=JoulescopeFaults(gpi_late_ticks=20 * TICKS_PER_MS)),
     )
     assert trace.duration_s == pytest.approx(0.340, abs=3e-4) and not trace.gaps
     assert_pulses(trace, trace.falls_s[0])
@@ -323,15 +361,21 @@ def test_a_gpi_that_begins_later_moves_the_start_of_the_trace(bench: Bench, mode
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench, model: str) -> None:
-    monitor = bench.open(model, faults=JoulescopeFaults(time_map_at_tick=150 * TICKS_PER_MS))
+def test_a_corrected_time_map_is_noted_and_moves_nothing(
+    bench: Bench, model: str
+) -> None:
+    monitor = bench.open(
+        model, faults=JoulescopeFaults(time_map_at_tick=150 * TICKS_PER_MS)
+    )
     monitor.power(True)
     with monitor.record(bench.folder) as recording:
         bench.draw(0.0033, 50)
         for _ in range(3):
             bench.pulse(100)
     assert recording.time_maps >= 2
-    assert recording.counter_rates_hz == pytest.approx((2e6, 2e6 * (1 + 5e-6)), rel=1e-9)
+    assert recording.counter_rates_hz == pytest.approx(
+        (2e6, 2e6 * (1 + 5e-6)), rel=1e-9
+    )
     trace = bench.trace()
     assert_pulses(trace, trace.falls_s[0])
     assert not trace.gaps
@@ -339,7 +383,10 @@ def test_a_corrected_time_map_is_noted_and_moves_nothing(bench: Bench, model: st
 
 def test_samples_without_a_number_are_a_gap(bench: Bench) -> None:
     trace = three_pulses(
-        bench, bench.open(faults=JoulescopeFaults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137))
+        bench,
+        bench.open(
+            faults=JoulescopeFaults(nan_at_tick=190 * TICKS_PER_MS, nan_samples=137)
+        ),
     )
     [gap] = trace.gaps
     assert gap.stop - gap.start == 137 and "no number" in gap.cause
@@ -352,7 +399,10 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
 ) -> None:
     # Only every fourth number of packets is whole bytes of SYNC.
     monitor = bench.open(
-        "js110", faults=JoulescopeFaults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126)
+        "js110",
+        faults=JoulescopeFaults(
+            drop_at_tick=200 * TICKS_PER_MS, drop_ticks=packets * 126
+        ),
     )
     monitor.power(True)
     with monitor.record(bench.folder):
@@ -372,7 +422,9 @@ def test_a_js110_that_warns_of_lost_packets_has_a_gap_where_they_must_be_and_the
     )
     # The pulse at 160 ms lies where nothing is trusted.
     pulses_s = trace.falls_s[0] + np.array([0.0, 0.2, 0.3, 0.4])
-    assert trace.falls_s == pytest.approx(pulses_s, abs=2e-6), "edges are where they happened"
+    assert trace.falls_s == pytest.approx(pulses_s, abs=2e-6), (
+        "edges are where they happened"
+    )
     assert trace.rises_s == pytest.approx(pulses_s + 0.001, abs=2e-6)
     assert trace.mean_w(*trace.falls_s[-2:]) == pytest.approx(0.033, rel=1e-6)
 
@@ -410,16 +462,18 @@ def test_more_packets_than_the_host_driver_fills_are_counted(bench: Bench) -> No
         for _ in range(5):
             bench.pulse(100)
     trace = bench.trace()
-    assert [gap.stop - gap.start for gap in trace.gaps if "pkt_index" not in gap.cause] == [
-        513 * 126
-    ]
+    assert [
+        gap.stop - gap.start for gap in trace.gaps if "pkt_index" not in gap.cause
+    ] == [513 * 126]
     # Those at 160 and 260 ms lie where nothing is trusted.
     assert trace.falls_s - trace.falls_s[0] == pytest.approx([0.0, 0.3, 0.4], abs=2e-6)
 
 
 def test_a_time_map_after_a_lost_packet_of_a_js110_moves_no_edge(bench: Bench) -> None:
     faults = JoulescopeFaults(
-        drop_at_tick=100 * TICKS_PER_MS, drop_ticks=126, time_map_at_tick=240 * TICKS_PER_MS
+        drop_at_tick=100 * TICKS_PER_MS,
+        drop_ticks=126,
+        time_map_at_tick=240 * TICKS_PER_MS,
     )
     monitor = bench.open("js110", faults=faults)
     monitor.power(True)
@@ -445,8 +499,8 @@ def test_a_js110_that_loses_packets_twice_counts_both(bench: Bench) -> None:
                 received,
             )
         bench.draw(0.033, 400)
-    # Nothing was lost in fact: what was said to be makes the trace longer, 7 and 6 packets of 126
-    # samples.
+    # Nothing was lost in fact: what was said to be makes the trace longer, 7 and 6
+    # packets of 126 samples.
     assert bench.trace().length == pytest.approx(0.510 * 2e6 + 13 * 126, abs=600)
 
 
@@ -456,7 +510,9 @@ def test_a_js110_that_loses_samples_without_a_word_is_found_out_by_the_hosts_clo
 ) -> None:
     bench.live()
     faults = JoulescopeFaults(
-        drop_at_tick=1300 * TICKS_PER_MS, drop_ticks=200 * TICKS_PER_MS, drop_unlogged=True
+        drop_at_tick=1300 * TICKS_PER_MS,
+        drop_ticks=200 * TICKS_PER_MS,
+        drop_unlogged=True,
     )
     monitor = bench.open("js110", faults=faults)
     monitor.power(True)
@@ -479,13 +535,18 @@ def test_leaps_of_virtual_time_are_no_loss(bench: Bench) -> None:
 def test_an_unplugged_instrument_is_lost_and_its_data_is_kept(bench: Bench) -> None:
     monitor = bench.open(faults=JoulescopeFaults(remove_at_tick=210 * TICKS_PER_MS))
     monitor.power(True)
-    with pytest.raises(DeviceLost, match="is gone"), monitor.record(bench.folder) as recording:
+    with (
+        pytest.raises(DeviceLost, match="is gone"),
+        monitor.record(bench.folder) as recording,
+    ):
         bench.draw(0.033, 300)
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
             recording.check()
     trace = bench.trace()
-    assert trace.duration_s == pytest.approx(0.200, abs=0.001), "the blocks that were complete"
+    assert trace.duration_s == pytest.approx(0.200, abs=0.001), (
+        "the blocks that were complete"
+    )
     with pytest.raises(DeviceLost):
         monitor.power(True)
     monitor.close()
@@ -500,25 +561,39 @@ def test_an_instrument_unplugged_unnoticed_is_lost_at_the_end(bench: Bench) -> N
     assert bench.trace().duration_s == pytest.approx(0.100, abs=0.001)
 
 
-@pytest.mark.parametrize(("mute", "topic"), [("i", "s/i"), ("v", "s/v"), ("gpi", "s/gpi/0")])
-def test_a_stream_that_stays_silent_is_named(bench: Bench, mute: str, topic: str) -> None:
+@pytest.mark.parametrize(
+    ("mute", "topic"), [("i", "s/i"), ("v", "s/v"), ("gpi", "s/gpi/0")]
+)
+def test_a_stream_that_stays_silent_is_named(
+    bench: Bench, mute: str, topic: str
+) -> None:
     monitor = bench.open(faults=JoulescopeFaults(mute=mute))
-    with pytest.raises(BenchError, match="sends no") as caught, monitor.record(bench.folder):
+    with (
+        pytest.raises(BenchError, match="sends no") as caught,
+        monitor.record(bench.folder),
+    ):
         bench.draw(0.033, 300)
     assert f"{topic}/!data is silent" in caught.value.evidence
     assert caught.value.evidence.count("silent") == 1
 
 
-def test_in_real_time_a_silent_stream_is_told_before_anything_is_measured(bench: Bench) -> None:
+def test_in_real_time_a_silent_stream_is_told_before_anything_is_measured(
+    bench: Bench,
+) -> None:
     bench.live()
     monitor = bench.open(faults=JoulescopeFaults(mute="gpi"))
-    with pytest.raises(BenchError, match=r"no sync|sync is silent"), monitor.record(bench.folder):
+    with (
+        pytest.raises(BenchError, match=r"no sync|sync is silent"),
+        monitor.record(bench.folder),
+    ):
         pytest.fail("the recording began")
 
 
 def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> None:
     # Lost from 100 ms on, and never again: the others go on.
-    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_signal="v")
+    faults = JoulescopeFaults(
+        drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_signal="v"
+    )
     monitor = bench.open(faults=faults)
     with (
         pytest.raises(BenchError, match="voltage is silent"),
@@ -534,7 +609,8 @@ def test_a_stream_that_falls_silent_is_told_while_recording(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize(
-    ("model", "topic"), [("js220", "c/gpio/vref"), ("js110", "s/extio/voltage"), ("js220", "h/fs")]
+    ("model", "topic"),
+    [("js220", "c/gpio/vref"), ("js110", "s/extio/voltage"), ("js220", "h/fs")],
 )
 def test_a_setting_that_does_not_stick_is_named_with_both_values(
     bench: Bench, model: str, topic: str
@@ -596,7 +672,11 @@ def test_of_several_instruments_one_must_be_named(bench: Bench) -> None:
     with pytest.raises(ConfigError, match="several") as caught:
         bench.open(simulator=several)
     assert "u/js220/000415, u/js220/000416" in caught.value.evidence
-    for device in ("simulator/000416", "simulator/JS220-000416", "simulator/u/js220/000416"):
+    for device in (
+        "simulator/000416",
+        "simulator/JS220-000416",
+        "simulator/u/js220/000416",
+    ):
         monitor = bench.open(simulator=several, device=device)
         assert monitor.info.serial == "000416"
         monitor.close()
@@ -637,9 +717,17 @@ def test_what_a_model_cannot_do_is_refused(
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"supply_v": 0.0}, {"share": 1.5}, {"noise_a": -1.0}, {"clock_ppm": 1e6}, {"model": "js221"}],
+    [
+        {"supply_v": 0.0},
+        {"share": 1.5},
+        {"noise_a": -1.0},
+        {"clock_ppm": 1e6},
+        {"model": "js221"},
+    ],
 )
-def test_an_instrument_that_cannot_be_is_not_simulated(bench: Bench, wrong: dict[str, Any]) -> None:
+def test_an_instrument_that_cannot_be_is_not_simulated(
+    bench: Bench, wrong: dict[str, Any]
+) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         bench.open(simulator=wrong)
 
@@ -649,9 +737,20 @@ def test_a_fixed_range_is_set_and_is_the_only_one_promised(
     bench: Bench, model: str, top: str
 ) -> None:
     monitor = bench.open(model, current_range=top)
-    assert len(monitor.info.accuracy.current) == 1 and not monitor.info.accuracy.verified
-    assert three_pulses(bench, monitor).mean_w(0.1, 0.3) == pytest.approx(0.033, rel=1e-6)
-    assert len(bench.open("js220", simulator={"serials": ("000416",)}).info.accuracy.current) == 6
+    assert (
+        len(monitor.info.accuracy.current) == 1 and not monitor.info.accuracy.verified
+    )
+    assert three_pulses(bench, monitor).mean_w(0.1, 0.3) == pytest.approx(
+        0.033, rel=1e-6
+    )
+    assert (
+        len(
+            bench.open(
+                "js220", simulator={"serials": ("000416",)}
+            ).info.accuracy.current
+        )
+        == 6
+    )
 
 
 def test_the_instrument_says_what_it_is(bench: Bench) -> None:
@@ -663,9 +762,14 @@ def test_the_instrument_says_what_it_is(bench: Bench) -> None:
         1e6,
         2e6,
     )
-    assert info.details["c/fw/version"] == "1.3.0" and info.details["s/fpga/version"] == "1.3.3"
+    assert (
+        info.details["c/fw/version"] == "1.3.0"
+        and info.details["s/fpga/version"] == "1.3.3"
+    )
     js110 = bench.open("js110", current_range="auto")
-    assert js110.info.sample_hz == 2e6 and "4.5 us" in js110.info.details["range_switch"]
+    assert (
+        js110.info.sample_hz == 2e6 and "4.5 us" in js110.info.details["range_switch"]
+    )
 
 
 def test_a_calibration_file_takes_the_place_of_the_makers_limits(
@@ -693,17 +797,17 @@ def test_a_scan_names_what_is_attached_and_what_is_wrong_with_it() -> None:
     ):
         with simulated(
             world, model=model, serials=("1", "2"), faults=JoulescopeFaults(busy=busy)
-        ) as (
-            driver,
-            _,
-        ):
+        ) as (driver, _):
             rows = joulescope.found(driver, Shared(SimulatedDriver))
         assert [row.serial for row in rows] == ["1", "2"]
         assert [row.setting for row in rows] == [
             f'device = "u/{model}/1"',
             f'device = "u/{model}/2"',
         ]
-        assert all(problem in row.problem and bool(row.problem) == bool(problem) for row in rows)
+        assert all(
+            problem in row.problem and bool(row.problem) == bool(problem)
+            for row in rows
+        )
         assert not world.supply_on
 
 
@@ -785,11 +889,14 @@ def test_blocks_have_the_form_of_the_real_ones(
                 and row["data"].dtype == np.dtype(kind)
             )
             assert (
-                row["sample_id"] == expected and type(row["sample_id"]) is type(row["utc"]) is int
+                row["sample_id"] == expected
+                and type(row["sample_id"]) is type(row["utc"]) is int
             )
             expected += len(row["data"]) * (8 if kind == "u1" else element)
         assert all(len(row["data"]) == size for row in rows[:-1])
-    starts = {blocks[f"{topic}/!data"][0]["sample_id"] for topic in ("s/i", "s/v", "s/gpi/0")}
+    starts = {
+        blocks[f"{topic}/!data"][0]["sample_id"] for topic in ("s/i", "s/v", "s/gpi/0")
+    }
     assert len(starts) == 3, "streams are not aligned"
 
 
@@ -823,7 +930,7 @@ def test_errors_are_those_of_the_binding(caplog: pytest.LogCaptureFixture) -> No
     )
 
 
-def test_a_js110_opened_with_defaults_connects_the_supply_as_the_real_one_does() -> None:
+def test_a_js110_opened_with_defaults_connects_the_supply_as_the_real_one_does():
     world = World()
     with simulated(world, model="js110") as (driver, path):
         driver.open(path, "restore")
@@ -836,20 +943,22 @@ def test_a_js110_opened_with_defaults_connects_the_supply_as_the_real_one_does()
 def test_the_real_driver_has_what_the_simulated_one_has() -> None:
     real = pytest.importorskip("pyjoulescope_driver").Driver
     for name in [
-        name for name in vars(SimulatedDriver) if not name.startswith("_") and name != "attached"
+        name
+        for name in vars(SimulatedDriver)
+        if not name.startswith("_") and name != "attached"
     ]:
         assert callable(getattr(real, name)), name
     assert "log_level" in dir(real)
 
 
-def test_the_installed_host_driver_tells_losses_of_a_js110_in_a_form_that_is_known() -> None:
+def test_the_installed_host_driver_tells_losses_of_a_js110_in_a_form_that_is_known():
     binding = pytest.importorskip("pyjoulescope_driver.binding")
     form = "pkt_index skip: expected %d, received %d"
     if Version(version("pyjoulescope_driver")) >= Version("2.5"):
         form += " (%lu frames)"  # and fills what is lost, drop_filled of the simulator
-    assert re.findall(rb"pkt_index skip[ -~]*", Path(binding.__file__).read_bytes()) == [
-        form.encode()
-    ]
+    assert re.findall(
+        rb"pkt_index skip[ -~]*", Path(binding.__file__).read_bytes()
+    ) == [form.encode()]
 
 
 # --- Merging, without an instrument
@@ -885,9 +994,9 @@ def test_however_the_streams_are_cut_repeated_and_taken_together_the_trace_is_th
     random = np.random.default_rng(seed)
     samples = 4000
     current = random.random(samples, dtype=np.float32)
-    levels = np.repeat(random.integers(0, 2, 1 + samples * per // 64, dtype=np.uint8), 64)[
-        : samples * per
-    ]
+    levels = np.repeat(
+        random.integers(0, 2, 1 + samples * per // 64, dtype=np.uint8), 64
+    )[: samples * per]
     first_id = int(random.integers(0, 2**40)) * per
     feeds: list[tuple[float, str, dict[str, Any]]] = []
     starts = {}
@@ -902,7 +1011,9 @@ def test_however_the_streams_are_cut_repeated_and_taken_together_the_trace_is_th
         while at < len(data):
             count = int(random.integers(1, 60)) * step
             # The grid of a repeated block of SYNC may be any.
-            back = int(random.integers(0, 30)) if random.random() < 0.2 and at > 200 else 0
+            back = (
+                int(random.integers(0, 30)) if random.random() < 0.2 and at > 200 else 0
+            )
             piece = data[at - back : at + count]
             piece = piece[: len(piece) // step * step]
             if not len(piece):
@@ -921,13 +1032,19 @@ def test_however_the_streams_are_cut_repeated_and_taken_together_the_trace_is_th
                 )
             )
             at += len(piece) - back
-    ordered = [(signal, each) for _, signal, each in sorted(feeds, key=lambda row: row[0])]
-    power, falls_s, trace = merged(tmp_path_factory.mktemp("cut"), ordered, per, together)
+    ordered = [
+        (signal, each) for _, signal, each in sorted(feeds, key=lambda row: row[0])
+    ]
+    power, falls_s, trace = merged(
+        tmp_path_factory.mktemp("cut"), ordered, per, together
+    )
     origin = max(starts.values())
     offset = int(np.flatnonzero(np.isclose(current[: origin + 9], power[0]))[-1])
     assert origin <= offset < origin + 8
     assert not trace.gaps and len(power) > samples - offset - 16
-    np.testing.assert_array_equal(power.astype(np.float32), current[offset : offset + len(power)])
+    np.testing.assert_array_equal(
+        power.astype(np.float32), current[offset : offset + len(power)]
+    )
     seen = levels[offset * per : (offset + len(power)) * per].view(np.int8)
     expected = (np.flatnonzero(np.diff(seen) < 0) + 0.5) / 2e6
     assert falls_s == pytest.approx(expected, abs=1e-12)
@@ -953,7 +1070,9 @@ def test_gaps_of_two_signals_that_overlap_are_one(tmp_path: Path) -> None:
     assert not len(falls_s)
 
 
-def test_a_stream_may_be_silent_while_the_others_are_switched_off(tmp_path: Path) -> None:
+def test_a_stream_may_be_silent_while_the_others_are_switched_off(
+    tmp_path: Path,
+) -> None:
     ones = np.ones(1_100_000, dtype=np.float32)
     with TraceWriter(
         tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
@@ -965,7 +1084,9 @@ def test_a_stream_may_be_silent_while_the_others_are_switched_off(tmp_path: Path
         lanes.feed(CURRENT, block(2_200_000, ones, 2))
 
 
-def test_blocks_at_another_rate_or_from_an_older_stream_are_refused(tmp_path: Path) -> None:
+def test_blocks_at_another_rate_or_from_an_older_stream_are_refused(
+    tmp_path: Path,
+) -> None:
     ones = np.ones(1000, dtype=np.float32)
     with TraceWriter(
         tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
@@ -978,7 +1099,9 @@ def test_blocks_at_another_rate_or_from_an_older_stream_are_refused(tmp_path: Pa
             lanes.feed(CURRENT, block(0, ones, 2))
 
 
-def test_a_counter_that_jumps_for_minutes_is_an_error_not_a_full_disk(tmp_path: Path) -> None:
+def test_a_counter_that_jumps_for_minutes_is_an_error_not_a_full_disk(
+    tmp_path: Path,
+) -> None:
     ones = np.ones(1000, dtype=np.float32)
     with TraceWriter(
         tmp_path, sample_hz=1e6, edge_hz=2e6, source="test", serial="", about={}
@@ -993,7 +1116,10 @@ def test_seconds_lost_by_all_streams_are_a_gap(tmp_path: Path) -> None:
     ones = np.ones(1000, dtype=np.float32)
     high = np.full(250, 255, dtype=np.uint8)
     feeds = [
-        (signal, block(at, high if signal == SYNC else ones, 1 if signal == SYNC else 2))
+        (
+            signal,
+            block(at, high if signal == SYNC else ones, 1 if signal == SYNC else 2),
+        )
         for at in (0, 6_000_000)
         for signal in (CURRENT, VOLTAGE, SYNC)
     ]
@@ -1010,14 +1136,18 @@ def losses(lags_ms: list[float], ppm: float = 0.0) -> list[Any]:
     for number, lag_ms in enumerate(lags_ms):
         stop_tick = (number + 1) * 65_394
         found.append(
-            lag.arrived(stop_tick, round(stop_tick * 500 * (1 + ppm * 1e-6) + lag_ms * MS))
+            lag.arrived(
+                stop_tick, round(stop_tick * 500 * (1 + ppm * 1e-6) + lag_ms * MS)
+            )
         )
     return [each for each in [*found, lag.last()] if each is not None]
 
 
 def test_a_host_that_is_late_now_and_then_loses_nothing() -> None:
     random = np.random.default_rng(1)
-    jitter = np.where(random.random(2000) < 0.7, random.random(2000) * 200, random.random(2000) * 3)
+    jitter = np.where(
+        random.random(2000) < 0.7, random.random(2000) * 200, random.random(2000) * 3
+    )
     assert losses([*jitter]) == []
 
 

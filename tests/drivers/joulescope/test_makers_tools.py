@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The maker's own command line tools run on the simulated Joulescopes, so that what our driver and
-our simulator both misunderstand shows.
+"""The maker's own command line tools run on the simulated Joulescopes, so that what our
+driver and our simulator both misunderstand shows.
 
-Real: `python -m pyjoulescope_driver`, its Record and its JLS writer. Simulated: the Driver object
-below them, and so the maker's C library and USB. Their time is the world's.
+Real: `python -m pyjoulescope_driver`, its Record and its JLS writer. Simulated: the
+Driver object below them, and so the maker's C library and USB. Their time is the
+world's.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ SERIALS = {"js220": "000415", "js110": "000732"}
 
 
 class Desk(SimulatedDriver):
-    """A driver object as the tools make one, with an instrument attached already, and what the
-    tools of 2.5 ask of it beyond those of 2.2.
+    """A driver object as the tools make one, with an instrument attached already, and
+    what the tools of 2.5 ask of it beyond those of 2.2.
     """
 
     def __init__(self, instrument: SimulatedInstrument) -> None:
@@ -53,7 +54,9 @@ class Desk(SimulatedDriver):
         self._stack.close()
         self.finalize()
 
-    def device_paths(self, specs: Any = None, brand: str = "", timeout: Any = None) -> list[str]:
+    def device_paths(
+        self, specs: Any = None, brand: str = "", timeout: Any = None
+    ) -> list[str]:
         paths = super().device_paths()
         try:
             from pyjoulescope_driver.device_path import DevicePath
@@ -87,13 +90,17 @@ class subscription:  # noqa: N801
 
 def quiet(model: str) -> JoulescopeSimulatorSettings:
     return JoulescopeSimulatorSettings(
-        model=model, serials=(SERIALS[model],), clock_ppm=0.0, noise_a=0.0, vref_wired=True
+        model=model,
+        serials=(SERIALS[model],),
+        clock_ppm=0.0,
+        noise_a=0.0,
+        vref_wired=True,
     )
 
 
 def drawing() -> World:
-    """Return a world in which the DUT draws 33 mW; SYNC is low from 100 to 150 ms and from 200 to
-    230 ms, where it draws 66 mW.
+    """Return a world in which the DUT draws 33 mW; SYNC is low from 100 to 150 ms and
+    from 200 to 230 ms, where it draws 66 mW.
     """
     world = World()
     world.put(0, True, 0.033)
@@ -132,14 +139,18 @@ def tool(
 
 def numbers(text: str) -> dict[str, float]:
     """Return `name=number unit` of each line."""
-    return {name: float(value) for name, value in re.findall(r"(\w+)=(\S+) [AJCWs]\b", text)}
+    return {
+        name: float(value) for name, value in re.findall(r"(\w+)=(\S+) [AJCWs]\b", text)
+    }
 
 
 def test_scan_lists_the_simulated_instrument(tool: Callable[..., str]) -> None:
     assert tool("js220", "scan").split() == ["u/js220/000415"]
 
 
-@pytest.mark.parametrize(("model", "more"), [("js220", []), ("js110", ["--js110_host"])])
+@pytest.mark.parametrize(
+    ("model", "more"), [("js220", []), ("js110", ["--js110_host"])]
+)
 def test_statistics_are_those_of_what_the_dut_draws(
     tool: Callable[..., str], model: str, more: list[str]
 ) -> None:
@@ -205,9 +216,9 @@ def test_a_recording_of_the_makers_holds_what_happened(
 
 
 def test_the_calls_of_gpi_region_give_the_means_of_each_region() -> None:
-    """What bin/gpi_region.py of jetperch/pyjoulescope_examples calls (it is in no package): all
-    settings and streams without waiting, from the host's default mode, and regions by `sample_id`
-    and `decimate_factor` alone.
+    """What bin/gpi_region.py of jetperch/pyjoulescope_examples calls (it is in no
+    package): all settings and streams without waiting, from the host's default mode,
+    and regions by `sample_id` and `decimate_factor` alone.
     """
     world = drawing()
     blocks: dict[str, list[Any]] = {"i": [], "v": [], "p": [], "0": []}
@@ -230,8 +241,12 @@ def test_the_calls_of_gpi_region_give_the_means_of_each_region() -> None:
             jsdrv.unsubscribe(f"{path}/s/{each}/!data", on_data, timeout=0)
             jsdrv.publish(f"{path}/s/{each}/ctrl", 0, timeout=None)
         jsdrv.close(path)
-    line = np.concatenate([np.unpackbits(each["data"], bitorder="little") for each in blocks["0"]])
-    edges = blocks["0"][0]["sample_id"] + 1 + np.flatnonzero(np.diff(line.astype(np.int8)))
+    line = np.concatenate(
+        [np.unpackbits(each["data"], bitorder="little") for each in blocks["0"]]
+    )
+    edges = (
+        blocks["0"][0]["sample_id"] + 1 + np.flatnonzero(np.diff(line.astype(np.int8)))
+    )
     assert np.diff(edges) == pytest.approx([100_000, 100_000, 60_000], abs=1)
     for name, low, high in (("i", 0.02, 0.01), ("v", 3.3, 3.3), ("p", 0.066, 0.033)):
         first = blocks[name][0]["sample_id"]
@@ -242,7 +257,9 @@ def test_the_calls_of_gpi_region_give_the_means_of_each_region() -> None:
         assert means == pytest.approx([high, low, high, low, high], rel=1e-5)
 
 
-def test_measure_of_2_2_refuses_a_js110_as_it_does_a_real_one(tool: Callable[..., str]) -> None:
+def test_measure_of_2_2_refuses_a_js110_as_it_does_a_real_one(
+    tool: Callable[..., str],
+) -> None:
     """CHANGELOG of joulescope_driver, 2.5.3: "always exited with PARAMETER_INVALID"."""
     words = ("js110", "measure", "--duration", "1", "--no-progress")
     if Version(version("pyjoulescope_driver")) < Version("2.5.3"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several users of the one Joulescope driver object that a process may have; and that the maker's
-own library, which runs here without an instrument, does what the simulated one does.
+"""Several users of the one Joulescope driver object that a process may have; and that
+the maker's own library, which runs here without an instrument, does what the simulated
+one does.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from rig.simulation.world import World
 from rig.trace.trace import Trace
 from tests.drivers.joulescope.test_driver import MODELS, Bench, opened, simulated
 
-_IN_USE = r"jsdrv_initialize failed 21 IN_USE \| The requested resource is currently in use"
+_IN_USE = (
+    r"jsdrv_initialize failed 21 IN_USE \| The requested resource is currently in use"
+)
 
 
 @pytest.fixture
@@ -42,8 +45,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def vendor() -> Iterator[Callable[[], Any]]:
     """Yield what makes a driver object of the maker's."""
     yield pytest.importorskip("pyjoulescope_driver").Driver
-    # Python keeps a foreign thread that has ended until its number is used again: other tests count
-    # threads.
+    # Python keeps a foreign thread that has ended until its number is used again: other
+    # tests count threads.
     for number, thread in list(threading._active.items()):
         if isinstance(thread, threading._DummyThread):
             del threading._active[number]
@@ -66,7 +69,7 @@ def test_a_process_can_have_one_driver_object_at_a_time(
             driver.finalize()
 
 
-def test_a_driver_object_is_made_by_the_first_and_finalized_by_the_last_of_many_threads() -> None:
+def test_a_driver_object_is_made_by_the_first_and_finalized_by_the_last_of_many_threads():
     shared = Shared(SimulatedDriver)
     used = threading.Barrier(8)
     failed: list[BaseException] = []
@@ -101,7 +104,9 @@ def test_a_driver_object_that_cannot_be_made_is_no_obstacle_for_the_next() -> No
         assert made.device_paths() == []
 
 
-def test_a_scan_beside_what_uses_the_driver_is_no_error(vendor: Callable[[], Any]) -> None:
+def test_a_scan_beside_what_uses_the_driver_is_no_error(
+    vendor: Callable[[], Any],
+) -> None:
     with joulescope.VENDOR.use() as driver:
         seen = Joulescope.scan()
         assert [row.serial for row in seen] == [
@@ -109,7 +114,9 @@ def test_a_scan_beside_what_uses_the_driver_is_no_error(vendor: Callable[[], Any
         ]
 
 
-def test_a_driver_object_that_something_else_has_made_is_named(vendor: Callable[[], Any]) -> None:
+def test_a_driver_object_that_something_else_has_made_is_named(
+    vendor: Callable[[], Any],
+) -> None:
     driver = vendor()
     try:
         with pytest.raises(DeviceBusy, match="in use in this process") as caught:
@@ -133,7 +140,8 @@ def test_two_instruments_of_one_process_record_at_once_and_one_may_go_first(
     bench: Bench, model: str
 ) -> None:
     one, other = (
-        bench.open(model, simulator={"serials": (serial,)}) for serial in ("000415", "000416")
+        bench.open(model, simulator={"serials": (serial,)})
+        for serial in ("000415", "000416")
     )
     for monitor in (one, other):
         monitor.power(True)
@@ -155,7 +163,9 @@ def test_two_instruments_of_one_process_record_at_once_and_one_may_go_first(
 
 def test_two_simulated_instruments_of_the_same_name_are_refused(bench: Bench) -> None:
     bench.open()
-    with pytest.raises(ConfigError, match="u/js220/000415 is simulated already") as caught:
+    with pytest.raises(
+        ConfigError, match="u/js220/000415 is simulated already"
+    ) as caught:
         bench.open()
     assert caught.value.path == "monitor.joulescope.simulator.serials"
 
@@ -179,7 +189,10 @@ def test_a_scan_leaves_alone_what_this_process_records_with(
         rows = Joulescope.scan()
         bench.pulse(100)
     assert [(row.serial, row.problem) for row in rows] == [
-        ("000415", f"the Joulescope u/{model}/000415 is in use: it is open in this process"),
+        (
+            "000415",
+            f"the Joulescope u/{model}/000415 is in use: it is open in this process",
+        ),
         ("000416", ""),
     ]
     assert len(bench.trace().falls_s) == 2 and not bench.trace().gaps
@@ -209,14 +222,13 @@ _OPTIONS = (
 
 @pytest.fixture(params=["simulated", "real"])
 def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
-    """Yield a driver object and a path that acknowledges nothing; the real one knows a topic of it,
-    and has no instrument.
+    """Yield a driver object and a path that acknowledges nothing; the real one knows a
+    topic of it, and has no instrument.
     """
     if request.param == "simulated":
-        with simulated(model="js220", faults=JoulescopeFaults(refuse="s/i/range/mode")) as (
-            driver,
-            path,
-        ):
+        with simulated(
+            model="js220", faults=JoulescopeFaults(refuse="s/i/range/mode")
+        ) as (driver, path):
             driver.open(path, "restore")
             driver.log_level = "warning"
             yield driver, path
@@ -225,7 +237,8 @@ def mute(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
     try:
         driver.log_level = "warning"
         path = "u/js110/000415"
-        # Without a time limit, as nobody acknowledges it; what is asked next comes after it.
+        # Without a time limit, as nobody acknowledges it; what is asked next comes
+        # after it.
         driver.publish(f"{path}/s/i/range/mode$", _OPTIONS, timeout=0)
         yield driver, path
     finally:
@@ -258,14 +271,20 @@ def test_that_the_log_was_heard_to_its_end_is_known_for_every_setting(
         )
         assert refusals.after(partial(logger.warning, line)) == line
         assert (
-            refusals.after(partial(logger.warning, "pkt_index skip: expected 1, received 2")) == ""
+            refusals.after(
+                partial(logger.warning, "pkt_index skip: expected 1, received 2")
+            )
+            == ""
         )
-    assert not [message for message in caplog.messages if "heard" in message] and not logger.filters
+    assert (
+        not [message for message in caplog.messages if "heard" in message]
+        and not logger.filters
+    )
 
 
 class LateLog(SimulatedDriver):
-    """Its log has a slow thread of its own, as the real one may have: lines come together, in
-    order, long after the answer.
+    """Its log has a slow thread of its own, as the real one may have: lines come
+    together, in order, long after the answer.
     """
 
     def __init__(self) -> None:
@@ -285,5 +304,9 @@ def test_a_refusal_that_the_log_tells_late_is_heard(
 ) -> None:
     monkeypatch.setattr(joulescope, "SIMULATED", Shared(LateLog))
     with pytest.raises(BenchError, match="refuses s/extio/voltage") as caught:
-        bench.open("js110", faults=JoulescopeFaults(refuse="s/extio/voltage"), reference="1.8 V")
+        bench.open(
+            "js110",
+            faults=JoulescopeFaults(refuse="s/extio/voltage"),
+            reference="1.8 V",
+        )
     assert "extio_settings_send did not work" in caught.value.evidence

@@ -8,16 +8,22 @@ import pytest
 from drivers.joulescope.sim.simulator import SimulatedDriver
 from tests.contracts import described, lacking, looser
 
-pytest.importorskip("pyjoulescope_driver", reason="the maker's library is not installed")
+pytest.importorskip(
+    "pyjoulescope_driver", reason="the maker's library is not installed"
+)
 #: What the monitor calls; `attached` is the hand at the cable, which no library has.
-CALLS = [name for name in described(SimulatedDriver)["attributes"] if name != "attached"]
+CALLS = [
+    name for name in described(SimulatedDriver)["attributes"] if name != "attached"
+]
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_that_the_library_refuses_is_refused(name: str) -> None:
     from pyjoulescope_driver import Driver
 
-    assert looser(getattr(SimulatedDriver, name), described(getattr(Driver, name))) == []
+    assert (
+        looser(getattr(SimulatedDriver, name), described(getattr(Driver, name))) == []
+    )
 
 
 def test_what_is_used_of_a_driver_is_there() -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of an instrument's relation to UTC: enough to date any sample, and little."""
+"""What is kept of an instrument's relation to UTC: enough to date any sample, and
+little."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ TIME64_HZ = 2**30
 
 
 def utc(count: int) -> int:
-    """Return the true UTC of a count: the counter gains 20 ppm in the first half hour, and loses 30
-    after it.
+    """Return the true UTC of a count: the counter gains 20 ppm in the first half hour,
+    and loses 30 after it.
     """
     turn = HOUR_S * HZ // 2
     first = min(count, turn)
@@ -34,7 +35,9 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
     told = maps.told
     kept = told["kept"]
     assert told["count"] == HOUR_S and len(kept) <= HOUR_S // MINUTE_S + 1, "little"
-    assert told["first"] == kept[0] and told["last"]["offset_counter"] == (HOUR_S - 1) * HZ
+    assert (
+        told["first"] == kept[0] and told["last"]["offset_counter"] == (HOUR_S - 1) * HZ
+    )
     starts = [one["offset_counter"] for one in kept]
     for count in range(0, HOUR_S * HZ, 7_777_777):
         used = kept[bisect_right(starts, count) - 1]
@@ -56,7 +59,7 @@ def test_where_no_block_came_nothing_is_known() -> None:
     }
 
 
-def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_memory() -> None:
+def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_memory():
     maps = TimeMaps()
     for second in (*range(0, 6000, 61), *range(0, 600, 61)):
         maps.note(TimeMap(utc(second * HZ), second * HZ, float(HZ)))

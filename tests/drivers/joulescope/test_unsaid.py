@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Joulescope does not say by itself, and the driver has to find out: readings beyond a
-range, which of several lost samples, where its own clock stood, and whether the supply is off.
+"""What a Joulescope does not say by itself, and the driver has to find out: readings
+beyond a range, which of several lost samples, where its own clock stood, and whether
+the supply is off.
 """
 
 from __future__ import annotations
@@ -61,25 +62,37 @@ def test_a_current_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
     end_s = gap[1] / trace.sample_hz
     assert (begin_s, end_s) == pytest.approx((0.110, 0.130), abs=2e-4)
     assert all("beyond its range" in gap.cause for gap in trace.gaps)
-    assert trace.mean_w(0.02, begin_s - 1e-4) == pytest.approx(0.85 * full_a * 3.3, rel=1e-6)
-    assert trace.mean_w(end_s + 1e-4, end_s + 0.09) == pytest.approx(0.85 * full_a * 3.3, rel=1e-6)
+    assert trace.mean_w(0.02, begin_s - 1e-4) == pytest.approx(
+        0.85 * full_a * 3.3, rel=1e-6
+    )
+    assert trace.mean_w(end_s + 1e-4, end_s + 0.09) == pytest.approx(
+        0.85 * full_a * 3.3, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
     ("model", "name", "in_v", "over_v"),
-    [("js220", "2 V", 1.9, 3.3), ("js110", "5 V", 3.9, 4.5), ("js110", "15 V", 13.0, 20.0)],
+    [
+        ("js220", "2 V", 1.9, 3.3),
+        ("js110", "5 V", 3.9, 4.5),
+        ("js110", "15 V", 13.0, 20.0),
+    ],
 )
 def test_a_voltage_in_the_range_is_measured_and_one_beyond_it_is_a_gap(
     bench: Bench, model: str, name: str, in_v: float, over_v: float
 ) -> None:
     for supply_v in (in_v, over_v):
-        monitor = bench.open(model, voltage_range=name, simulator={"supply_v": supply_v})
+        monitor = bench.open(
+            model, voltage_range=name, simulator={"supply_v": supply_v}
+        )
         monitor.power(True)
         with monitor.record(bench.folder):
             bench.draw(0.033, 100)
         trace = bench.trace()
         if supply_v == in_v:
-            assert not trace.gaps and trace.mean_w(0.02, 0.1) == pytest.approx(0.033, rel=1e-6)
+            assert not trace.gaps and trace.mean_w(0.02, 0.1) == pytest.approx(
+                0.033, rel=1e-6
+            )
         else:
             assert (
                 joined(trace) == [(0, trace.length)]
@@ -98,7 +111,14 @@ def test_a_reverse_current_beyond_the_range_is_a_gap(bench: Bench, model: str) -
 
 
 CURRENTS = {
-    "js220": {"10 A": 129, "180 mA": 130, "18 mA": 132, "1.8 mA": 136, "180 µA": 144, "18 µA": 160},
+    "js220": {
+        "10 A": 129,
+        "180 mA": 130,
+        "18 mA": 132,
+        "1.8 mA": 136,
+        "180 µA": 144,
+        "18 µA": 160,
+    },
     "js110": {
         "auto": 128,
         "10 A": 1,
@@ -114,7 +134,12 @@ CURRENTS = {
 
 @pytest.mark.parametrize(
     ("model", "voltage", "number"),
-    [("js220", "15 V", 0), ("js220", "2 V", 1), ("js110", "15 V", 0), ("js110", "5 V", 1)],
+    [
+        ("js220", "15 V", 0),
+        ("js220", "2 V", 1),
+        ("js110", "15 V", 0),
+        ("js110", "5 V", 1),
+    ],
 )
 def test_no_reading_is_believed_at_which_the_simulated_converter_stands_still(
     model: str, voltage: str, number: int
@@ -127,7 +152,9 @@ def test_no_reading_is_believed_at_which_the_simulated_converter_stands_still(
             "s/v/range/select": number,
         }
         believed = readable(of_path(f"u/{model}/1"), Wanted(0, "3.3 V", name, voltage))
-        for row, (least, most) in zip(believed.values(), spans(model, instrument), strict=True):
+        for row, (least, most) in zip(
+            believed.values(), spans(model, instrument), strict=True
+        ):
             assert least < row.least < 0 < row.most < most, (name, row)
 
 
@@ -150,7 +177,8 @@ def test_a_voltage_without_a_number_is_a_gap(bench: Bench, model: str) -> None:
 
 
 def joined(trace: Trace) -> list[tuple[int, int]]:
-    """Return the gaps of a trace, those that touch as one: a block of the driver's is one note."""
+    """Return the gaps of a trace, those that touch as one: a block of the driver's is
+    one note."""
     spans: list[tuple[int, int]] = []
     for gap in sorted(trace.gaps, key=lambda gap: gap.start):
         if spans and spans[-1][1] == gap.start:
@@ -164,8 +192,8 @@ def joined(trace: Trace) -> list[tuple[int, int]]:
 
 
 def two_js110(bench: Bench, faults: JoulescopeFaults, pulses: int = 6) -> list[Path]:
-    """Record with two JS110 at once, of which the first has the faults; check both between
-    pulses.
+    """Record with two JS110 at once, of which the first has the faults; check both
+    between pulses.
     """
     monitors = [
         bench.open("js110", faults=faults),
@@ -191,8 +219,12 @@ def test_two_js110_without_a_loss_are_two_traces_without_a_gap(bench: Bench) -> 
         assert not trace.gaps and len(trace.falls_s) == 6
 
 
-def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(bench: Bench) -> None:
-    faults = JoulescopeFaults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
+def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(
+    bench: Bench,
+) -> None:
+    faults = JoulescopeFaults(
+        drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS
+    )
     with pytest.raises(BenchError, match="one of several JS110 lost samples") as caught:
         two_js110(bench, faults, pulses=60)
     assert (
@@ -212,21 +244,30 @@ def test_of_two_js110_none_is_said_to_have_lost_what_the_log_does_not_ascribe(be
 
 
 def test_a_js110_beside_a_js220_keeps_its_losses_to_itself(bench: Bench) -> None:
-    faults = JoulescopeFaults(drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
+    faults = JoulescopeFaults(
+        drop_at_tick=200 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS
+    )
     monitors = [bench.open("js110", faults=faults), bench.open("js220")]
     for name, monitor in zip(MODELS, monitors, strict=True):
         (bench.folder / name).mkdir()
         monitor.power(True)
-    with monitors[0].record(bench.folder / MODELS[0]), monitors[1].record(bench.folder / MODELS[1]):
+    with (
+        monitors[0].record(bench.folder / MODELS[0]),
+        monitors[1].record(bench.folder / MODELS[1]),
+    ):
         for _ in range(6):
             bench.pulse(100)
     gaps = [Trace.open(bench.folder / name / "trace.jls").gaps for name in MODELS]
     assert len(gaps[0]) == 2 and not gaps[1]
 
 
-def test_a_js110_that_records_after_another_knows_again_whose_loss_it_is(bench: Bench) -> None:
+def test_a_js110_that_records_after_another_knows_again_whose_loss_it_is(
+    bench: Bench,
+) -> None:
     two_js110(bench, JoulescopeFaults())
-    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS)
+    faults = JoulescopeFaults(
+        drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10 * TICKS_PER_MS
+    )
     assert len(three_pulses(bench, bench.open("js110", faults=faults)).gaps) == 2
 
 
@@ -235,11 +276,17 @@ def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much
     bench: Bench, packets: int
 ) -> None:
     lost = packets * 126
-    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=lost, drop_unlogged=True)
+    faults = JoulescopeFaults(
+        drop_at_tick=100 * TICKS_PER_MS, drop_ticks=lost, drop_unlogged=True
+    )
     monitor = bench.open("js110", faults=faults)
     trace = three_pulses(bench, monitor)
-    assert not trace.gaps, "less than 20 ms cannot be told from a late block: the edges tell it"
-    expected_s = trace.falls_s[0] + np.array([0.0, 0.1, 0.2]) - np.array([0, lost, lost]) / 2e6
+    assert not trace.gaps, (
+        "less than 20 ms cannot be told from a late block: the edges tell it"
+    )
+    expected_s = (
+        trace.falls_s[0] + np.array([0.0, 0.1, 0.2]) - np.array([0, lost, lost]) / 2e6
+    )
     assert trace.falls_s == pytest.approx(expected_s, abs=2e-6)
     assert "edges that come too early" in monitor.info.details["lost_samples"]
 
@@ -248,25 +295,35 @@ def test_what_a_js110_loses_without_a_word_brings_later_edges_forward_by_as_much
 def test_streams_that_all_end_while_the_instrument_stays_are_one_error_that_names_them(
     bench: Bench, model: str
 ) -> None:
-    faults = JoulescopeFaults(drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_unlogged=True)
+    faults = JoulescopeFaults(
+        drop_at_tick=100 * TICKS_PER_MS, drop_ticks=10**9, drop_unlogged=True
+    )
     monitor = bench.open(model, faults=faults)
     with (
-        pytest.raises(BenchError, match="no current and no voltage and no sync any more"),
+        pytest.raises(
+            BenchError, match="no current and no voltage and no sync any more"
+        ),
         monitor.record(bench.folder),
     ):
         for _ in range(10):
             bench.pulse(100)
-    assert bench.trace().duration_s == pytest.approx(0.100, abs=1e-3), "what came is kept"
+    assert bench.trace().duration_s == pytest.approx(0.100, abs=1e-3), (
+        "what came is kept"
+    )
 
 
-def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(bench: Bench) -> None:
+def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(
+    bench: Bench,
+) -> None:
     bench.live()
     monitor = bench.open(
         faults=JoulescopeFaults(drop_at_tick=300 * TICKS_PER_MS, drop_ticks=10**9),
         simulator={"discards": True},
     )
     with (
-        pytest.raises(BenchError, match="no current and no voltage and no sync any more"),
+        pytest.raises(
+            BenchError, match="no current and no voltage and no sync any more"
+        ),
         monitor.record(bench.folder),
     ):
         bench.draw(0.033, 1000)
@@ -275,8 +332,8 @@ def test_in_real_time_streams_that_end_shortly_before_the_recording_are_told(ben
 # --- The supply
 
 SUPPLY = {"js220": "s/i/range/mode", "js110": "s/i/range/select"}
-#: The instrument is off when it is opened, so that "off" is not retransmitted: the first of the
-#: supply's values is on, the second off.
+#: The instrument is off when it is opened, so that "off" is not retransmitted: the
+#: first of the supply's values is on, the second off.
 ON = 1
 OFF = 2
 
@@ -288,9 +345,10 @@ def refusing(bench: Bench, model: str, *which: int, **more: Any) -> Joulescope:
 
 
 def refusal(model: str) -> str:
-    return {"js220": "does not answer to s/i/range/mode", "js110": "refuses s/i/range/select"}[
-        model
-    ]
+    return {
+        "js220": "does not answer to s/i/range/mode",
+        "js110": "refuses s/i/range/select",
+    }[model]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -314,12 +372,16 @@ def test_a_supply_that_went_off_only_when_it_was_asked_anew_is_off_and_told_once
         BenchError, match="switched the DUT's supply off only when it was opened again"
     ) as caught:
         monitor.power(False)
-    assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith("it is off")
+    assert refusal(model) in caught.value.evidence and caught.value.try_next.startswith(
+        "it is off"
+    )
     assert not bench.context.world.supply_on
     monitor.close()
 
 
-def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(bench: Bench) -> None:
+def test_a_supply_of_a_js110_that_went_off_and_said_so_too_late_is_asked_anew(
+    bench: Bench,
+) -> None:
     monitor = refusing(bench, "js110", OFF, unanswered=True)
     monitor.power(True)
     with pytest.raises(
@@ -340,10 +402,13 @@ def test_a_supply_that_never_goes_off_is_told_as_one_that_may_still_be_on_each_t
     monitor = refusing(bench, model, *range(OFF, 9))
     monitor.power(True)
     for leave in (lambda: monitor.power(False), monitor.close):
-        with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
+        with pytest.raises(
+            BenchError, match="does not switch the DUT's supply off"
+        ) as caught:
             leave()
         assert (
-            refusal(model) in caught.value.evidence and "may still be on" in caught.value.try_next
+            refusal(model) in caught.value.evidence
+            and "may still be on" in caught.value.try_next
         )
     assert bench.context.world.supply_on, "nobody could switch it off"
     bench.context.world.supply_on = False
@@ -355,19 +420,26 @@ def test_a_supply_that_cannot_be_asked_anew_is_told_as_one_that_may_still_be_on(
 ) -> None:
     monitor = refusing(bench, model, OFF, opens_once=True)
     monitor.power(True)
-    with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
+    with pytest.raises(
+        BenchError, match="does not switch the DUT's supply off"
+    ) as caught:
         monitor.close()
     assert (
-        refusal(model) in caught.value.evidence and "does not open again" in caught.value.evidence
+        refusal(model) in caught.value.evidence
+        and "does not open again" in caught.value.evidence
     )
     assert "may still be on" in caught.value.try_next and bench.context.world.supply_on
     bench.context.world.supply_on = False
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_supply_whose_state_is_not_known_is_told_when_opening(bench: Bench, model: str) -> None:
+def test_a_supply_whose_state_is_not_known_is_told_when_opening(
+    bench: Bench, model: str
+) -> None:
     # Found on, "off" is the first that is sent.
-    with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
+    with pytest.raises(
+        BenchError, match="does not switch the DUT's supply off"
+    ) as caught:
         refusing(bench, model, *range(1, 9), found_on=True)
     assert "may still be on" in caught.value.try_next
     assert bench.context.world.supply_on
@@ -382,7 +454,10 @@ def test_what_a_js110_acknowledges_and_does_not_carry_out_is_a_refusal(
 ) -> None:
     with pytest.raises(BenchError, match=f"refuses {topic}") as caught:
         bench.open(
-            "js110", faults=JoulescopeFaults(refuse=topic), voltage_range="5 V", reference="1.8 V"
+            "js110",
+            faults=JoulescopeFaults(refuse=topic),
+            voltage_range="5 V",
+            reference="1.8 V",
         )
     assert (
         f"{says}_settings_send did not work" in caught.value.evidence
@@ -419,7 +494,9 @@ def test_of_what_a_js110_is_asked_its_log_says_nothing_to_others(
 def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(
     bench: Bench, which: int, wanted: int
 ) -> None:
-    monitor = bench.open(faults=JoulescopeFaults(refuse="s/v/ctrl", refuse_only=(which,)))
+    monitor = bench.open(
+        faults=JoulescopeFaults(refuse="s/v/ctrl", refuse_only=(which,))
+    )
     monitor.power(True)
     with (
         pytest.raises(BenchError, match="does not answer to s/v/ctrl") as caught,
@@ -435,7 +512,9 @@ def test_a_stream_that_is_not_switched_is_told_and_what_came_is_kept(
 
 def test_the_same_serial_number_on_two_models_is_ambiguous(bench: Bench) -> None:
     beside: dict[str, Any] = {"beside": ("u/js110/000415",)}
-    with pytest.raises(ConfigError, match="several Joulescopes 000415 are attached") as caught:
+    with pytest.raises(
+        ConfigError, match="several Joulescopes 000415 are attached"
+    ) as caught:
         bench.open(simulator=beside, device="simulator/000415")
     assert caught.value.evidence == "u/js110/000415, u/js220/000415"
     assert (
@@ -444,19 +523,24 @@ def test_the_same_serial_number_on_two_models_is_ambiguous(bench: Bench) -> None
     )
 
 
-def test_a_model_that_nobody_knows_is_refused_by_name_and_listed_by_a_scan(bench: Bench) -> None:
+def test_a_model_that_nobody_knows_is_refused_by_name_and_listed_by_a_scan(
+    bench: Bench,
+) -> None:
     beside = ("u/js9/000001",)
-    with pytest.raises(ConfigError, match="u/js9/000001 is no JS110 or JS220") as caught:
+    with pytest.raises(
+        ConfigError, match="u/js9/000001 is no JS110 or JS220"
+    ) as caught:
         bench.open(simulator={"serials": (), "beside": beside})
     assert caught.value.evidence == "JS9: it is unknown"
     with simulated(beside=beside) as (driver, _):
-        assert [row.problem for row in joulescope.found(driver, Shared(SimulatedDriver))] == [
-            "",
-            "JS9: it is unknown",
-        ]
+        assert [
+            row.problem for row in joulescope.found(driver, Shared(SimulatedDriver))
+        ] == ["", "JS9: it is unknown"]
 
 
-@pytest.mark.parametrize(("fpga", "noted"), [("1.3.2", True), ("1.3.3", False), ("1.10.0", False)])
+@pytest.mark.parametrize(
+    ("fpga", "noted"), [("1.3.2", True), ("1.3.3", False), ("1.10.0", False)]
+)
 def test_an_fpga_image_that_tells_utc_wrongly_is_noted(
     bench: Bench, fpga: str, noted: bool
 ) -> None:
@@ -465,7 +549,9 @@ def test_an_fpga_image_that_tells_utc_wrongly_is_noted(
 
 
 def test_a_js110_that_another_program_has_is_busy(bench: Bench) -> None:
-    with pytest.raises(DeviceBusy, match="u/js110/000415 is attached but does not open"):
+    with pytest.raises(
+        DeviceBusy, match="u/js110/000415 is attached but does not open"
+    ):
         bench.open("js110", faults=JoulescopeFaults(busy=True))
 
 
@@ -497,13 +583,17 @@ def test_what_the_time_maps_say_is_kept_beside_the_trace(bench: Bench) -> None:
     )
     assert 0 <= said["first_sample_counter"] - first["offset_counter"] < 1000
     # UTC was corrected by 1 ms there.
-    passed_s = (last["offset_counter"] - first["offset_counter"]) / first["counter_rate"]
+    passed_s = (last["offset_counter"] - first["offset_counter"]) / first[
+        "counter_rate"
+    ]
     assert (last["offset_time"] - first["offset_time"]) / 2**30 == pytest.approx(
         passed_s + 1e-3, abs=1e-6
     )
 
 
-def test_the_time_maps_of_a_recording_that_was_cut_off_are_kept_too(bench: Bench) -> None:
+def test_the_time_maps_of_a_recording_that_was_cut_off_are_kept_too(
+    bench: Bench,
+) -> None:
     monitor = bench.open(faults=JoulescopeFaults(mute="v"))
     with pytest.raises(BenchError), monitor.record(bench.folder):
         bench.draw(0.033, 300)

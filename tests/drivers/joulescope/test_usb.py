@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our driver on the maker's C library and its libusb, with an instrument simulated below them, on
-USB: so it is the installed library that numbers, fills and reports what is lost, and not what we
-believe of it.
+"""Our driver on the maker's C library and its libusb, with an instrument simulated
+below them, on USB: so it is the installed library that numbers, fills and reports what
+is lost, and not what we believe of it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ FILLS = Version(version("pyjoulescope_driver")) >= Version("2.5")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Return what runs Python with a model on its simulated USB, and returns what it wrote."""
+    """Return what runs Python with a model on its simulated USB, and returns what it
+    wrote."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if sys.platform != "linux" or compiler is None:
         pytest.skip("needs Linux and a C compiler")
@@ -56,12 +57,26 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         (made / model).mkdir()
         describe(model, made / model)
         source = str(HERE / f"{model}_usb_stub.c")
-        options = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+        options = [
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+        ]
         stub = str(made / f"{model}.so")
-        subprocess.run([compiler, *options, "-o", stub, source, "-lpthread"], check=True)
+        subprocess.run(
+            [compiler, *options, "-o", stub, source, "-lpthread"], check=True
+        )
 
     def run(model: str, *words: str, **stub: object) -> str:
-        env = {**os.environ, "LD_PRELOAD": str(made / f"{model}.so"), "PYTHONPATH": str(ROOT)}
+        env = {
+            **os.environ,
+            "LD_PRELOAD": str(made / f"{model}.so"),
+            "PYTHONPATH": str(ROOT),
+        }
         env["STUB_FOLDER"] = str(made / model)
         env |= {f"STUB_{name.upper()}": str(value) for name, value in stub.items()}
         done = subprocess.run(
@@ -72,8 +87,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
             timeout=60,
             cwd=ROOT,
         )
-        # The maker's library now and then crashes while it closes (2.2.12, jsdrvp_msg_free called
-        # by jsdrv_pubsub_process: 3 of 108 times on a busy computer). All has been said before.
+        # The maker's library now and then crashes while it closes (2.2.12,
+        # jsdrvp_msg_free called by jsdrv_pubsub_process: 3 of 108 times on a busy
+        # computer). All has been said before.
         assert done.returncode in (0, -signal.SIGSEGV), done.stderr
         assert done.stdout, done.stderr
         return done.stdout
@@ -112,8 +128,12 @@ def describe(model: str, folder: Path) -> None:
         (folder / name).write_text(f"{value}\n")
     # 10 uA and 1 mV a count.
     gains = {"current": ([0.0] * 9, [1e-5] * 9), "voltage": ([0.0] * 2, [1e-3] * 2)}
-    text = json.dumps({name: {"offset": row[0], "gain": row[1]} for name, row in gains.items()})
-    record = struct.pack("<II", 0x534A41, len(text) + 1) + text.encode() + b"\0" + bytes(4)
+    text = json.dumps(
+        {name: {"offset": row[0], "gain": row[1]} for name, row in gains.items()}
+    )
+    record = (
+        struct.pack("<II", 0x534A41, len(text) + 1) + text.encode() + b"\0" + bytes(4)
+    )
     record += bytes(-len(record) % 8)
     head = bytes(16) + struct.pack("<QII", 32 + len(record), 1, 0)
     (folder / "calibration.bin").write_bytes(head + record)
@@ -121,13 +141,17 @@ def describe(model: str, folder: Path) -> None:
     for topic, (options, value) in JS220.items():
         if not topic.startswith("h/"):  # those are the host's
             about = {"brief": "-", "default": value or 0} | metadata("js220", options)
-            lines.append(f"{topic} {value or 0} {json.dumps(about, ensure_ascii=False)}")
+            lines.append(
+                f"{topic} {value or 0} {json.dumps(about, ensure_ascii=False)}"
+            )
     (folder / "settings.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def recorded(run: Callable[..., str], model: str, folder: Path, **stub: object) -> dict[str, Any]:
-    """Return what our driver recorded, in which every edge is in its place; SYNC falls every
-    100 ms, and where nothing is trusted, some are missing.
+def recorded(
+    run: Callable[..., str], model: str, folder: Path, **stub: object
+) -> dict[str, Any]:
+    """Return what our driver recorded, in which every edge is in its place; SYNC falls
+    every 100 ms, and where nothing is trusted, some are missing.
     """
     told: dict[str, Any] = json.loads(run(model, OURS, "record", str(folder), **stub))
     falls_s = np.array(told["falls_s"])
@@ -144,13 +168,17 @@ def test_what_a_js110_loses_on_usb_moves_no_edge(
     run: Callable[..., str], tmp_path: Path, packets: int
 ) -> None:
     told = recorded(run, "js110", tmp_path, drop=f"8000 {packets}" if packets else "")
-    lost = [stop - start for start, stop, cause in told["gaps"] if "pkt_index" not in cause]
+    lost = [
+        stop - start for start, stop, cause in told["gaps"] if "pkt_index" not in cause
+    ]
     filled = FILLS and 0 < packets <= 512
     if not packets:
         assert told["gaps"] == []
     elif filled:
         # Its filter of range switches takes some samples more for such.
-        assert packets * 126 <= sum(lost) <= packets * 126 + 20 and len(told["gaps"]) <= 2
+        assert (
+            packets * 126 <= sum(lost) <= packets * 126 + 20 and len(told["gaps"]) <= 2
+        )
     else:
         assert lost == [packets * 126] and len(told["gaps"]) == 2
     assert bool(told["said"]["losses_filled"]) == filled
@@ -171,7 +199,9 @@ def test_what_a_js220_does_on_usb_moves_no_edge(
     told = recorded(run, "js220", tmp_path, **stub)
     assert [stop - start for start, stop, _ in told["gaps"]] == gaps
     first = told["said"]["first_sample_counter"]
-    assert 0 < first - int(str(stub.get("first", 0))) < 4_000_000, "64 bits, of 32 on the wire"
+    assert 0 < first - int(str(stub.get("first", 0))) < 4_000_000, (
+        "64 bits, of 32 on the wire"
+    )
 
 
 def test_a_js220_without_a_time_map_sends_nothing_and_is_told(
@@ -195,7 +225,9 @@ def test_the_simulated_driver_says_what_the_real_one_says(
     driver = SimulatedDriver()
     try:
         with driver.attached(SimulatedInstrument(settings, world)):
-            simulated = said(driver, lambda time_s: world.advance(round(time_s * NS_PER_S)))
+            simulated = said(
+                driver, lambda time_s: world.advance(round(time_s * NS_PER_S))
+            )
     finally:
         driver.finalize()
     simulated = json.loads(json.dumps(simulated))
@@ -209,11 +241,16 @@ def test_a_js110_that_does_not_carry_out_a_setting_is_heard_through_its_drivers_
 ) -> None:
     told = json.loads(run("js110", OURS, "record", str(tmp_path), stuck=128))
     assert told["cause"] == f"the Joulescope u/js110/{SERIAL} refuses s/i/range/select"
-    assert "acknowledges it, and logs: stream_settings_send did not work" in told["evidence"]
+    assert (
+        "acknowledges it, and logs: stream_settings_send did not work"
+        in told["evidence"]
+    )
 
 
 @pytest.mark.parametrize("model", list(PRODUCTS))
-def test_the_makers_tools_read_the_simulated_usb(run: Callable[..., str], model: str) -> None:
+def test_the_makers_tools_read_the_simulated_usb(
+    run: Callable[..., str], model: str
+) -> None:
     tool = ("-m", "pyjoulescope_driver")
     assert run(model, *tool, "gpi") == f"u/{model}/{SERIAL}: 0x00000001\n"
     if model == "js220":

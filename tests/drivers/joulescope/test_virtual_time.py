@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Joulescope in virtual time: what a step of time holds has come before it ends."""
+"""A simulated Joulescope in virtual time: what a step of time holds has come before it
+ends."""
 
 from __future__ import annotations
 

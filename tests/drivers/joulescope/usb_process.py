@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test_usb.py runs in a process with a simulated instrument on its USB: our driver, or what
-the driver object below it says. Writes JSON.
+"""What test_usb.py runs in a process with a simulated instrument on its USB: our
+driver, or what the driver object below it says. Writes JSON.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def tell(told: dict[str, Any]) -> None:
 
 
 def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
-    """Return what a driver object says of its only instrument: form of its values, options of its
-    settings, and its errors.
+    """Return what a driver object says of its only instrument: form of its values,
+    options of its settings, and its errors.
     """
     [path] = driver.device_paths()
     js110 = "/js110/" in path
@@ -80,7 +80,10 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
         driver.publish(f"{path}/{name}/ctrl", "on", timeout=_LIMIT_S)
     values = [f"{name}/{'value' if name == 's/stats' else '!data'}" for name in streams]
     end_s = time.monotonic() + _LIMIT_S
-    while min(len(heard.get(each, [])) for each in values) < 3 and time.monotonic() < end_s:
+    while (
+        min(len(heard.get(each, [])) for each in values) < 3
+        and time.monotonic() < end_s
+    ):
         pace(0.02)
     told["on"] = driver.query(f"{path}/s/i/ctrl")
     for name in streams:
@@ -91,11 +94,13 @@ def said(driver: Any, pace: Any = time.sleep) -> dict[str, Any]:
     told["forms"] = {each: _form(heard[each][1]) for each in values}
     told["sizes"] = {each: len(heard[each][1].get("data", [])) for each in values}
     told["steps"] = {
-        each: heard[each][2]["sample_id"] - heard[each][1]["sample_id"] for each in values[:4]
+        each: heard[each][2]["sample_id"] - heard[each][1]["sample_id"]
+        for each in values[:4]
     }
     told["options"] = options
     told["kept"] = {
-        name: driver.query(f"{path}/{name}") for name in ("s/i/range/select", "s/v/range/select")
+        name: driver.query(f"{path}/{name}")
+        for name in ("s/i/range/select", "s/v/range/select")
     }
     told["errors"] = {
         what: _error(call)

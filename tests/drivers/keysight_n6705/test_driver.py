@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Keysight N6705 driver against its simulator, over the real protocol: what it measures, and
-every fault one at a time.
+"""The Keysight N6705 driver against its simulator, over the real protocol: what it
+measures, and every fault one at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ MS = 1_000_000
 PERIOD_S = 307.2e-6
 POINT_S = 20.48e-6
 THREE = ("N6781A", "N6781A", "N6731B")
-QUIET = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0, sync_noise_v=0.0, point_s=0.0)
+QUIET = N6705SimulatorSettings(
+    clock_ppm=0.0, noise_a=0.0, sync_noise_v=0.0, point_s=0.0
+)
 
 
 @pytest.fixture
@@ -82,7 +84,9 @@ def opened(context: BenchContext) -> Iterator[Opened]:
     opener.close()
 
 
-def draw(context: BenchContext, power_w: float, duration_ns: int, level: bool = True) -> None:
+def draw(
+    context: BenchContext, power_w: float, duration_ns: int, level: bool = True
+) -> None:
     context.world.put(context.world.now_ns(), level, power_w)
     context.world.advance(duration_ns)
 
@@ -105,7 +109,9 @@ def pulses(
 
 
 def gaps(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "gaps.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (folder / "gaps.jsonl").read_text().splitlines()
+    ]
 
 
 # What it measures
@@ -114,12 +120,16 @@ def gaps(folder: Path) -> list[dict[str, Any]]:
 def test_current_and_voltage_have_the_errors_of_the_instrument_and_no_others(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
-    monitor = opened(dataclasses.replace(QUIET, gain=0.01, offset_a=1e-4, voltage_gain=-0.002))
+    monitor = opened(
+        dataclasses.replace(QUIET, gain=0.01, offset_a=1e-4, voltage_gain=-0.002)
+    )
     monitor.power(True)
     with monitor.record(tmp_path):
         draw(context, 0.033, 500 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.mean_w(0.1, 0.4) == pytest.approx((0.01 * 1.01 + 1e-4) * 3.3 * 0.998, rel=1e-6)
+    assert trace.mean_w(0.1, 0.4) == pytest.approx(
+        (0.01 * 1.01 + 1e-4) * 3.3 * 0.998, rel=1e-6
+    )
     assert trace.gaps == ()
 
 
@@ -130,13 +140,17 @@ def test_the_period_is_the_shortest_for_three_parameters_and_every_record_arrive
     assert 1 / monitor.info.sample_hz == pytest.approx(PERIOD_S, rel=1e-9)
     with monitor.record(tmp_path):
         draw(context, 0.033, 90_000 * MS)
-    assert Trace.open(tmp_path / "trace.jls").length == int(90.01 * (1 + 200e-6) / PERIOD_S)
+    assert Trace.open(tmp_path / "trace.jls").length == int(
+        90.01 * (1 + 200e-6) / PERIOD_S
+    )
 
 
 def test_a_period_is_rounded_by_the_instrument_and_the_one_read_back_is_used(
     opened: Opened,
 ) -> None:
-    assert 1 / opened(period_s=1e-3).info.sample_hz == pytest.approx(49 * POINT_S, rel=1e-9)
+    assert 1 / opened(period_s=1e-3).info.sample_hz == pytest.approx(
+        49 * POINT_S, rel=1e-9
+    )
 
 
 def test_a_fixed_range_has_its_own_limits_and_overloads_above_it(
@@ -159,7 +173,9 @@ def test_the_same_seed_gives_the_same_samples(tmp_path: Path) -> None:
     powers = []
     for name in ("one", "two"):
         context = BenchContext(seed=3)
-        monitor = KeysightN6705.open(KeysightN6705.Settings(resource="simulator"), context)
+        monitor = KeysightN6705.open(
+            KeysightN6705.Settings(resource="simulator"), context
+        )
         monitor.power(True)
         (tmp_path / name).mkdir()
         with monitor.record(tmp_path / name):
@@ -170,7 +186,9 @@ def test_the_same_seed_gives_the_same_samples(tmp_path: Path) -> None:
     assert np.array_equal(*powers)
 
 
-def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(
+    tmp_path: Path,
+) -> None:
     falls = []
     for name, fetch_s in (("seldom", 0.5), ("often", 0.001)):
         context = BenchContext(seed=3)
@@ -194,28 +212,36 @@ def test_the_same_seed_gives_the_same_edges_however_the_records_are_fetched(tmp_
     ids=["exact means", "means of points"],
 )
 def test_an_edge_is_found_within_its_record(
-    opened: Opened, context: BenchContext, tmp_path: Path, point_s: float, limit_s: float
+    opened: Opened,
+    context: BenchContext,
+    tmp_path: Path,
+    point_s: float,
+    limit_s: float,
 ) -> None:
-    monitor = opened(dataclasses.replace(N6705SimulatorSettings(clock_ppm=0.0), point_s=point_s))
+    monitor = opened(
+        dataclasses.replace(N6705SimulatorSettings(clock_ppm=0.0), point_s=point_s)
+    )
     assert monitor.info.edge_hz == pytest.approx(1 / POINT_S)
     hold_ns = round(monitor.info.min_pulse_s * 1e9)
     with monitor.record(tmp_path):
         begin_ns = context.world.now_ns() - 10 * MS
         random = np.random.default_rng(5)
         falls_ns = pulses(
-            context, [int(gap) for gap in random.uniform(2 * hold_ns, 9 * MS, 400)], hold_ns
+            context,
+            [int(gap) for gap in random.uniform(2 * hold_ns, 9 * MS, 400)],
+            hold_ns,
         )
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == len(trace.rises_s) == 400
     errors_s = trace.falls_s - (np.array(falls_ns) - begin_ns) * 1e-9
     rise_errors_s = trace.rises_s - (np.array(falls_ns) + hold_ns - begin_ns) * 1e-9
     text = (
-        f"mean {np.mean(errors_s) * 1e6:.2f} us, std {np.std(errors_s) * 1e6:.2f} us, max "
-        f"{np.max(np.abs(errors_s)) * 1e6:.2f} us"
+        f"mean {np.mean(errors_s) * 1e6:.2f} us, std {np.std(errors_s) * 1e6:.2f} us,"
+        f" max {np.max(np.abs(errors_s)) * 1e6:.2f} us"
     )
     print(
-        f"edge error over 400 phases, points of {point_s * 1e6:.2f} us: {text}; a record: "
-        f"{PERIOD_S / 12**0.5 * 1e6:.1f} us"
+        f"edge error over 400 phases, points of {point_s * 1e6:.2f} us: {text}; a"
+        f" record: {PERIOD_S / 12**0.5 * 1e6:.1f} us"
     )
     assert np.max(np.abs(errors_s)) < limit_s
     assert np.max(np.abs(rise_errors_s)) < limit_s
@@ -225,7 +251,9 @@ def test_an_edge_is_found_within_its_record(
 def test_the_energy_of_known_windows_lies_within_the_stated_uncertainty(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
-    monitor = opened(N6705SimulatorSettings(gain=1e-4, offset_a=3e-6, voltage_gain=-1e-4))
+    monitor = opened(
+        N6705SimulatorSettings(gain=1e-4, offset_a=3e-6, voltage_gain=-1e-4)
+    )
     monitor.power(True)
     random = np.random.default_rng(6)
     spans = []
@@ -268,12 +296,15 @@ def test_logging_that_nobody_admits_stretches_time_and_the_edges_tell(
     opened: Opened, context: BenchContext, tmp_path: Path, stuck: int, stretch: float
 ) -> None:
     monitor = opened(
-        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True)
+        dataclasses.replace(QUIET, modules=THREE),
+        SimulatorFaults(stuck=stuck, stuck_hidden=True),
     )
     with monitor.record(tmp_path):
         falls_ns = pulses(context, [100 * MS] * 10, hold_ns=5 * MS)
     trace = Trace.open(tmp_path / "trace.jls")
-    alignment = align([fall // 1000 for fall in falls_ns], 1_000_000, trace.falls_s, trace.edge_hz)
+    alignment = align(
+        [fall // 1000 for fall in falls_ns], 1_000_000, trace.falls_s, trace.edge_hz
+    )
     assert [problem.code for problem in alignment.problems] == ["clock"]
     assert f"{1 / stretch:.4f} times" in alignment.problems[0].detail
 
@@ -283,9 +314,13 @@ def test_logging_that_nobody_admits_is_found_by_counting_records(
     opened: Opened, context: BenchContext, tmp_path: Path, stuck: int, told: str
 ) -> None:
     monitor = opened(
-        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(stuck=stuck, stuck_hidden=True)
+        dataclasses.replace(QUIET, modules=THREE),
+        SimulatorFaults(stuck=stuck, stuck_hidden=True),
     )
-    with pytest.raises(BenchError, match=f"{told} s for each second"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match=f"{told} s for each second"),
+        monitor.record(tmp_path),
+    ):
         draw(context, 0.02, 15_000 * MS)
     assert (tmp_path / "trace.jls").exists()
 
@@ -296,11 +331,18 @@ def test_logging_that_cannot_be_switched_off_is_refused(opened: Opened) -> None:
 
 
 def test_logging_that_somebody_left_on_is_switched_off(context: BenchContext) -> None:
-    simulator = Simulator(dataclasses.replace(QUIET, modules=THREE), context.world, 1, 2, 0)
+    simulator = Simulator(
+        dataclasses.replace(QUIET, modules=THREE), context.world, 1, 2, 0
+    )
     try:
         with Client(simulator) as client:
-            client.send("SENS:ELOG:FUNC:VOLT ON,(@3);:SENS:ELOG:FUNC:CURR:MINM ON,(@2);:FORM REAL")
-        monitor = KeysightN6705.open(KeysightN6705.Settings(resource=simulator.resource), context)
+            client.send(
+                "SENS:ELOG:FUNC:VOLT ON,(@3);:SENS:ELOG:FUNC:CURR:MINM ON,(@2);:FORM"
+                " REAL"
+            )
+        monitor = KeysightN6705.open(
+            KeysightN6705.Settings(resource=simulator.resource), context
+        )
         assert 1 / monitor.info.sample_hz == pytest.approx(PERIOD_S)
         monitor.close()
         with Client(simulator) as client:
@@ -315,7 +357,10 @@ def test_logging_that_somebody_left_on_is_switched_off(context: BenchContext) ->
 #: The settings without which a step is none of the set-up.
 STEPS_OF: dict[str, dict[str, Any]] = {
     "SENS:ELOG:CURR:RANG": {"current_range": "0.1"},
-    **{f"DIG:PIN3:{what}": {"sync": "trigger", "trigger": "PIN3"} for what in ("FUNC", "POL")},
+    **{
+        f"DIG:PIN3:{what}": {"sync": "trigger", "trigger": "PIN3"}
+        for what in ("FUNC", "POL")
+    },
 }
 
 
@@ -346,7 +391,9 @@ STEPS_OF: dict[str, dict[str, Any]] = {
         ("DIG:PIN3:POL", "polarity of the trigger input"),
     ],
 )
-@pytest.mark.parametrize("error", ['-222,"Data out of range"', '-113,"Undefined header"'])
+@pytest.mark.parametrize(
+    "error", ['-222,"Data out of range"', '-113,"Undefined header"']
+)
 def test_a_step_that_the_instrument_refuses_is_named(
     opened: Opened, header: str, step: str, error: str
 ) -> None:
@@ -369,20 +416,28 @@ def test_a_missing_option_points_to_the_mainframe(opened: Opened) -> None:
     with pytest.raises(CommandRefused) as told:
         opened(
             faults=SimulatorFaults(
-                refuse="SENS:ELOG:FUNC:CURR:MINM", refuse_error='+302,"Option not installed"'
+                refuse="SENS:ELOG:FUNC:CURR:MINM",
+                refuse_error='+302,"Option not installed"',
             ),
             timeout_s=0.2,
         )
     assert "option 055" in told.value.try_next
 
 
-def test_a_foreign_module_without_minimum_and_maximum_is_told_and_no_fault(opened: Opened) -> None:
+def test_a_foreign_module_without_minimum_and_maximum_is_told_and_no_fault(
+    opened: Opened,
+) -> None:
     monitor = opened(
-        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(no_minmax=True), timeout_s=0.2
+        dataclasses.replace(QUIET, modules=THREE),
+        SimulatorFaults(no_minmax=True),
+        timeout_s=0.2,
     )
     refused = monitor.info.details["refused"]
     assert len(refused) == 2
-    assert all("channel 3" in one and "310 The command is not supported" in one for one in refused)
+    assert all(
+        "channel 3" in one and "310 The command is not supported" in one
+        for one in refused
+    )
 
 
 @pytest.mark.parametrize(
@@ -419,8 +474,16 @@ def test_another_instrument_is_refused(opened: Opened) -> None:
             ConfigError,
             "N6731B at channel 1 cannot log voltage and current at once",
         ),
-        (("N6781A", "N6731B"), ConfigError, "N6731B at channel 2 cannot see the SYNC line"),
-        (("N6781A", "N6782A"), ConfigError, "N6782A at channel 2 cannot see the SYNC line"),
+        (
+            ("N6781A", "N6731B"),
+            ConfigError,
+            "N6731B at channel 2 cannot see the SYNC line",
+        ),
+        (
+            ("N6781A", "N6782A"),
+            ConfigError,
+            "N6782A at channel 2 cannot see the SYNC line",
+        ),
         (("N6781A",), DeviceNotFound, "no module at channel 2"),
     ],
 )
@@ -473,7 +536,9 @@ def test_nothing_at_the_address_is_told(context: BenchContext) -> None:
         port = server.getsockname()[1]
     with pytest.raises(DeviceNotFound, match="nothing"):
         KeysightN6705.open(
-            KeysightN6705.Settings(resource=f"TCPIP::127.0.0.1::{port}::SOCKET", timeout_s=0.2),
+            KeysightN6705.Settings(
+                resource=f"TCPIP::127.0.0.1::{port}::SOCKET", timeout_s=0.2
+            ),
             context,
         )
 
@@ -481,7 +546,9 @@ def test_nothing_at_the_address_is_told(context: BenchContext) -> None:
 def test_our_outputs_found_on_are_switched_off_and_others_are_left_and_told(
     opened: Opened, context: BenchContext
 ) -> None:
-    monitor = opened(dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(output_on=(1, 3)))
+    monitor = opened(
+        dataclasses.replace(QUIET, modules=THREE), SimulatorFaults(output_on=(1, 3))
+    )
     assert monitor.info.details["outputs_found_on_and_switched_off"] == [1]
     assert monitor.info.details["outputs_left_on"] == [3]
     assert not context.world.supply_on
@@ -520,8 +587,8 @@ def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
         pytest.raises(DeviceLost, match="does not answer any more") as told,
         monitor.record(tmp_path),
     ):
-        # Virtual time is held until no more than 100 000 records wait, so the first of these have
-        # been written.
+        # Virtual time is held until no more than 100 000 records wait, so the first of
+        # these have been written.
         draw(context, 0.033, 34_000 * MS)
         draw(context, 0.033, 2_000 * MS)
     assert "supply may still be on" in told.value.try_next
@@ -533,8 +600,13 @@ def test_a_lost_connection_is_a_lost_device_and_what_was_measured_stays(
 def test_records_lost_in_one_channel_are_found(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
-    monitor = opened(faults=SimulatorFaults(lose_at_s=0.5, lose_records=1000, lose_of=(2,)))
-    with pytest.raises(BenchError, match="overwritten records"), monitor.record(tmp_path):
+    monitor = opened(
+        faults=SimulatorFaults(lose_at_s=0.5, lose_records=1000, lose_of=(2,))
+    )
+    with (
+        pytest.raises(BenchError, match="overwritten records"),
+        monitor.record(tmp_path),
+    ):
         draw(context, 0.033, 2_000 * MS)
 
 
@@ -552,7 +624,9 @@ def test_records_lost_in_all_channels_are_found_by_the_clock(
 def test_an_error_in_the_queue_while_recording_is_told(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
-    fault = SimulatorFaults(lose_at_s=0.5, lose_records=10, lose_error='-321,"Out of memory"')
+    fault = SimulatorFaults(
+        lose_at_s=0.5, lose_records=10, lose_error='-321,"Out of memory"'
+    )
     with (
         pytest.raises(CommandRefused, match="data log under way") as told,
         opened(faults=fault).record(tmp_path),
@@ -573,7 +647,8 @@ def test_a_block_that_ends_early_is_told(
 
 
 @pytest.mark.parametrize(
-    ("header", "step"), [("INIT:ELOG", "start of the log"), ("TRIG:ELOG", "trigger of the log")]
+    ("header", "step"),
+    [("INIT:ELOG", "start of the log"), ("TRIG:ELOG", "trigger of the log")],
 )
 def test_a_log_that_does_not_start_leaves_a_closed_trace(
     opened: Opened, tmp_path: Path, header: str, step: str
@@ -592,7 +667,9 @@ def test_the_first_edge_starts_the_log_and_is_its_only_stamp(
     opened: Opened, context: BenchContext, tmp_path: Path, trigger: str
 ) -> None:
     monitor = opened(
-        dataclasses.replace(QUIET, modules=("N6781A", "N6731B")), sync="trigger", trigger=trigger
+        dataclasses.replace(QUIET, modules=("N6781A", "N6731B")),
+        sync="trigger",
+        trigger=trigger,
     )
     assert 1 / monitor.info.sample_hz == pytest.approx(204.8e-6)
     assert monitor.info.sync == "start"
@@ -611,14 +688,19 @@ def test_a_trigger_that_never_comes_is_told(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="trigger")
-    with pytest.raises(DeadlineError, match="trigger of the data log"), monitor.record(tmp_path):
+    with (
+        pytest.raises(DeadlineError, match="trigger of the data log"),
+        monitor.record(tmp_path),
+    ):
         draw(context, 0.01, 50 * MS)
 
 
 def test_an_io_manager_stamps_all_edges_in_its_own_clock(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
-    monitor = opened(dataclasses.replace(QUIET, io_manager_ppm=2000.0), sync="io_manager")
+    monitor = opened(
+        dataclasses.replace(QUIET, io_manager_ppm=2000.0), sync="io_manager"
+    )
     monitor.power(True)
     with monitor.record(tmp_path):
         falls_ns = pulses(context, [100 * MS] * 20)
@@ -654,7 +736,9 @@ def test_an_io_manager_that_is_not_there_is_told(context: BenchContext) -> None:
         io_manager=IoManagerSettings(port="/dev/no-such-port"),
     )
     try:
-        with pytest.raises(DeviceNotFound, match="no IO manager at '/dev/no-such-port'") as told:
+        with pytest.raises(
+            DeviceNotFound, match="no IO manager at '/dev/no-such-port'"
+        ) as told:
             KeysightN6705.open(settings, context)
         assert "rig scan" in told.value.try_next
     finally:
@@ -665,7 +749,10 @@ def test_an_edge_without_a_time_is_told(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="io_manager", faults=SimulatorFaults(garbled_lap=2))
-    with pytest.raises(RemoteProtocolError, match="has no time"), monitor.record(tmp_path):
+    with (
+        pytest.raises(RemoteProtocolError, match="has no time"),
+        monitor.record(tmp_path),
+    ):
         pulses(context, [10 * MS] * 3)
 
 
@@ -673,7 +760,10 @@ def test_an_edge_too_late_for_its_clock_is_told(
     opened: Opened, context: BenchContext, tmp_path: Path
 ) -> None:
     monitor = opened(sync="io_manager", io_manager=IoManagerSettings(longest_s=1.0))
-    with pytest.raises(BenchError, match="not known well enough"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="not known well enough"),
+        monitor.record(tmp_path),
+    ):
         pulses(context, [400 * MS] * 4)
 
 
@@ -686,7 +776,8 @@ def test_in_a_live_world_everything_up_to_the_end_is_recorded(
     begin_ns = time.monotonic_ns()
     monitor = opened(timeout_s=3.0)
     context.world.follow(
-        lambda: time.monotonic_ns() - begin_ns, lambda: time.monotonic_ns() - begin_ns - 100 * MS
+        lambda: time.monotonic_ns() - begin_ns,
+        lambda: time.monotonic_ns() - begin_ns - 100 * MS,
     )
     monitor.power(True)
     falls_ns = []
@@ -712,7 +803,10 @@ def test_a_host_that_does_not_fetch_for_longer_than_the_buffer_lasts_is_told(
     away_ns = [0]
     monitor = opened(timeout_s=3.0)
     context.world.follow(*[lambda: time.monotonic_ns() - begin_ns + away_ns[0]] * 2)
-    with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="overwritten records") as told,
+        monitor.record(tmp_path),
+    ):
         away_ns[0] = 30_000 * MS
     assert "s between two fetches" in told.value.evidence
 
@@ -807,12 +901,14 @@ def test_the_simulator_knows_short_long_and_compound_commands(
     assert float(client.ask("SENSE:ELOG:PERIOD? (@1)")) == pytest.approx(49 * POINT_S)
 
 
-def test_the_simulator_hands_out_records_once_current_first(bare: tuple[Client, World]) -> None:
+def test_the_simulator_hands_out_records_once_current_first(
+    bare: tuple[Client, World],
+) -> None:
     client, world = bare
     client.send("FORM REAL;:FORM:BORD SWAP;:VOLT 3.3,(@1);:OUTP ON,(@1)")
     client.send(
-        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
-        "BUS,(@1);:INIT:ELOG (@1)"
+        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER"
+        " 0.0002048,(@1);:TRIG:ELOG:SOUR BUS,(@1);:INIT:ELOG (@1)"
     )
     assert client.block("FETC:ELOG? 10,(@1)") == b"", "it waits for its trigger"
     client.send("*TRG")
@@ -831,11 +927,14 @@ def test_a_live_buffer_that_nobody_empties_keeps_the_latest_20_seconds(
     bare: tuple[Client, World],
 ) -> None:
     client, world = bare
-    client.send("FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);:SENS:ELOG:PER 0.1024,(@1);:INIT:ELOG (@1)")
+    client.send(
+        "FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);:SENS:ELOG:PER 0.1024,(@1);:INIT:ELOG"
+        " (@1)"
+    )
     client.send("TRIG:ELOG (@1)")
     world.follow(lambda: 60_000 * MS, lambda: 60_000 * MS)
     assert len(client.block("FETC:ELOG? 5000,(@1)")) // 4 == round(20 / 0.1024)
 
 
-def test_a_scan_finds_nothing_where_no_usb_can_be_searched_and_does_not_complain() -> None:
+def test_a_scan_finds_nothing_where_no_usb_can_be_searched_and_does_not_complain():
     assert KeysightN6705.scan() == []

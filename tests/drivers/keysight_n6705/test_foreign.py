@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated N6705 answers programs that were written for a real one by others. Here their
-messages, over a plain socket; qcodes itself runs in `make peers`.
+"""The simulated N6705 answers programs that were written for a real one by others. Here
+their messages, over a plain socket; qcodes itself runs in `make peers`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from rig.simulation.world import World
 NO_ERROR = r'\+0,"No error"'
 NUMBER = r"[+-]?\d+(\.\d+)?(E[+-]\d+)?"
 
-#: Messages and what their programs make of the answers, in their order; the DUT draws 36 mW.
-#: qcodes 0.58.0, instrument_drivers/Keysight/Keysight_N6705B.py, lines 35 to 93; its
-#: `SOUR:VOLT:PROT 3, @(1)` is no channel list.
+#: Messages and what their programs make of the answers, in their order; the DUT draws
+#: 36 mW. qcodes 0.58.0, instrument_drivers/Keysight/Keysight_N6705B.py, lines 35 to 93;
+#: its `SOUR:VOLT:PROT 3, @(1)` is no channel list.
 QCODES = [
     ("*IDN?", r"[^,]+,[^,]+,[^,]+,[^,]+"),
     ("SOURCE:VOLT 1.8, (@1)", None),
@@ -39,7 +39,8 @@ QCODES = [
     ("MEAS:VOLT? (@1)", 0.0),
     ("MEAS:CURR? (@1)", 0.0),
 ]
-#: github.com/alexeykosinov/n6705b-light at f384d98, n6705b.cpp, lines 14 to 40 and 180 to 189.
+#: github.com/alexeykosinov/n6705b-light at f384d98, n6705b.cpp, lines 14 to 40 and 180
+#: to 189.
 LIGHT = [
     ("*IDN?", r"[^,]+,[^,]+,[^,]+,[^,]+"),
     ("SOURce:VOLTage 3.0, (@1)", None),
@@ -50,7 +51,8 @@ LIGHT = [
     ("MEASure:SCALar:POWEr? (@1)", 0.036),
     ("OUTPut:STATe OFF, (@1)", None),
 ]
-#: github.com/ozan-yzr/N6705-Power-anlyzer-software at effed39, VP_function.py; line 53: "ex +4".
+#: github.com/ozan-yzr/N6705-Power-anlyzer-software at effed39, VP_function.py; line 53:
+#: "ex +4".
 ANALYZER = [
     ("*cls", None),
     ("SYST:CHAN?", r"\+4"),
@@ -80,7 +82,9 @@ def client() -> Iterator[tuple[socket.socket, World]]:
         simulator.close()
 
 
-@pytest.mark.parametrize("messages", [QCODES, LIGHT, ANALYZER], ids=["qcodes", "light", "analyzer"])
+@pytest.mark.parametrize(
+    "messages", [QCODES, LIGHT, ANALYZER], ids=["qcodes", "light", "analyzer"]
+)
 def test_messages_of_others_get_the_answers_that_they_read(
     messages: list[tuple[str, str | float | None]],
 ) -> None:
@@ -92,7 +96,9 @@ def test_messages_of_others_get_the_answers_that_they_read(
             answer = lines.readline().decode().removesuffix("\n")
             if isinstance(wanted, float):
                 assert re.fullmatch(NUMBER, answer), (message, answer)
-                assert float(answer) == pytest.approx(wanted, rel=1e-6, abs=1e-4), message
+                assert float(answer) == pytest.approx(wanted, rel=1e-6, abs=1e-4), (
+                    message
+                )
             else:
                 assert re.fullmatch(wanted, answer), (message, answer)
         connection.sendall(b"*OPC?\n")
@@ -100,7 +106,9 @@ def test_messages_of_others_get_the_answers_that_they_read(
         assert not world.supply_on
 
 
-@pytest.mark.parametrize("message", ["VOLT 1.8", "MEAS:CURR?", "OUTP ON", "SENS:ELOG:PER 0.1"])
+@pytest.mark.parametrize(
+    "message", ["VOLT 1.8", "MEAS:CURR?", "OUTP ON", "SENS:ELOG:PER 0.1"]
+)
 def test_what_concerns_a_channel_needs_its_number(message: str) -> None:
     with client() as (connection, _), connection.makefile("rb") as lines:
         connection.sendall(f"{message}\nSYST:ERR?\n".encode())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 whose answers come later than its timeout: told as such, and never taken for the answers
-to later queries.
+"""An N6705 whose answers come later than its timeout: told as such, and never taken for
+the answers to later queries.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ MS = 1_000_000
 TIMEOUT_S = 0.4
 LOGGING = (
     "FORM REAL;:FORM:BORD NORM;:VOLT 3.3,(@1);:CURR:LIM 0.2,(@1);:OUTP ON,(@1)",
-    "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
-    "BUS,(@1)",
+    (
+        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER"
+        " 0.0002048,(@1);:TRIG:ELOG:SOUR BUS,(@1)"
+    ),
     "INIT:ELOG (@1);:TRIG:ELOG (@1)",
 )
 Linked = Callable[..., ScpiLink]
@@ -36,7 +38,9 @@ Opened = Callable[..., KeysightN6705]
 
 
 @pytest.fixture(scope="module", params=["pyvisa-py", "vendor's"])
-def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def library(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     if request.param == "pyvisa-py":
         return "@py"
     compiler = shutil.which(os.environ.get("CC", "cc"))
@@ -62,7 +66,9 @@ def linked(world: World, library: str) -> Iterator[Linked]:
     opened: list[ScpiLink | Simulator] = []
 
     def start(**faults: object) -> ScpiLink:
-        settings = N6705SimulatorSettings(clock_ppm=0.0, faults=SimulatorFaults(**faults))
+        settings = N6705SimulatorSettings(
+            clock_ppm=0.0, faults=SimulatorFaults(**faults)
+        )
         simulator = Simulator(settings, world, 1, 2, 0)
         link = ScpiLink(simulator.resource, library, TIMEOUT_S)
         opened.extend((link, simulator))
@@ -96,8 +102,13 @@ def test_a_block_that_comes_late_is_told_as_late_and_not_read_as_a_later_answer(
     log(link, world)
     with pytest.raises(DeadlineError) as told:
         link.block("FETC:ELOG? 1000,(@1)", "fetching records")
-    assert told.value.cause == f"no answer of the N6705, fetching records, within {TIMEOUT_S:g} s"
-    assert told.value.evidence.startswith("FETC:ELOG? 1000,(@1): its answer came later, b'#48000")
+    assert (
+        told.value.cause
+        == f"no answer of the N6705, fetching records, within {TIMEOUT_S:g} s"
+    )
+    assert told.value.evidence.startswith(
+        "FETC:ELOG? 1000,(@1): its answer came later, b'#48000"
+    )
     assert "timeout_s" in told.value.try_next
     assert in_step(link)
     assert len(link.block("FETC:ELOG? 1000,(@1)", "fetching records")) == 0
@@ -114,7 +125,9 @@ def test_no_records_yet_are_none_in_whatever_form_that_is_said(
     assert in_step(link)
 
 
-def test_a_line_that_is_no_block_is_refused_with_what_it_says(linked: Linked, world: World) -> None:
+def test_a_line_that_is_no_block_is_refused_with_what_it_says(
+    linked: Linked, world: World
+) -> None:
     link = linked()
     log(link, world)
     with pytest.raises(RemoteProtocolError) as told:
@@ -147,7 +160,10 @@ def test_a_command_whose_confirmation_comes_late_is_told_as_late_with_what_it_sa
     log(link, world)
     with pytest.raises(DeadlineError) as told:
         link.do("VOLT 3.3,(@1)", "a step")
-    assert told.value.evidence == """VOLT 3.3,(@1): its answer came later, b'+0,"No error"'"""
+    assert (
+        told.value.evidence
+        == """VOLT 3.3,(@1): its answer came later, b'+0,"No error"'"""
+    )
     assert in_step(link)
 
 
@@ -159,11 +175,14 @@ def test_an_answer_that_the_instrument_drops_for_the_next_query_is_told_as_late(
         link.ask("VOLT? (@1)", "a step")
     assert (
         told.value.evidence
-        == "VOLT? (@1): its answer was dropped for the next query, -410 Query INTERRUPTED"
+        == "VOLT? (@1): its answer was dropped for the next query, -410 Query"
+        " INTERRUPTED"
     )
 
 
-def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(linked: Linked) -> None:
+def test_a_query_that_is_never_answered_is_told_and_does_not_shift_the_next(
+    linked: Linked,
+) -> None:
     link = linked(read_back_of="CURR:LIM?", read_back="")
     link.do("VOLT 3.3,(@1)", "set-up")
     with pytest.raises(RemoteProtocolError, match="answered no number"):
@@ -220,7 +239,9 @@ def test_a_block_that_ends_early_is_told_and_the_next_answer_is_its_own(
     assert in_step(link)
 
 
-def test_after_ctrl_c_in_a_query_its_answer_is_not_taken_for_the_next(world: World) -> None:
+def test_after_ctrl_c_in_a_query_its_answer_is_not_taken_for_the_next(
+    world: World,
+) -> None:
     simulator = Simulator(N6705SimulatorSettings(), world, 1, 2, 0)
     link = ScpiLink(simulator.resource, "@py", 5.0)
 
@@ -255,7 +276,9 @@ def opened(context: BenchContext) -> Iterator[Opened]:
         simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))
         monitors.append(
             KeysightN6705.open(
-                KeysightN6705.Settings("simulator", timeout_s=TIMEOUT_S, simulator=simulator),
+                KeysightN6705.Settings(
+                    "simulator", timeout_s=TIMEOUT_S, simulator=simulator
+                ),
                 context,
             )
         )
@@ -296,7 +319,10 @@ def test_a_session_that_falls_silent_in_mid_run_loses_nothing_before_and_another
 ) -> None:
     monitor = opened(late="FETC:ELOG?", late_at=20, mute=True)
     monitor.power(True)
-    with pytest.raises(DeviceLost, match="does not answer any more"), monitor.record(tmp_path):
+    with (
+        pytest.raises(DeviceLost, match="does not answer any more"),
+        monitor.record(tmp_path),
+    ):
         context.world.put(context.world.now_ns(), True, 0.033)
         context.world.advance(40_000 * MS)
     assert Trace.open(tmp_path / "trace.jls").duration_s > 0
@@ -305,9 +331,13 @@ def test_a_session_that_falls_silent_in_mid_run_loses_nothing_before_and_another
     assert not context.world.supply_on
 
 
-def test_a_late_word_that_the_supply_is_on_is_told(opened: Opened, context: BenchContext) -> None:
+def test_a_late_word_that_the_supply_is_on_is_told(
+    opened: Opened, context: BenchContext
+) -> None:
     monitor = opened(late="OUTP")
-    with pytest.raises(DeadlineError, match="no answer of the N6705, output 1 on, within"):
+    with pytest.raises(
+        DeadlineError, match="no answer of the N6705, output 1 on, within"
+    ):
         monitor.power(True)
     monitor.power(False)
     assert not context.world.supply_on

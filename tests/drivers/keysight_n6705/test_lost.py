@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that an N6705 loses where no edge among them would tell: in real time and in virtual, and
-hosts that are only late.
+"""Records that an N6705 loses where no edge among them would tell: in real time and in
+virtual, and hosts that are only late.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def opened(context: BenchContext) -> Iterator[Opened]:
         clock_ppm: float = 15.0, faults: SimulatorFaults | None = None, **more: Any
     ) -> KeysightN6705:
         simulator = dataclasses.replace(
-            N6705SimulatorSettings(clock_ppm=clock_ppm), faults=faults or SimulatorFaults()
+            N6705SimulatorSettings(clock_ppm=clock_ppm),
+            faults=faults or SimulatorFaults(),
         )
         settings = KeysightN6705.Settings(
             resource="simulator", simulator=simulator, **({"timeout_s": 3.0} | more)
@@ -68,7 +69,10 @@ def go(context: BenchContext, steps: int, step_ns: int) -> None:
 
 
 def follow_real_time(
-    context: BenchContext, late_ns: int = 100 * MS, times: int = 1, end_ns: int = 1 << 62
+    context: BenchContext,
+    late_ns: int = 100 * MS,
+    times: int = 1,
+    end_ns: int = 1 << 62,
 ) -> None:
     begin_ns = time.monotonic_ns()
 
@@ -82,7 +86,9 @@ def follow_real_time(
 
 
 @WAYS
-@pytest.mark.parametrize("clock_ppm", [-450.0, pytest.param(0.0, marks=pytest.mark.repeats), 450.0])
+@pytest.mark.parametrize(
+    "clock_ppm", [-450.0, pytest.param(0.0, marks=pytest.mark.repeats), 450.0]
+)
 @pytest.mark.parametrize(
     ("steps", "step_ns"), [(100, 7 * MS), (100, 50 * MS), (7, 10_000 * MS), (2000, MS)]
 )
@@ -110,14 +116,26 @@ def test_where_nothing_is_lost_every_record_comes_and_nothing_is_said(
 )
 @pytest.mark.parametrize("lost", [3, 40, 150])
 def test_lost_records_are_counted_and_their_place_told(
-    opened: Opened, context: BenchContext, tmp_path: Path, sync: str, clock_ppm: float, lost: int
+    opened: Opened,
+    context: BenchContext,
+    tmp_path: Path,
+    sync: str,
+    clock_ppm: float,
+    lost: int,
 ) -> None:
     monitor = opened(
-        clock_ppm, SimulatorFaults(lose_at_s=0.36, lose_records=lost, lose_of=(1,)), sync=sync
+        clock_ppm,
+        SimulatorFaults(lose_at_s=0.36, lose_records=lost, lose_of=(1,)),
+        sync=sync,
     )
-    with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="overwritten records") as told,
+        monitor.record(tmp_path),
+    ):
         go(context, 40, 50 * MS)
-    place, count = told.value.evidence.split("behind record ")[1].split(" or more")[0].split(": ")
+    place, count = (
+        told.value.evidence.split("behind record ")[1].split(" or more")[0].split(": ")
+    )
     assert lost - 1 <= int(count) <= lost
     assert 0.34 / PERIOD_S < int(place) < 0.36 / PERIOD_S
 
@@ -148,10 +166,17 @@ def test_logging_that_nobody_admits_is_told_as_such(
 @pytest.mark.paced
 @WAYS
 @pytest.mark.parametrize(
-    ("at_s", "fetch_s"), [(0.4, 0.02), (0.7, 0.1)], ids=["in the middle", "before the last fetches"]
+    ("at_s", "fetch_s"),
+    [(0.4, 0.02), (0.7, 0.1)],
+    ids=["in the middle", "before the last fetches"],
 )
 def test_lost_records_are_found_in_real_time(
-    opened: Opened, context: BenchContext, tmp_path: Path, sync: str, at_s: float, fetch_s: float
+    opened: Opened,
+    context: BenchContext,
+    tmp_path: Path,
+    sync: str,
+    at_s: float,
+    fetch_s: float,
 ) -> None:
     monitor = opened(
         faults=SimulatorFaults(lose_at_s=at_s, lose_records=150, lose_of=(1,)),
@@ -159,7 +184,10 @@ def test_lost_records_are_found_in_real_time(
         fetch_s=fetch_s,
     )
     follow_real_time(context)
-    with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="overwritten records") as told,
+        monitor.record(tmp_path),
+    ):
         go(context, 1, 1_000 * MS)
     assert "records missing behind record" in told.value.evidence
 
@@ -181,7 +209,10 @@ def test_logging_that_nobody_admits_is_told_as_such_in_real_time(
 
 @pytest.mark.paced
 def test_a_host_that_comes_to_ask_and_hear_late_has_lost_nothing(
-    opened: Opened, context: BenchContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Opened,
+    context: BenchContext,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monitor = opened(sync="trigger", fetch_s=0.1)
     ask = ScpiLink.block
@@ -226,7 +257,10 @@ def test_a_host_that_computes_all_the_time_has_lost_nothing(
 
 
 def test_an_instrument_that_holds_records_back_for_once_has_lost_nothing(
-    opened: Opened, context: BenchContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Opened,
+    context: BenchContext,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monitor = opened(sync="trigger", fetch_s=0.1)
     ask = ScpiLink.block
@@ -235,7 +269,9 @@ def test_an_instrument_that_holds_records_back_for_once_has_lost_nothing(
     def busy(link: ScpiLink, message: str, step: str) -> Any:
         asked[0] += 1
         return ask(
-            link, message.replace(" 977,", " 1,") if asked[0] % 7 in (0, 1) else message, step
+            link,
+            message.replace(" 977,", " 1,") if asked[0] % 7 in (0, 1) else message,
+            step,
         )
 
     monkeypatch.setattr(ScpiLink, "block", busy)
@@ -252,6 +288,9 @@ def test_fetches_that_never_catch_up_are_told_before_the_buffer_runs_over(
     # A link slower than the records: 16 a fetch, of 100 000 a second.
     monitor = opened(sync="trigger", fetch_s=1e-3)
     follow_real_time(context, late_ns=0, times=20, end_ns=200_000 * MS)
-    with pytest.raises(BenchError, match="overwritten records") as told, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="overwritten records") as told,
+        monitor.record(tmp_path),
+    ):
         go(context, 1, 3_000 * MS)
     assert "s behind, the buffer holds 20 s" in told.value.evidence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the records of an N6705 hold is never taken for what it is not: no number, another column, a
-supply that has left its voltage.
+"""What the records of an N6705 hold is never taken for what it is not: no number,
+another column, a supply that has left its voltage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from rig.trace.trace import Trace
 
 MS = 1_000_000
 PERIOD_S = 307.2e-6
-QUIET = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0, sync_noise_v=0.0, point_s=0.0)
+QUIET = N6705SimulatorSettings(
+    clock_ppm=0.0, noise_a=0.0, sync_noise_v=0.0, point_s=0.0
+)
 Opened = Callable[..., KeysightN6705]
 
 
@@ -54,20 +56,25 @@ def opened(context: BenchContext) -> Iterator[Opened]:
         monitor.close()
 
 
-def draw(context: BenchContext, power_w: float, duration_ns: int, level: bool = True) -> None:
+def draw(
+    context: BenchContext, power_w: float, duration_ns: int, level: bool = True
+) -> None:
     context.world.put(context.world.now_ns(), level, power_w)
     context.world.advance(duration_ns)
 
 
 def gaps(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "gaps.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (folder / "gaps.jsonl").read_text().splitlines()
+    ]
 
 
 # No number, or too large a one
 
 
 @pytest.mark.parametrize(
-    ("of", "where"), [("current", ""), ("voltage", ""), ("sync", ", on the SYNC channel")]
+    ("of", "where"),
+    [("current", ""), ("voltage", ""), ("sync", ", on the SYNC channel")],
 )
 @pytest.mark.parametrize(
     ("value", "cause"),
@@ -88,23 +95,30 @@ def test_what_is_beyond_the_range_and_what_is_no_number_are_gaps_with_their_own_
     cause: str,
 ) -> None:
     monitor = opened(
-        SimulatorFaults(overload_at_s=0.0307, overload_records=7, overload_of=of, overload_as=value)
+        SimulatorFaults(
+            overload_at_s=0.0307, overload_records=7, overload_of=of, overload_as=value
+        )
     )  # type: ignore[arg-type]
     monitor.power(True)
     with monitor.record(tmp_path):
         draw(context, 0.033, 60 * MS)
     first = round(0.0307 / PERIOD_S)
-    assert gaps(tmp_path) == [{"start": first, "stop": first + 7, "cause": cause + where}]
+    assert gaps(tmp_path) == [
+        {"start": first, "stop": first + 7, "cause": cause + where}
+    ]
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.mean_w(0.011, 0.03) == pytest.approx(0.033, rel=1e-6)
-    assert not len(trace.falls_s) and not len(trace.rises_s), "a gap of the SYNC channel is no edge"
+    assert not len(trace.falls_s) and not len(trace.rises_s), (
+        "a gap of the SYNC channel is no edge"
+    )
 
 
 # The order of the columns
 
 
 @pytest.mark.parametrize(
-    ("supply_v", "limit_a", "power_w"), [(3.3, 0.2, 0.033), (1.0, 1.0, 0.001), (1.8, 3.0, 0.0)]
+    ("supply_v", "limit_a", "power_w"),
+    [(3.3, 0.2, 0.033), (1.0, 1.0, 0.001), (1.8, 3.0, 0.0)],
 )
 def test_columns_in_another_order_are_refused(
     opened: Opened,
@@ -115,7 +129,9 @@ def test_columns_in_another_order_are_refused(
     power_w: float,
 ) -> None:
     monitor = opened(
-        SimulatorFaults(columns_swapped=True), supply_v=supply_v, current_limit_a=limit_a
+        SimulatorFaults(columns_swapped=True),
+        supply_v=supply_v,
+        current_limit_a=limit_a,
     )
     monitor.power(True)
     with (
@@ -135,7 +151,9 @@ def test_a_current_that_is_the_same_number_as_the_voltage_is_no_fault(
     monitor.power(True)
     with monitor.record(tmp_path):
         draw(context, power_w, 100 * MS)
-    assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.09) == pytest.approx(power_w, rel=1e-6)
+    assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.09) == pytest.approx(
+        power_w, rel=1e-6
+    )
 
 
 def test_a_limited_current_that_is_the_same_number_as_the_voltage_is_told_as_limited(
@@ -179,7 +197,9 @@ def test_a_dut_that_draws_more_than_its_limit_is_told_with_both_currents(
     assert "2.42 V and 0.2 A" in told.value.evidence and "3.3 V" in told.value.evidence
     assert "current_limit_a" in told.value.try_next
     trace = Trace.open(tmp_path / "trace.jls")
-    assert trace.mean_w(0.02, 0.1) == pytest.approx(0.033, rel=1e-6), "what was measured stays"
+    assert trace.mean_w(0.02, 0.1) == pytest.approx(0.033, rel=1e-6), (
+        "what was measured stays"
+    )
     assert trace.mean_w(0.13, 0.19) == pytest.approx(0.9 * (0.66 / 0.9) ** 2, rel=1e-6)
 
 
@@ -190,11 +210,14 @@ def test_a_dut_just_below_its_limit_is_no_fault(
     monitor.power(True)
     with monitor.record(tmp_path):
         draw(context, 0.659, 100 * MS)
-    assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.09) == pytest.approx(0.659, rel=1e-6)
+    assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.09) == pytest.approx(
+        0.659, rel=1e-6
+    )
 
 
 def rise(context: BenchContext) -> None:
-    """Let the DUT reach its limit for 8 ms, as its capacitors do when it is switched on."""
+    """Let the DUT reach its limit for 8 ms, as its capacitors do when it is switched
+    on."""
     now_ns = context.world.now_ns()
     context.world.put(now_ns, True, 0.9)
     context.world.put(now_ns + 8 * MS, True, 0.033)
@@ -264,14 +287,18 @@ def test_a_protection_that_trips_is_named(
     monitor = opened(SimulatorFaults(trip_at_s=0.05))
     monitor.power(True)
     with (
-        pytest.raises(BenchError, match="left its voltage: over-voltage protection") as told,
+        pytest.raises(
+            BenchError, match="left its voltage: over-voltage protection"
+        ) as told,
         monitor.record(tmp_path),
     ):
         draw(context, 0.033, 100 * MS)
     assert "0 V and 0 A" in told.value.evidence
     assert "OUTP:PROT:CLE" in told.value.try_next
     assert not context.world.supply_on
-    assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.049) == pytest.approx(0.033, rel=1e-6)
+    assert Trace.open(tmp_path / "trace.jls").mean_w(0.02, 0.049) == pytest.approx(
+        0.033, rel=1e-6
+    )
 
 
 # A log that waits for nothing
@@ -292,7 +319,9 @@ def test_a_log_whose_trigger_is_immediate_begins_with_its_initiation(
 ) -> None:
     link, world = linked
     link.do(
-        "FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1)", "log"
+        "FORM REAL;:SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER"
+        " 0.0002048,(@1)",
+        "log",
     )
     counts = []
     for source in ("BUS", "IMM"):

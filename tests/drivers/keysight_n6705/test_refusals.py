@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 that refuses: at once where it says so, by what is read back where it says nothing, and
-by an output that wants time before it goes on.
+"""An N6705 that refuses: at once where it says so, by what is read back where it says
+nothing, and by an output that wants time before it goes on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def opened() -> Iterator[Opened]:
         simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))
         monitors.append(
             KeysightN6705.open(
-                KeysightN6705.Settings("simulator", simulator=simulator, **settings), context
+                KeysightN6705.Settings("simulator", simulator=simulator, **settings),
+                context,
             )
         )
         return monitors[-1], context.world
@@ -40,7 +41,9 @@ def opened() -> Iterator[Opened]:
         monitor.close()
 
 
-@pytest.mark.parametrize("error", ['-113,"Undefined header"', '-222,"Data out of range"'])
+@pytest.mark.parametrize(
+    "error", ['-113,"Undefined header"', '-222,"Data out of range"']
+)
 def test_a_refused_command_is_told_without_waiting_for_an_answer(error: str) -> None:
     sent: list[bytes] = []
     faults = SimulatorFaults(refuse="FUNC", refuse_error=error)
@@ -93,25 +96,40 @@ def test_a_command_that_does_nothing_without_a_word_is_found_by_reading_back(
 def test_a_current_range_that_is_not_taken_is_found(opened: Opened) -> None:
     opened({}, current_range="0.1")
     with pytest.raises(BenchError, match="another measuring range of current") as told:
-        opened({"read_back_of": "SENS:ELOG:CURR:RANG?", "read_back": "1E-5"}, current_range="0.1")
+        opened(
+            {"read_back_of": "SENS:ELOG:CURR:RANG?", "read_back": "1E-5"},
+            current_range="0.1",
+        )
     assert told.value.evidence == "0.1 set, SENS:ELOG:CURR:RANG? (@1) gave '1E-5'"
 
 
-def test_an_auxiliary_input_that_is_unknown_has_another_way_named(opened: Opened) -> None:
+def test_an_auxiliary_input_that_is_unknown_has_another_way_named(
+    opened: Opened,
+) -> None:
     with pytest.raises(CommandRefused, match="input for SYNC") as told:
-        opened({"refuse": "SENS:FUNC:VOLT:INP", "refuse_error": '-113,"Undefined header"'})
+        opened(
+            {"refuse": "SENS:FUNC:VOLT:INP", "refuse_error": '-113,"Undefined header"'}
+        )
     assert 'sync_input = "main"' in told.value.try_next
 
 
-def test_a_setting_that_cannot_be_read_back_is_noted_and_no_fault(opened: Opened) -> None:
+def test_a_setting_that_cannot_be_read_back_is_noted_and_no_fault(
+    opened: Opened,
+) -> None:
     monitor, _ = opened(
-        {"refuse": "TRIG:ELOG:SOUR?", "refuse_error": '-113,"Undefined header"'}, timeout_s=0.2
+        {"refuse": "TRIG:ELOG:SOUR?", "refuse_error": '-113,"Undefined header"'},
+        timeout_s=0.2,
     )
     (noted,) = monitor.info.details["refused"]
-    assert noted.startswith("trigger of the data log: not read back") and "-113" in noted
+    assert (
+        noted.startswith("trigger of the data log: not read back") and "-113" in noted
+    )
     # A long form, in quotation marks or not, is the same word.
     assert (
-        opened({"read_back_of": "FUNC?", "read_back": '"VOLTage"'})[0].info.details["refused"] == []
+        opened({"read_back_of": "FUNC?", "read_back": '"VOLTage"'})[0].info.details[
+            "refused"
+        ]
+        == []
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An N6705 found with its output on, or at another voltage: the simulated instrument is looked at
-from outside, whatever the driver says of it.
+"""An N6705 found with its output on, or at another voltage: the simulated instrument is
+looked at from outside, whatever the driver says of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.keysight_n6705.link import CommandRefused
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings, SimulatorFaults
 from drivers.keysight_n6705.sim.simulator import Simulator
-from rig.errors import ConfigError, DeviceLost, DeviceNotFound, RemoteProtocolError, RigError
+from rig.errors import (
+    ConfigError,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+    RigError,
+)
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import World
 
@@ -23,12 +29,14 @@ TWO = ("N6781A", "N6781A")
 
 
 class Instrument:
-    """A simulated instrument that stays when the driver has gone; `ask` is another program's
-    connection.
+    """A simulated instrument that stays when the driver has gone; `ask` is another
+    program's connection.
     """
 
     def __init__(self, modules: tuple[str, ...], faults: dict[str, Any]) -> None:
-        settings = N6705SimulatorSettings(modules=modules, faults=SimulatorFaults(**faults))
+        settings = N6705SimulatorSettings(
+            modules=modules, faults=SimulatorFaults(**faults)
+        )
         self.simulator = Simulator(settings, World(), 1, 2, 0)
 
     def open(self, **settings: Any) -> None:
@@ -40,10 +48,17 @@ class Instrument:
 
     def ask(self, message: str) -> str:
         session = pyvisa.ResourceManager("@py").open_resource(
-            self.simulator.resource, read_termination="\n", write_termination="\n", timeout=3000
+            self.simulator.resource,
+            read_termination="\n",
+            write_termination="\n",
+            timeout=3000,
         )
         try:
-            return str(session.query(f"{message};*OPC?")).removesuffix("1").removesuffix(";")
+            return (
+                str(session.query(f"{message};*OPC?"))
+                .removesuffix("1")
+                .removesuffix(";")
+            )
         finally:
             session.close()
 
@@ -76,12 +91,22 @@ def notes(error: BaseException) -> list[str]:
     [
         (("N6781A", "N6731B"), {}, ConfigError, "cannot see the SYNC line"),
         (("N6781A",), {}, DeviceNotFound, "no module at channel 2"),
-        (("N6731B", "N6781A"), {}, ConfigError, "cannot log voltage and current at once"),
+        (
+            ("N6731B", "N6781A"),
+            {},
+            ConfigError,
+            "cannot log voltage and current at once",
+        ),
         (TWO, {"option": "055"}, DeviceNotFound, "no data logger"),
         (TWO, {"refuse": "SYST:CHAN:OPT?"}, CommandRefused, "options of the modules"),
         (TWO, {"refuse": "SYST:CHAN?"}, CommandRefused, "number of channels"),
         (TWO, {"refuse": "SYST:CHAN:MOD?"}, CommandRefused, "models of the modules"),
-        (TWO, {"read_back_of": "SYST:CHAN?", "read_back": "two"}, RemoteProtocolError, "no number"),
+        (
+            TWO,
+            {"read_back_of": "SYST:CHAN?", "read_back": "two"},
+            RemoteProtocolError,
+            "no number",
+        ),
         (TWO, {"refuse": "EMUL"}, CommandRefused, "two-quadrant supply"),
         (TWO, {"late": "OUTP?", "mute": True}, DeviceLost, "does not answer any more"),
     ],
@@ -92,7 +117,11 @@ def notes(error: BaseException) -> list[str]:
     ),
 )
 def test_a_supply_found_on_is_off_after_a_set_up_that_fails(
-    found: Found, modules: tuple[str, ...], faults: dict[str, Any], kind: type[RigError], told: str
+    found: Found,
+    modules: tuple[str, ...],
+    faults: dict[str, Any],
+    kind: type[RigError],
+    told: str,
 ) -> None:
     instrument = found(modules, output_on=(1,), **faults)
     with pytest.raises(kind, match=told) as caught:
@@ -101,15 +130,21 @@ def test_a_supply_found_on_is_off_after_a_set_up_that_fails(
     assert instrument.ask("OUTP? (@1)") == "0"
 
 
-def test_a_supply_found_on_that_refuses_to_go_off_is_told_to_be_on_still(found: Found) -> None:
+def test_a_supply_found_on_that_refuses_to_go_off_is_told_to_be_on_still(
+    found: Found,
+) -> None:
     instrument = found(output_on=(1,), refuse="OUTP")
     with pytest.raises(CommandRefused, match="output 1 off") as caught:
         instrument.open()
-    assert notes(caught.value) == ["the supply may still be on: the N6705 refused: output 1 off"]
+    assert notes(caught.value) == [
+        "the supply may still be on: the N6705 refused: output 1 off"
+    ]
     assert instrument.ask("OUTP? (@1)") == "1"
 
 
-def test_a_supply_of_which_nobody_knows_whether_it_went_off_may_still_be_on(found: Found) -> None:
+def test_a_supply_of_which_nobody_knows_whether_it_went_off_may_still_be_on(
+    found: Found,
+) -> None:
     instrument = found(output_on=(1,), read_back_of="OUTP?", read_back="yes")
     with pytest.raises(RemoteProtocolError, match="state of the outputs") as caught:
         instrument.open()
@@ -118,7 +153,9 @@ def test_a_supply_of_which_nobody_knows_whether_it_went_off_may_still_be_on(foun
     ]
 
 
-def test_a_channel_that_does_not_exist_has_no_supply_that_could_be_on(found: Found) -> None:
+def test_a_channel_that_does_not_exist_has_no_supply_that_could_be_on(
+    found: Found,
+) -> None:
     with pytest.raises(DeviceNotFound, match="no module at channel 3") as caught:
         found(output_on=(1,)).open(channel=3)
     assert notes(caught.value) == []

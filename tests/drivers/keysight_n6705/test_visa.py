@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The N6705 is reached through any VISA library: pyvisa-py, or a vendor's by pyvisa's own binding
-(one built from visa_stub.c); one that is missing is one clear error.
+"""The N6705 is reached through any VISA library: pyvisa-py, or a vendor's by pyvisa's
+own binding (one built from visa_stub.c); one that is missing is one clear error.
 """
 
 from __future__ import annotations
@@ -63,7 +63,11 @@ def vendor(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(params=["pyvisa-py", "vendor's"])
 def library(request: pytest.FixtureRequest) -> str:
-    return "@py" if request.param == "pyvisa-py" else str(request.getfixturevalue("vendor"))
+    return (
+        "@py"
+        if request.param == "pyvisa-py"
+        else str(request.getfixturevalue("vendor"))
+    )
 
 
 @pytest.fixture
@@ -73,13 +77,16 @@ def world() -> World:
 
 @pytest.fixture
 def simulator(world: World) -> Iterator[Simulator]:
-    simulator = Simulator(N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0), world, 1, 2, 0)
+    simulator = Simulator(
+        N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0), world, 1, 2, 0
+    )
     yield simulator
     simulator.close()
 
 
 def recorded(library: str, folder: Path, **faults: object) -> tuple[Trace, bool]:
-    """Record a second through a library; returns the trace, and whether the supply is still on."""
+    """Record a second through a library; returns the trace, and whether the supply is
+    still on."""
     context = BenchContext(seed=3)
     simulator = N6705SimulatorSettings(faults=SimulatorFaults(**faults))  # type: ignore[arg-type]
     settings = KeysightN6705.Settings(
@@ -113,8 +120,12 @@ def test_the_vendors_library_gives_the_same_trace_as_pyvisa_py_to_the_last_bit(
         trace, supply_on = recorded(library, tmp_path / name)
         traces.append(trace)
         assert not supply_on and trace.gaps == ()
-    assert np.array_equal(traces[0].power_w(0.0, 1.0)[1], traces[1].power_w(0.0, 1.0)[1])
-    assert len(traces[0].falls_s) == 1 and np.array_equal(traces[0].falls_s, traces[1].falls_s)
+    assert np.array_equal(
+        traces[0].power_w(0.0, 1.0)[1], traces[1].power_w(0.0, 1.0)[1]
+    )
+    assert len(traces[0].falls_s) == 1 and np.array_equal(
+        traces[0].falls_s, traces[1].falls_s
+    )
 
 
 @pytest.mark.parametrize("records", [0, 5, 32_767, 32_768])
@@ -122,10 +133,13 @@ def test_a_block_of_any_length_is_read_exactly_and_the_next_answer_is_its_own(
     simulator: Simulator, world: World, library: str, records: int
 ) -> None:
     link = ScpiLink(simulator.resource, library, 10.0)
-    link.do("FORM REAL;:FORM:BORD NORM;:VOLT 3.3,(@1);:CURR:LIM 0.2,(@1);:OUTP ON,(@1)", "supply")
     link.do(
-        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER 0.0002048,(@1);:TRIG:ELOG:SOUR "
-        "BUS,(@1)",
+        "FORM REAL;:FORM:BORD NORM;:VOLT 3.3,(@1);:CURR:LIM 0.2,(@1);:OUTP ON,(@1)",
+        "supply",
+    )
+    link.do(
+        "SENS:ELOG:FUNC:CURR ON,(@1);VOLT ON,(@1);:SENS:ELOG:PER"
+        " 0.0002048,(@1);:TRIG:ELOG:SOUR BUS,(@1)",
         "log",
     )
     link.do("INIT:ELOG (@1);:TRIG:ELOG (@1)", "start")
@@ -136,7 +150,9 @@ def test_a_block_of_any_length_is_read_exactly_and_the_next_answer_is_its_own(
         world.advance(count * 204_800)
     values = link.block("FETC:ELOG? 100000,(@1)", "fetch").reshape(-1, 2)
     assert len(values) == records and values.dtype == np.float64
-    assert np.array_equal(values[:, 1], np.full(records, np.float32(3.3), dtype=np.float64))
+    assert np.array_equal(
+        values[:, 1], np.full(records, np.float32(3.3), dtype=np.float64)
+    )
     assert values[:first, 0] == pytest.approx(np.full(first, 0.01))
     assert values[first:, 0] == pytest.approx(np.full(records - first, LINE_ENDS_A))
     assert link.ask("*OPC?", "next") == "1"
@@ -163,10 +179,15 @@ def test_a_lost_connection_is_told_and_the_supply_switched_off_by_another_one(
 ) -> None:
     context = BenchContext()
     simulator = N6705SimulatorSettings(faults=SimulatorFaults(drop_at_s=0.05))
-    settings = KeysightN6705.Settings("simulator", library, timeout_s=0.5, simulator=simulator)
+    settings = KeysightN6705.Settings(
+        "simulator", library, timeout_s=0.5, simulator=simulator
+    )
     monitor = KeysightN6705.open(settings, context)
     monitor.power(True)
-    with pytest.raises(DeviceLost, match="does not answer any more"), monitor.record(tmp_path):
+    with (
+        pytest.raises(DeviceLost, match="does not answer any more"),
+        monitor.record(tmp_path),
+    ):
         context.world.advance(100 * MS)
     assert context.world.supply_on
     monitor.close()
@@ -177,7 +198,8 @@ def test_nothing_at_the_address_is_told(simulator: Simulator, library: str) -> N
     simulator.close()
     with pytest.raises(DeviceNotFound, match="nothing"):
         KeysightN6705.open(
-            KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2), BenchContext()
+            KeysightN6705.Settings(simulator.resource, library, timeout_s=0.2),
+            BenchContext(),
         )
 
 
@@ -209,23 +231,36 @@ def test_what_the_library_says_on_opening_is_translated(
 
 @pytest.mark.parametrize(
     "setting",
-    ["@ivi", "/nowhere/libvisa.so", "/nowhere/libvisa.so@ivi", "libc.so.6@ivi", "@nothing"],
+    [
+        "@ivi",
+        "/nowhere/libvisa.so",
+        "/nowhere/libvisa.so@ivi",
+        "libc.so.6@ivi",
+        "@nothing",
+    ],
     ids=lambda setting: setting,
 )
-def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(setting: str) -> None:
+def test_a_library_that_is_missing_or_none_is_one_error_that_says_what_to_try(
+    setting: str,
+) -> None:
     if setting == "@ivi" and IVIVisaLibrary.get_library_paths():
         pytest.skip("a vendor's VISA library is installed here")
     resource = "TCPIP0::192.0.2.1::5025::SOCKET"
     with pytest.raises(ConfigError) as told:
         KeysightN6705.open(
-            KeysightN6705.Settings(resource=resource, visa_library=setting), BenchContext()
+            KeysightN6705.Settings(resource=resource, visa_library=setting),
+            BenchContext(),
         )
     assert (
         told.value.cause
-        == f"monitor.keysight_n6705.visa_library: the VISA library {setting!r} cannot be loaded"
+        == f"monitor.keysight_n6705.visa_library: the VISA library {setting!r} cannot"
+        " be loaded"
     )
     assert told.value.evidence
-    assert '"@py"' in told.value.try_next and "Keysight IO Libraries" in told.value.try_next
+    assert (
+        '"@py"' in told.value.try_next
+        and "Keysight IO Libraries" in told.value.try_next
+    )
     assert not getattr(told.value, "__notes__", ())
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log with an N6705 through easy-scpi, which makes each command of its header's words; write what
-came as JSON. Runs in the environment of `make peers`, and imports nothing of ours.
+"""Log with an N6705 through easy-scpi, which makes each command of its header's words;
+write what came as JSON. Runs in the environment of `make peers`, and imports nothing of
+ours.
 """
 
 import json
@@ -14,7 +15,9 @@ from easy_scpi import Instrument
 def main(resource: str) -> None:
     """Log current and voltage of channel 1 as text for a while."""
     endings = {"read_termination": "\n", "write_termination": "\n"}
-    instrument = Instrument(resource, port_match=False, backend="@py", timeout=5000, **endings)
+    instrument = Instrument(
+        resource, port_match=False, backend="@py", timeout=5000, **endings
+    )
     instrument.connect()
     said = {"easy-scpi": version("easy-scpi"), "idn": instrument.id}
     instrument.source.voltage("1.8,(@1)")
@@ -26,7 +29,8 @@ def main(resource: str) -> None:
     said["period"] = instrument.sense.elog.period("(@1)", query=True)
     instrument.trigger.elog.source("imm,(@1)")
     instrument.initiate.elog("(@1)")
-    time.sleep(0.3)  # the client has no way to wait for records: it fetches what there is
+    # the client has no way to wait for records: it fetches what there is
+    time.sleep(0.3)
     said["log"] = instrument.fetch.elog("100,(@1)", query=True)
     instrument.abort.elog("(@1)")
     instrument.output.state("off,(@1)")

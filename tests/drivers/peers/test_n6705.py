@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of others run against the simulated N6705 over TCP, each in a process of its own:
-`make peers`.
+"""Programs of others run against the simulated N6705 over TCP, each in a process of its
+own: `make peers`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,18 @@ from rig.simulation.world import World
 
 PYTHON = os.environ.get("PEERS_PYTHON", "")
 if not PYTHON:
-    pytest.skip("programs of others are not installed: make peers", allow_module_level=True)
+    pytest.skip(
+        "programs of others are not installed: make peers", allow_module_level=True
+    )
 
 
 def said(program: str, home: Path) -> dict[str, Any]:
     """Return what a program wrote about an N6705 whose DUT draws 36 mW."""
     world = World()
     began_ns = time.monotonic_ns()
-    world.follow(lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns)
+    world.follow(
+        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
+    )
     world.put(0, True, 0.036)
     settings = N6705SimulatorSettings(clock_ppm=0.0, noise_a=0.0)
     simulator = Simulator(settings, world, 1, 2, 0)
@@ -63,6 +67,6 @@ def test_easy_scpi_logs_current_before_voltage_as_text(tmp_path: Path) -> None:
     assert float(told["period"]) == pytest.approx(0.002, abs=20.48e-6)
     values = [float(each) for each in told["log"].split(",")]
     assert len(values) == 200
-    assert values[0::2] == pytest.approx([0.02] * 100) and values[1::2] == pytest.approx(
-        [1.8] * 100
-    )
+    assert values[0::2] == pytest.approx([0.02] * 100) and values[
+        1::2
+    ] == pytest.approx([1.8] * 100)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sPyNNaker's energy model as a monitor: through a session with a stand-in for sPyNNaker, and
-through the worker's file in real time.
+"""sPyNNaker's energy model as a monitor: through a session with a stand-in for
+sPyNNaker, and through the worker's file in real time.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def interpreter(folder: Path) -> Path:
 
 
 def monitor_of(path: Path, **settings: Any) -> SpinnakerModel:
-    stated = SpinnakerModel.Settings(**{"reports": str(path), "gain_limit": 0.3} | settings)
+    stated = SpinnakerModel.Settings(
+        **{"reports": str(path), "gain_limit": 0.3} | settings
+    )
     return SpinnakerModel.open(stated, BenchContext())
 
 
@@ -98,7 +100,8 @@ def test_a_session_has_the_energies_that_the_model_states_and_calls_them_modelle
     results = json.loads((session / "results.json").read_text())
     found = {name: metric["value"] for name, metric in results["metrics"].items()}
     assert found["power_idle"] == pytest.approx(idle_w, rel=1e-5)
-    # The stand-in executes faster than a machine, which takes `exec_s`: no idle time is left.
+    # The stand-in executes faster than a machine, which takes `exec_s`: no idle time is
+    # left.
     assert found["latency_infer"] < exec_s
     assert found["energy_infer"] == pytest.approx((idle_w + cores_w) * exec_s, rel=5e-3)
     assert results["origins"]["energy"] == "modelled"
@@ -107,7 +110,9 @@ def test_a_session_has_the_energies_that_the_model_states_and_calls_them_modelle
     assert checked.exit_code == 0, checked.output
 
 
-def test_each_run_s_energy_lies_between_its_beginning_and_its_end(tmp_path: Path) -> None:
+def test_each_run_s_energy_lies_between_its_beginning_and_its_end(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "reports.jsonl"
     monitor = monitor_of(path)
     worker = EnergyLines(str(path), "7.4.1", 3.0)
@@ -133,10 +138,14 @@ def test_each_run_s_energy_lies_between_its_beginning_and_its_end(tmp_path: Path
         begin_s, end_s = ((at - start_ns) / 1e9 for at in (begin_ns, end_ns))
         span_s = (begin_s - 0.02, end_s + 0.02)
         above_j.append((trace.mean_w(*span_s) - 3.0) * (span_s[1] - span_s[0]))
-    # For 0.1 s each, a run that did not fail has its energy in place of that of an idle machine.
+    # For 0.1 s each, a run that did not fail has its energy in place of that of an idle
+    # machine.
     assert above_j == pytest.approx([2.0 - 0.3, 0.0, 0.5 - 0.3], abs=2e-3)
     for (_, end_ns), (begin_ns, _) in pairwise(ends_ns):
-        between_s = ((end_ns - start_ns) / 1e9 + 0.02, (begin_ns - start_ns) / 1e9 - 0.02)
+        between_s = (
+            (end_ns - start_ns) / 1e9 + 0.02,
+            (begin_ns - start_ns) / 1e9 - 0.02,
+        )
         assert trace.mean_w(*between_s) == pytest.approx(3.0, rel=1e-6)
 
 
@@ -151,7 +160,8 @@ def test_without_a_worker_of_this_session_there_is_no_recording(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "line", ['{"spinnaker_model": 2, "opened_ns": 1}', '{"ended_ns": 5}', '{"volts": 3}']
+    "line",
+    ['{"spinnaker_model": 2, "opened_ns": 1}', '{"ended_ns": 5}', '{"volts": 3}'],
 )
 def test_a_line_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "reports.jsonl"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X-NUCLEO-LPM01A: what it measures is true within its stated limits, and every fault is a gap
-or an error, never a shift.
+"""The X-NUCLEO-LPM01A: what it measures is true within its stated limits, and every
+fault is a gap or an error, never a shift.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ from serial.tools.list_ports_common import ListPortInfo
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.sim.shell import decimal
-from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
+from drivers.st_lpm01a.sim.simulator import (
+    Lpm01aFaults,
+    Lpm01aSimulator,
+    Lpm01aSimulatorSettings,
+)
 from drivers.st_lpm01a.sim.stream import hexadecimal
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.stream_items import (
@@ -62,7 +66,8 @@ from tests.length import length
 from tests.waiting import eventually
 
 MS = 1_000_000
-STAMP_B = 35  # of a time stamp with the empty line before it; 1000 lines and a NUL follow
+# of a time stamp with the empty line before it; 1000 lines and a NUL follow
+STAMP_B = 35
 BINARY: dict[str, Any] = {"format": "bin_hexa", "sample_hz": 10_000}
 FASTEST: dict[str, Any] = {"format": "bin_hexa", "sample_hz": 100_000}
 ENERGY: dict[str, Any] = {"output": "energy", "sample_hz": 1000}
@@ -79,10 +84,14 @@ def board(
     simulator = Lpm01aSimulatorSettings(
         faults=Lpm01aFaults(**(faults or {})), **(QUIET | (true or {}))
     )
-    return StLpm01a.open(StLpm01a.Settings(port="simulator", simulator=simulator, **more), context)
+    return StLpm01a.open(
+        StLpm01a.Settings(port="simulator", simulator=simulator, **more), context
+    )
 
 
-def draw(context: BenchContext, power_w: float, duration_ms: float, level: bool = True) -> None:
+def draw(
+    context: BenchContext, power_w: float, duration_ms: float, level: bool = True
+) -> None:
     context.world.put(context.world.now_ns(), level, power_w)
     context.world.advance(round(duration_ms * MS))
 
@@ -106,7 +115,9 @@ def recorded(
     assert not context.world.supply_on
 
 
-def steady(folder: Path, seconds: float = 1.0, power_w: float = 0.033, **more: Any) -> Trace:
+def steady(
+    folder: Path, seconds: float = 1.0, power_w: float = 0.033, **more: Any
+) -> Trace:
     with recorded(folder, **more) as (context, _):
         draw(context, power_w, seconds * 1000)
     return Trace.open(folder / "trace.jls")
@@ -114,7 +125,10 @@ def steady(folder: Path, seconds: float = 1.0, power_w: float = 0.033, **more: A
 
 def failure_of(folder: Path, seconds: float = 1.0, **more: Any) -> RigError:
     """Return what check raises once that time has passed."""
-    with pytest.raises(RigError) as caught, recorded(folder, **more) as (context, recording):
+    with (
+        pytest.raises(RigError) as caught,
+        recorded(folder, **more) as (context, recording),
+    ):
         for _ in range(round(seconds * 10)):
             draw(context, 0.033, 100)
         eventually(recording.check, limit_s=20.0)
@@ -153,7 +167,10 @@ def test_the_energy_of_a_known_load_is_within_the_stated_uncertainty(
     stop_s = (stop_ns - started_ns) / 1e9 + 0.01
     trace = Trace.open(tmp_path / "trace.jls")
     limits = monitor.info.accuracy
-    off = trace.energy_j(start_s, stop_s) / context.world.true_energy_j(start_ns, stop_ns) - 1
+    off = (
+        trace.energy_j(start_s, stop_s) / context.world.true_energy_j(start_ns, stop_ns)
+        - 1
+    )
     assert 0 < abs(off) <= relative_limit(limits)
     assert not trace.gaps
 
@@ -176,12 +193,18 @@ def test_without_errors_it_measures_the_truth_to_the_steps_of_its_format(
 
 @pytest.mark.parametrize(
     ("error", "share"),
-    [({"gain": 0.02}, 1.02), ({"supply_v_error": 0.01}, 1 / 1.01), ({"share": 0.5}, 0.5)],
+    [
+        ({"gain": 0.02}, 1.02),
+        ({"supply_v_error": 0.01}, 1 / 1.01),
+        ({"share": 0.5}, 0.5),
+    ],
 )
 def test_a_true_error_of_the_board_is_seen(
     tmp_path: Path, error: dict[str, float], share: float
 ) -> None:
-    assert steady(tmp_path, true=error).mean_w(0.1, 0.9) == pytest.approx(0.033 * share, rel=5e-4)
+    assert steady(tmp_path, true=error).mean_w(0.1, 0.9) == pytest.approx(
+        0.033 * share, rel=5e-4
+    )
 
 
 def test_a_fast_clock_takes_more_samples(tmp_path: Path) -> None:
@@ -214,7 +237,9 @@ def test_every_event_is_an_edge_within_one_sample_also_several_between_two_sampl
     assert monitor.info.sync == "stamps" and monitor.info.edge_hz == 2500
 
 
-def test_without_events_and_in_binary_it_says_that_it_sees_no_edges(tmp_path: Path) -> None:
+def test_without_events_and_in_binary_it_says_that_it_sees_no_edges(
+    tmp_path: Path,
+) -> None:
     for number, kind in enumerate(({"events": False}, BINARY)):
         (tmp_path / str(number)).mkdir()
         context = BenchContext()
@@ -236,7 +261,9 @@ def test_more_than_a_hundred_events_are_counted_through(tmp_path: Path) -> None:
     assert len(trace.falls_s) == 210 and not trace.gaps
 
 
-def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(tmp_path: Path) -> None:
+def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     monitor = board(context, supply_v=1.8)
     for number, on in enumerate((False, True)):
@@ -253,7 +280,9 @@ def test_the_voltage_is_what_was_set_and_nothing_while_the_supply_is_off(tmp_pat
     monitor.close()
 
 
-def test_closing_ends_a_recording_that_is_still_open_and_switches_off(tmp_path: Path) -> None:
+def test_closing_ends_a_recording_that_is_still_open_and_switches_off(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     monitor = board(context)
     monitor.power(True)
@@ -266,11 +295,14 @@ def test_closing_ends_a_recording_that_is_still_open_and_switches_off(tmp_path: 
     )
 
 
-def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(tmp_path: Path) -> None:
+def test_in_a_world_of_real_time_everything_up_to_the_end_is_in_the_trace(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     began_ns = time.monotonic_ns()
     context.world.follow(
-        lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns - 100 * MS
+        lambda: time.monotonic_ns() - began_ns,
+        lambda: time.monotonic_ns() - began_ns - 100 * MS,
     )
     monitor = board(context)
     monitor.power(True)
@@ -298,8 +330,12 @@ def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
         draw(context, 0.03, 500)
         draw(context, 0.06, 500, level=False)
     trace = Trace.open(tmp_path / "trace.jls")
-    assert [(gap.stop - gap.start, "damaged" in gap.cause) for gap in trace.gaps] == [(1, True)]
-    assert trace.length == 6000 and trace.falls_s.tolist() == pytest.approx([0.51], abs=2e-4)
+    assert [(gap.stop - gap.start, "damaged" in gap.cause) for gap in trace.gaps] == [
+        (1, True)
+    ]
+    assert trace.length == 6000 and trace.falls_s.tolist() == pytest.approx(
+        [0.51], abs=2e-4
+    )
     power_w = trace.power_w(0.5, 0.52)[1]
     assert np.argmax(power_w > 0.045) == 50
 
@@ -307,7 +343,11 @@ def test_a_damaged_ascii_line_is_a_gap_of_one_sample_and_nothing_moves(
 @pytest.mark.parametrize("kind", [BINARY, FASTEST], ids=["10 kHz", "100 kHz"])
 @pytest.mark.parametrize(
     "fault",
-    [{"lose_byte_at": 5003}, {"flip_byte_at": 5003, "flip_mask": 0xB0}, {"insert_byte_at": 5003}],
+    [
+        {"lose_byte_at": 5003},
+        {"flip_byte_at": 5003, "flip_mask": 0xB0},
+        {"insert_byte_at": 5003},
+    ],
 )
 def test_a_damaged_binary_stream_is_a_gap_between_two_time_stamps_and_nothing_moves(
     tmp_path: Path, fault: dict[str, int], kind: dict[str, Any]
@@ -329,31 +369,43 @@ def test_a_damaged_ascii_time_stamp_costs_two_samples_and_a_damaged_binary_one_t
 ) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    # The second time stamp: after the first, 1000 samples and a NUL, and after 9 bytes and 1000
-    # samples.
+    # The second time stamp: after the first, 1000 samples and a NUL, and after 9 bytes
+    # and 1000 samples.
     gaps = steady(tmp_path / "a", faults={"lose_byte_at": STAMP_B + 9001 + 5}).gaps
-    assert [(gap.start, gap.stop, "may have told of an edge" in gap.cause) for gap in gaps] == [
-        (999, 1001, True)
-    ]
+    assert [
+        (gap.start, gap.stop, "may have told of an edge" in gap.cause) for gap in gaps
+    ] == [(999, 1001, True)]
     gaps = steady(tmp_path / "b", faults={"lose_byte_at": 9 + 2000 + 4}, **BINARY).gaps
     assert [(gap.start, gap.stop) for gap in gaps] == [(0, 2000)]
 
 
-def test_lines_lost_whole_are_a_gap_of_the_samples_between_two_time_stamps(tmp_path: Path) -> None:
-    trace = steady(tmp_path, faults={"lose_byte_at": STAMP_B + 1 + 9 * 100, "lose_bytes": 9 * 30})
+def test_lines_lost_whole_are_a_gap_of_the_samples_between_two_time_stamps(
+    tmp_path: Path,
+) -> None:
+    trace = steady(
+        tmp_path, faults={"lose_byte_at": STAMP_B + 1 + 9 * 100, "lose_bytes": 9 * 30}
+    )
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(0, 1000)]
 
 
-def test_whole_spans_lost_with_their_time_stamps_are_a_gap_as_long_as_they(tmp_path: Path) -> None:
-    # Which of the samples between the time stamps are there cannot be told: the gap ends with the
-    # next span that is confirmed.
+def test_whole_spans_lost_with_their_time_stamps_are_a_gap_as_long_as_they(
+    tmp_path: Path,
+) -> None:
+    # Which of the samples between the time stamps are there cannot be told: the gap
+    # ends with the next span that is confirmed.
     trace = steady(
-        tmp_path, 3.0, faults={"lose_byte_at": STAMP_B + 9001, "lose_bytes": 5 * (STAMP_B + 9001)}
+        tmp_path,
+        3.0,
+        faults={"lose_byte_at": STAMP_B + 9001, "lose_bytes": 5 * (STAMP_B + 9001)},
     )
-    assert [(gap.start, gap.stop) for gap in trace.gaps] == [(0, 7000)] and trace.length == 16_000
+    assert [(gap.start, gap.stop) for gap in trace.gaps] == [
+        (0, 7000)
+    ] and trace.length == 16_000
 
 
-def test_a_skipped_event_number_is_a_gap_between_the_events_about_it(tmp_path: Path) -> None:
+def test_a_skipped_event_number_is_a_gap_between_the_events_about_it(
+    tmp_path: Path,
+) -> None:
     with recorded(tmp_path, {"event_skipped": 2}) as (context, _):
         for _ in range(5):
             draw(context, 0.03, 10, level=False)
@@ -361,7 +413,10 @@ def test_a_skipped_event_number_is_a_gap_between_the_events_about_it(tmp_path: P
     trace = Trace.open(tmp_path / "trace.jls")
     assert len(trace.falls_s) == 4
     assert ["events 1 and 3" in gap.cause for gap in trace.gaps] == [True]
-    assert trace.gap_between(0.035, 0.065) is not None and trace.gap_between(0.08, 0.1) is None
+    assert (
+        trace.gap_between(0.035, 0.065) is not None
+        and trace.gap_between(0.08, 0.1) is None
+    )
 
 
 @pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
@@ -384,16 +439,19 @@ def test_what_the_board_reports_against_itself_is_an_error_of_check(
     assert type(error) is BenchError and words in str(error)
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.length > 0.4 * trace.sample_hz
-    assert [gap.stop for gap in trace.gaps if gap.start < 0.4 * trace.sample_hz] == [], (
-        "what came before is kept"
-    )
+    assert [
+        gap.stop for gap in trace.gaps if gap.start < 0.4 * trace.sample_hz
+    ] == [], "what came before is kept"
     assert all(
-        (gap.stop, gap.cause) == (trace.length, "no time stamp follows") for gap in trace.gaps
+        (gap.stop, gap.cause) == (trace.length, "no time stamp follows")
+        for gap in trace.gaps
     )
 
 
 @pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
-def test_an_end_whose_last_words_are_lost_is_an_end(tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_an_end_whose_last_words_are_lost_is_an_end(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     context = BenchContext()
     monitor = board(context, {"no_completion": True}, **kind)
     for name in ("one", "two"):
@@ -411,12 +469,16 @@ def test_an_end_whose_last_words_are_lost_is_an_end(tmp_path: Path, kind: dict[s
 
 
 def test_a_board_without_the_command_acqmode_is_dynamic_anyhow() -> None:
-    monitor = board(BenchContext(), {"error_to": "acqmode", "error_detail": "unknown command"})
+    monitor = board(
+        BenchContext(), {"error_to": "acqmode", "error_detail": "unknown command"}
+    )
     assert "unknown command" in monitor.info.details["acqmode"]
     monitor.close()
 
 
-def test_a_port_that_disappears_is_a_lost_device_and_closing_does_not_raise(tmp_path: Path) -> None:
+def test_a_port_that_disappears_is_a_lost_device_and_closing_does_not_raise(
+    tmp_path: Path,
+) -> None:
     error = failure_of(tmp_path, faults={"unplugged_at_s": 0.5})
     assert isinstance(error, DeviceLost)
     trace = Trace.open(tmp_path / "trace.jls")
@@ -433,7 +495,8 @@ def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) ->
     simulator = Lpm01aSimulator(
         Lpm01aSimulatorSettings(faults=Lpm01aFaults(mute_at_s=0.3)), context
     )
-    # By its port it is a board like any other: the driver knows nothing of a simulation.
+    # By its port it is a board like any other: the driver knows nothing of a
+    # simulation.
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     assert not monitor.info.simulated
     with (
@@ -449,8 +512,12 @@ def test_a_board_that_falls_silent_is_an_error_within_seconds(tmp_path: Path) ->
 # The dialogue at the beginning
 
 
-@pytest.mark.parametrize("stale", ["streaming", "streaming binary", "half line", "summary"])
-def test_what_an_earlier_run_has_left_is_passed_over(tmp_path: Path, stale: str) -> None:
+@pytest.mark.parametrize(
+    "stale", ["streaming", "streaming binary", "half line", "summary"]
+)
+def test_what_an_earlier_run_has_left_is_passed_over(
+    tmp_path: Path, stale: str
+) -> None:
     trace = steady(tmp_path, faults={"stale": stale})
     assert trace.length == 6000 and not trace.gaps
 
@@ -463,7 +530,9 @@ def test_another_device_is_refused_by_what_it_says() -> None:
 def test_a_port_at_which_nothing_answers_is_refused() -> None:
     master, slave = os.openpty()
     try:
-        with pytest.raises(RemoteProtocolError, match="no PowerShield answers") as caught:
+        with pytest.raises(
+            RemoteProtocolError, match="no PowerShield answers"
+        ) as caught:
             StLpm01a.open(StLpm01a.Settings(port=os.ttyname(slave)), BenchContext())
         assert "no PowerShield answers at /dev/pts" in str(caught.value)
     finally:
@@ -483,7 +552,8 @@ def test_a_command_without_an_answer_is_an_error_that_names_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("firmware", "kind", "words"), [("1.0.5", {}, "eventsrc"), ("1.0.1", {"events": False}, "pwr")]
+    ("firmware", "kind", "words"),
+    [("1.0.5", {}, "eventsrc"), ("1.0.1", {"events": False}, "pwr")],
 )
 def test_firmware_that_is_too_old_is_refused(
     firmware: str, kind: dict[str, Any], words: str
@@ -504,7 +574,7 @@ def test_a_supply_that_is_not_what_was_set_is_refused() -> None:
         board(BenchContext(), true={"supply_v_error": 0.05})
 
 
-def test_a_port_that_another_rig_holds_is_busy_and_one_that_is_not_there_not_found() -> None:
+def test_a_port_that_another_rig_holds_is_busy_and_one_that_is_not_there_not_found():
     context = BenchContext()
     simulator = Lpm01aSimulator(Lpm01aSimulatorSettings(), context)
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
@@ -565,18 +635,25 @@ def test_a_scan_names_ports_of_its_kind_and_says_which_may_not_be_opened(
 def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
     tmp_path: Path,
 ) -> None:
-    code = "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+    code = (
+        "import sys; from drivers.st_lpm01a.sim.simulator import main; main(sys.stdout)"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().split()[1]
-        monitor = StLpm01a.open(StLpm01a.Settings(port=port, baud=921_600), BenchContext())
+        monitor = StLpm01a.open(
+            StLpm01a.Settings(port=port, baud=921_600), BenchContext()
+        )
         monitor.power(True)
         with monitor.record(tmp_path):
             time.sleep(0.3)  # the length of the recording
         monitor.close()
-        assert [process.stdout.readline() for _ in range(2)] == ["supply on\n", "supply off\n"]
+        assert [process.stdout.readline() for _ in range(2)] == [
+            "supply on\n",
+            "supply off\n",
+        ]
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
     trace = Trace.open(tmp_path / "trace.jls")
@@ -604,15 +681,17 @@ def test_a_board_in_a_process_of_its_own_tells_when_its_supply_goes_on_and_off(
         ("nonsense", "Error detail: unknown command"),
     ],
 )
-def test_the_simulated_shell_frames_its_answers_as_boards_do(line: str, answer: str) -> None:
+def test_the_simulated_shell_frames_its_answers_as_boards_do(
+    line: str, answer: str
+) -> None:
     import serial
 
     simulator = Lpm01aSimulator(Lpm01aSimulatorSettings(), BenchContext())
     with serial.Serial(simulator.port, 3_686_400, timeout=0.2) as port:
         port.write(b"freq 1k\r\n")
-        assert b"error freq 1k\r\nError detail: command available only" in port.read(400), (
-            "not before htc"
-        )
+        assert b"error freq 1k\r\nError detail: command available only" in port.read(
+            400
+        ), "not before htc"
         port.write(b"htc\r\n")
         port.read(400)
         port.write(line.encode() + b"\r\n")
@@ -642,10 +721,13 @@ def ascii_stream(spelling: bytes = b"TimeStamp: ") -> bytes:
     for at in range(COUNT):
         if at % 1000 == 0:
             parts.append(
-                b"\r\n%s%03ds %03dms, buff 00%%\r\n" % (spelling, *divmod(at * 1000 // HZ, 1000))
+                b"\r\n%s%03ds %03dms, buff 00%%\r\n"
+                % (spelling, *divmod(at * 1000 // HZ, 1000))
             )
         parts += [
-            b"event %02d ris\r\n" % number for number, place in enumerate(EVENTS) if place == at
+            b"event %02d ris\r\n" % number
+            for number, place in enumerate(EVENTS)
+            if place == at
         ]
         parts.append((b"\0" if at % 1000 == 0 else b"") + rows[at].tobytes())
     return b"".join(parts) + b"\r\nend\r\n" + SUMMARY
@@ -666,7 +748,9 @@ STREAMS = {AsciiParser: ascii_stream(), BinaryParser: binary_stream()}
 KINDS = st.sampled_from([AsciiParser, BinaryParser])
 
 
-def parsed(kind: type[AsciiParser | BinaryParser], blocks: Sequence[bytes]) -> list[Item]:
+def parsed(
+    kind: type[AsciiParser | BinaryParser], blocks: Sequence[bytes]
+) -> list[Item]:
     parser = kind(HZ, 1.0)
     return [item for block in blocks for item in parser.feed(block)]
 
@@ -677,7 +761,9 @@ def numbered(items: Sequence[Item]) -> dict[int, float]:
     found = {}
     for item in items:
         if isinstance(item, SampleBlock):
-            found |= {at + place: float(value) for place, value in enumerate(item.values)}
+            found |= {
+                at + place: float(value) for place, value in enumerate(item.values)
+            }
             at += len(item.values)
         elif isinstance(item, Lost):
             at += item.samples
@@ -691,7 +777,9 @@ def test_a_whole_stream_gives_every_sample_every_edge_and_its_end(
     items = parsed(kind, [STREAMS[kind]])
     found = numbered(items)
     assert list(found) == list(range(CONFIRMED)), "the summary holds no samples"
-    assert np.array(list(found.values())) == pytest.approx(TRUTH[kind][:CONFIRMED], rel=2e-3)
+    assert np.array(list(found.values())) == pytest.approx(
+        TRUTH[kind][:CONFIRMED], rel=2e-3
+    )
     assert [item.at for item in items if isinstance(item, Edge)] == list(
         EVENTS[:-1] if kind is AsciiParser else ()
     )
@@ -758,7 +846,8 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
     assert len(wrong) <= (1 if damage == "flipped" else 0)
     missing = set(clean) - set(found)
     told = failed or any(
-        isinstance(item, Lost) or (isinstance(item, Tail) and item.samples > COUNT - CONFIRMED)
+        isinstance(item, Lost)
+        or (isinstance(item, Tail) and item.samples > COUNT - CONFIRMED)
         for item in items
     )
     assert not missing or told
@@ -771,15 +860,22 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
 def test_binary_metadata_are_taken_by_length_and_at_even_places_only() -> None:
     stamp = b"\xf0\xf3" + (0).to_bytes(4) + b"\x05\xff\xff"
     every = (
-        b"\xf0\xf1voltage drop\r\n\xff\xff\xf0\xf2hello\r\n\xff\xff\xf0\xf5\xff\xff\xf0\xf6\xff\xff"
+        b"\xf0\xf1voltage"
+        b" drop\r\n\xff\xff\xf0\xf2hello\r\n\xff\xff\xf0\xf5\xff\xff\xf0\xf6\xff\xff"
         b"\xf0\xf7\x0c\xe4\xff\xff\xf0\xf8\xff\xfd\xff\xff\xf0\xf9\x01\xff\xff\xf0\xf9\x00\xff\xff"
     )
     # 0x52F0 before F0 F9 holds "F0 F0", and a temperature of -3 "FF FD FF FF".
     rest = b"\x31\x45" * 998 + b"\xf0\xf3" + (200).to_bytes(4) + b"\x05\xff\xff"
     items = parsed(
-        BinaryParser, [stamp + b"\x52\xa0\x52\xf0" + every + rest + b"\xf0\xf4\xff\xff" + SUMMARY]
+        BinaryParser,
+        [stamp + b"\x52\xa0\x52\xf0" + every + rest + b"\xf0\xf4\xff\xff" + SUMMARY],
     )
-    troubles = ["voltage drop", "overcurrent", "target power-down", "the target's supply is off"]
+    troubles = [
+        "voltage drop",
+        "overcurrent",
+        "target power-down",
+        "the target's supply is off",
+    ]
     assert [item.text for item in items if isinstance(item, Trouble)] == troubles
     assert next(item for item in items if isinstance(item, Note)) == Note("hello")
     assert list(numbered(items).values()) == pytest.approx(
@@ -788,7 +884,8 @@ def test_binary_metadata_are_taken_by_length_and_at_even_places_only() -> None:
 
 
 def test_a_time_stamp_that_holds_its_own_end_is_whole() -> None:
-    # 65 535 ms is 00 00 FF FF; at 1000 samples in 21 845 ms the third time stamp shows it.
+    # 65 535 ms is 00 00 FF FF; at 1000 samples in 21 845 ms the third time stamp shows
+    # it.
     parser = BinaryParser(1, 1.0)
     parser._clock.sample_hz = 1000 * 1000 / 21_845  # type: ignore[assignment]
     stream = b"".join(
@@ -802,10 +899,13 @@ def test_a_time_stamp_that_holds_its_own_end_is_whole() -> None:
     )
 
 
-def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them() -> None:
+def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them():
     rows = decimal(np.full(1000, 1e-3)).tobytes()
     for seconds in ((0, 500, 1000, 1500, 2000), (0, 500, 0, 500, 0)):
-        parts = [b"\r\nTimeStamp: %03ds 000ms, buff 00%%\r\n" % second + rows for second in seconds]
+        parts = [
+            b"\r\nTimeStamp: %03ds 000ms, buff 00%%\r\n" % second + rows
+            for second in seconds
+        ]
         parser = AsciiParser(2, 1.0)
         found = numbered([item for part in parts for item in parser.feed(part)])
         assert len(found) == 4000
@@ -814,14 +914,16 @@ def test_seconds_beyond_three_digits_are_followed_however_the_board_writes_them(
 def test_messages_in_an_ascii_stream_are_told_apart_from_samples() -> None:
     parser = AsciiParser(HZ, 1.0)
     items = parser.feed(
-        b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n\0\x36409-07\r\n\r\npwr on\r\nPowerShield > ack "
-        b"targrst 100m\r\n\r\n"
-        b"6410-07\r\n\r\nerror overcurrent\r\nPowerShield > error targrst\r\nError detail: no\r\n"
-        b"\r\npwr off\r\n"
+        b"\r\nTimeStamp: 000s 000ms, buff 00%\r\n\0\x36409-07\r\n\r\npwr"
+        b" on\r\nPowerShield > ack targrst 100m\r\n\r\n6410-07\r\n\r\nerror"
+        b" overcurrent\r\nPowerShield > error targrst\r\nError detail: no\r\n\r\npwr"
+        b" off\r\n"
         + b"6411-07\r\n" * 998
         + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n\r\nend\r\n"
     )
-    assert list(numbered(items).values()) == pytest.approx([640.9e-6, 641.0e-6, *[641.1e-6] * 998])
+    assert list(numbered(items).values()) == pytest.approx(
+        [640.9e-6, 641.0e-6, *[641.1e-6] * 998]
+    )
     assert [item.text for item in items if isinstance(item, Trouble)] == [
         "overcurrent",
         "error targrst",
@@ -830,17 +932,25 @@ def test_messages_in_an_ascii_stream_are_told_apart_from_samples() -> None:
     assert not [item for item in items if isinstance(item, (Lost, Suspect))]
 
 
-@pytest.mark.parametrize("times_ms", [(0, 203, 407), (0, 200, 200, 200), (0, 600, 200, 900)])
-def test_time_stamps_that_contradict_the_samples_are_an_error(times_ms: Sequence[int]) -> None:
+@pytest.mark.parametrize(
+    "times_ms", [(0, 203, 407), (0, 200, 200, 200), (0, 600, 200, 900)]
+)
+def test_time_stamps_that_contradict_the_samples_are_an_error(
+    times_ms: Sequence[int],
+) -> None:
     rows = decimal(np.full(1000, 1e-3)).tobytes()
     words = hexadecimal(np.full(1000, 1e-3))
     for parser in (AsciiParser(HZ, 1.0), BinaryParser(HZ, 1.0)):
         with pytest.raises(RemoteProtocolError, match=r"contradict|no good time stamp"):
             for time_ms in times_ms:
                 if isinstance(parser, AsciiParser):
-                    parser.feed(b"\r\nTimeStamp: 000s %03dms, buff 00%%\r\n" % time_ms + rows)
+                    parser.feed(
+                        b"\r\nTimeStamp: 000s %03dms, buff 00%%\r\n" % time_ms + rows
+                    )
                 else:
-                    parser.feed(b"\xf0\xf3" + time_ms.to_bytes(4) + b"\0\xff\xff" + words)
+                    parser.feed(
+                        b"\xf0\xf3" + time_ms.to_bytes(4) + b"\0\xff\xff" + words
+                    )
 
 
 def test_a_stream_of_something_else_is_an_error_before_long() -> None:
@@ -854,7 +964,10 @@ def test_a_stream_of_something_else_is_an_error_before_long() -> None:
 def test_the_highest_load_of_the_buffer_is_kept_beside_the_trace(
     tmp_path: Path, spelling: str
 ) -> None:
-    with recorded(tmp_path, {"load_rises_at_s": 0.1}, {"stamp": spelling}) as (context, recording):
+    with recorded(tmp_path, {"load_rises_at_s": 0.1}, {"stamp": spelling}) as (
+        context,
+        recording,
+    ):
         draw(context, 0.03, 300)
     assert json.loads((tmp_path / SAID).read_text()) == {
         "buffer_load_most_percent": 60,

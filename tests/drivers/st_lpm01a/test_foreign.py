@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated LPM01A answers programs that were written for a real board by others. There is none
-in a package, so each was run by hand, and here are its bytes and what it makes of the answers.
+"""The simulated LPM01A answers programs that were written for a real board by others.
+There is none in a package, so each was run by hand, and here are its bytes and what it
+makes of the answers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ PROMPT = b"PowerShield > "
 
 @contextmanager
 def board() -> Iterator[tuple[serial.Serial, World]]:
-    """Yield an open port with a board behind it that feeds a DUT of 33 mW, and its world."""
+    """Yield an open port with a board behind it that feeds a DUT of 33 mW, and its
+    world."""
     world = World()
     world.put(0, True, 0.033)
     settings = Lpm01aSimulatorSettings(clock_ppm=0.0, noise_a=0.0)
@@ -40,7 +42,8 @@ def exact(port: serial.Serial, command: bytes, answer: bytes) -> None:
 
 
 def test_a_client_of_2019_gets_each_answer_to_the_byte() -> None:
-    """LPM01 by "Markus" of 2019-07-18: reads as many bytes as it expects, and compares them."""
+    """LPM01 by "Markus" of 2019-07-18: reads as many bytes as it expects, and compares
+    them."""
     with board() as (port, world):
         exact(port, b"htc", b"\r\nPowerShield > ack htc\r\n\r\n")
         exact(port, b"echo ABC", b"\r\nPowerShield > echo ABC\r\n")
@@ -84,7 +87,8 @@ def twelve_bits(stream: bytes) -> list[float]:
 
 
 def lines(port: serial.Serial, until: str) -> Iterator[str]:
-    """Yield lines as MLPerf Tiny's SerialDevice cuts them: at LF, without CR and NUL."""
+    """Yield lines as MLPerf Tiny's SerialDevice cuts them: at LF, without CR and
+    NUL."""
     while True:
         raw = port.read_until(b"\n")
         assert raw.endswith(b"\n"), f"no {until!r}"
@@ -95,7 +99,8 @@ def lines(port: serial.Serial, until: str) -> Iterator[str]:
 
 
 def acknowledged(port: serial.Serial, command: str) -> list[str]:
-    """Send a command as MLPerf Tiny's runner does; return the words after `ack` and the command."""
+    """Send a command as MLPerf Tiny's runner does; return the words after `ack` and the
+    command."""
     port.write(command.encode() + b"\r\n")
     for line in lines(port, command):
         answer = line.replace(PROMPT.decode(), "").strip()
@@ -105,8 +110,8 @@ def acknowledged(port: serial.Serial, command: str) -> list[str]:
 
 
 def test_mlperf_tinys_runner_measures_energy_between_events() -> None:
-    """mlcommons/tiny at 1afd2c9, benchmark/runner/power_manager/power_manager_lpm.py: setup,
-    power_on, start, power_off while samples come, tear_down.
+    """mlcommons/tiny at 1afd2c9, benchmark/runner/power_manager/power_manager_lpm.py:
+    setup, power_on, start, power_off while samples come, tear_down.
     """
     with board() as (port, world):
         for command in (
@@ -129,7 +134,12 @@ def test_mlperf_tinys_runner_measures_energy_between_events() -> None:
         assert acknowledged(port, "status")[-1] == "ok"
         acknowledged(port, "pwr on nostatus")
         acknowledged(port, "start")
-        for level, power_w in ((True, 0.033), (False, 0.066), (True, 0.033), (False, 0.066)):
+        for level, power_w in (
+            (True, 0.033),
+            (False, 0.066),
+            (True, 0.033),
+            (False, 0.066),
+        ):
             world.put(world.now_ns(), level, power_w)
             world.advance(250 * MS)
         told = list(lines(port, "TimeStamp: 001s"))
@@ -145,21 +155,28 @@ def test_mlperf_tinys_runner_measures_energy_between_events() -> None:
     for line in told[: told.index("end")]:
         if re.match(r"\d{4}[+-]\d{2}", line):
             values = re.findall(r"\d{4}[-+]\d{2}", line)
-            samples += [float(each.replace("+", "e+").replace("-", "e-")) for each in values]
+            samples += [
+                float(each.replace("+", "e+").replace("-", "e-")) for each in values
+            ]
         elif re.match(r"event \d+ ris", line):
             events.append(len(samples))
     expected_j = ([33e-6] * 250 + [66e-6] * 250) * 2
-    assert samples[:1000] == pytest.approx(expected_j, rel=1e-3) and len(samples) == 1100
+    assert (
+        samples[:1000] == pytest.approx(expected_j, rel=1e-3) and len(samples) == 1100
+    )
     assert events == [250, 750] and set(samples[-100:]) == {0.0}
     stamps = [
-        line for line in told if re.match(r"^TimeStamp:[ ><]\d{3}s \d{3}ms, buff \d\d%$", line)
+        line
+        for line in told
+        if re.match(r"^TimeStamp:[ ><]\d{3}s \d{3}ms, buff \d\d%$", line)
     ]
     assert len(stamps) == 2
 
 
-def test_zephyrs_harness_reads_voltage_temperature_and_an_acquisition_that_ends() -> None:
-    """zephyrproject-rtos/zephyr, scripts/pylib/power-twister-harness/stm32l562e_dk/PowerShield.py:
-    what it reads are words by their place, and everything until nothing comes.
+def test_zephyrs_harness_reads_voltage_temperature_and_an_acquisition_that_ends():
+    """zephyrproject-rtos/zephyr,
+    scripts/pylib/power-twister-harness/stm32l562e_dk/PowerShield.py: what it reads are
+    words by their place, and everything until nothing comes.
     """
     with board() as (port, world):
 
@@ -171,11 +188,18 @@ def test_zephyrs_harness_reads_voltage_temperature_and_an_acquisition_that_ends(
                 heard += byte
             return re.sub(r"(\0|\r|\n\n\n)", "", heard.decode("ascii")).strip()
 
-        for command in ("htc", "volt 3300m", "format bin_hexa", "funcmode high", "freq 1k"):
+        for command in (
+            "htc",
+            "volt 3300m",
+            "format bin_hexa",
+            "funcmode high",
+            "freq 1k",
+        ):
             assert f"ack {command}" in ask(command)
         assert re.fullmatch(r"3300-03", ask("volt get").split()[5])
         assert re.fullmatch(r"\d+\.\d", ask("temp degc").split()[5])
-        assert "ack acqtime 500-3" in ask("acqtime 500-3")  # convert_to_scientific_notation
+        # convert_to_scientific_notation
+        assert "ack acqtime 500-3" in ask("acqtime 500-3")
         port.write(b"start\r\n")
         port.timeout = 2.0
         heard = port.read_until(b"\xf0\xf3")
@@ -192,8 +216,8 @@ def test_zephyrs_harness_reads_voltage_temperature_and_an_acquisition_that_ends(
 
 
 def test_lpm01a_lib_ends_commands_with_a_line_feed_alone() -> None:
-    """lazicdanilo/LPM01A-lib at d594e6f, src/LPM01A.py: `\\n` ends a command, and the first line
-    that is not empty must be the answer; NUL before a sample is cut off.
+    """lazicdanilo/LPM01A-lib at d594e6f, src/LPM01A.py: `\\n` ends a command, and the
+    first line that is not empty must be the answer; NUL before a sample is cut off.
     """
     with board() as (port, world):
 
@@ -212,7 +236,14 @@ def test_lpm01a_lib_ends_commands_with_a_line_feed_alone() -> None:
             assert line, "nothing came"
             return line
 
-        for command in ("htc", "format ascii_dec", "volt 3300m", "freq 1000", "acqtime 0", "start"):
+        for command in (
+            "htc",
+            "format ascii_dec",
+            "volt 3300m",
+            "freq 1000",
+            "acqtime 0",
+            "start",
+        ):
             assert send(command) == f"PowerShield > ack {command}"
         world.advance(1010 * MS)
         rows = [row() for _ in range(1003)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The X-NUCLEO-LPM01A, whatever its line loses: what is handed out lies at its true place, or in a
-gap, or an error is raised.
+"""The X-NUCLEO-LPM01A, whatever its line loses: what is handed out lies at its true
+place, or in a gap, or an error is raised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from hypothesis import strategies as st
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
-from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
+from drivers.st_lpm01a.sim.simulator import (
+    Lpm01aFaults,
+    Lpm01aSimulator,
+    Lpm01aSimulatorSettings,
+)
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
@@ -61,11 +65,15 @@ def pieces(kind: Kind) -> Iterator[bytes]:
             ms = k * 1000 // HZ
             ascii_stamp = b"\r\nTimeStamp: 000s %03dms, buff 00%%\r\n\0" % ms
             yield (
-                ascii_stamp if kind is AsciiParser else b"\xf0\xf3" + ms.to_bytes(4) + b"\0\xff\xff"
+                ascii_stamp
+                if kind is AsciiParser
+                else b"\xf0\xf3" + ms.to_bytes(4) + b"\0\xff\xff"
             )
         if kind is AsciiParser:
             yield from (
-                b"event %02d ris\r\n" % number for number, place in enumerate(EVENTS) if place == k
+                b"event %02d ris\r\n" % number
+                for number, place in enumerate(EVENTS)
+                if place == k
             )
             yield b"%04d-07\r\n" % (1000 + k)
         else:
@@ -73,13 +81,15 @@ def pieces(kind: Kind) -> Iterator[bytes]:
     yield (b"\r\nend\r\n" if kind is AsciiParser else b"\xf0\xf4\xff\xff") + SUMMARY
 
 
-STREAMS: dict[Kind, bytes] = {kind: b"".join(pieces(kind)) for kind in (AsciiParser, BinaryParser)}
+STREAMS: dict[Kind, bytes] = {
+    kind: b"".join(pieces(kind)) for kind in (AsciiParser, BinaryParser)
+}
 
 
 @dataclass(slots=True)
 class Found:
-    """What a parser made of a stream: samples by number, edges, which numbers are not to be
-    trusted, whether it gave up.
+    """What a parser made of a stream: samples by number, edges, which numbers are not
+    to be trusted, whether it gave up.
     """
 
     samples: dict[int, float]
@@ -104,7 +114,9 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
     for item in items:
         match item:
             case SampleBlock(values):
-                result.samples |= {at + place: float(value) for place, value in enumerate(values)}
+                result.samples |= {
+                    at + place: float(value) for place, value in enumerate(values)
+                }
                 at += len(values)
             case Lost(samples, _):
                 result.told = True
@@ -123,13 +135,19 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
 
 def require_nothing_moved(kind: Kind, seen: Found, flips: int = 0) -> None:
     truth = TRUTH[kind]
-    wrong = {k for k, value in seen.samples.items() if k >= COUNT or abs(value - truth[k]) > 1e-9}
-    # Without a check sum a digit that becomes another digit is another number at its own place: no
-    # more of them than flips.
+    wrong = {
+        k
+        for k, value in seen.samples.items()
+        if k >= COUNT or abs(value - truth[k]) > 1e-9
+    }
+    # Without a check sum a digit that becomes another digit is another number at its
+    # own place: no more of them than flips.
     assert len(wrong - seen.doubted) <= flips, sorted(wrong - seen.doubted)[:5]
     assert set(seen.edges) <= set(EVENTS), "an edge has moved"
     whole = set(range(CONFIRMED)) <= set(seen.samples)
-    edges = kind is BinaryParser or {edge for edge in EVENTS if edge < CONFIRMED} <= set(seen.edges)
+    edges = kind is BinaryParser or {
+        edge for edge in EVENTS if edge < CONFIRMED
+    } <= set(seen.edges)
     assert (whole and edges) or seen.told, "what is missing is not told"
 
 
@@ -170,7 +188,10 @@ def test_bytes_lost_here_and_there_move_nothing(
 @given(
     KINDS,
     PLACES,
-    st.one_of(st.binary(min_size=1, max_size=40), st.integers(1, 3000).map(lambda n: b"\xa5" * n)),
+    st.one_of(
+        st.binary(min_size=1, max_size=40),
+        st.integers(1, 3000).map(lambda n: b"\xa5" * n),
+    ),
 )
 def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> None:
     stream = STREAMS[kind]
@@ -180,7 +201,9 @@ def test_bytes_too_many_move_nothing(kind: Kind, place: float, noise: bytes) -> 
 
 @settings(max_examples=length(200, 50), deadline=None)
 @given(KINDS, PLACES, LENGTHS)
-def test_a_piece_that_comes_twice_moves_nothing(kind: Kind, place: float, twice_b: int) -> None:
+def test_a_piece_that_comes_twice_moves_nothing(
+    kind: Kind, place: float, twice_b: int
+) -> None:
     stream = STREAMS[kind]
     at = int(place * len(stream))
     require_nothing_moved(kind, found(kind, [stream[: at + twice_b], stream[at:]]))
@@ -202,8 +225,13 @@ def test_flipped_bits_change_at_most_their_own_samples(
 def test_what_no_time_stamp_confirms_is_no_data(kind: Kind) -> None:
     parser = kind(HZ, 1.0)
     items = [*parser.feed(STREAMS[kind]), *parser.finish()]
-    assert sum(len(item.values) for item in items if isinstance(item, SampleBlock)) == CONFIRMED
-    assert [item.samples for item in items if isinstance(item, Tail)] == [COUNT - CONFIRMED]
+    assert (
+        sum(len(item.values) for item in items if isinstance(item, SampleBlock))
+        == CONFIRMED
+    )
+    assert [item.samples for item in items if isinstance(item, Tail)] == [
+        COUNT - CONFIRMED
+    ]
     assert all(item.at < CONFIRMED for item in items if isinstance(item, Edge))
 
 
@@ -220,8 +248,8 @@ def test_a_stream_cut_off_anywhere_gives_no_data_behind_its_last_time_stamp() ->
 
 
 def line(sample: int, events: int = 0) -> int:
-    """Return where in a stream of ascii_dec the line of a sample begins: a time stamp has 35 bytes,
-    a NUL follows it.
+    """Return where in a stream of ascii_dec the line of a sample begins: a time stamp
+    has 35 bytes, a NUL follows it.
     """
     return 9 * sample + 36 * (sample // 1000 + 1) + len("event 00 ris\r\n") * events
 
@@ -232,8 +260,8 @@ def word(sample: int) -> int:
 
 
 def step_and_edge(folder: Path, faults: dict[str, Any], **kind: Any) -> Trace:
-    """Record a step of the power, and an edge with it, 1.01 s after the start, 10 ms before the
-    end.
+    """Record a step of the power, and an edge with it, 1.01 s after the start, 10 ms
+    before the end.
     """
     with recorded(folder, faults, **kind) as (context, _):
         draw(context, 0.03, 1000)
@@ -245,8 +273,12 @@ def step_and_edge(folder: Path, faults: dict[str, Any], **kind: Any) -> Trace:
 def test_lines_lost_just_before_the_end_are_a_gap_and_move_no_edge(
     tmp_path: Path, lines: int
 ) -> None:
-    trace = step_and_edge(tmp_path, {"lose_byte_at": line(5005), "lose_bytes": 9 * lines})
-    assert [(gap.start, gap.stop) for gap in trace.gaps] == [(5000, 6000)] and trace.length == 6000
+    trace = step_and_edge(
+        tmp_path, {"lose_byte_at": line(5005), "lose_bytes": 9 * lines}
+    )
+    assert [(gap.start, gap.stop) for gap in trace.gaps] == [
+        (5000, 6000)
+    ] and trace.length == 6000
     assert not len(trace.falls_s)
 
 
@@ -254,7 +286,9 @@ def test_lines_lost_just_before_the_end_are_a_gap_and_move_no_edge(
 def test_words_lost_just_before_the_end_are_a_gap(tmp_path: Path, words: int) -> None:
     faults = {"lose_byte_at": word(5005), "lose_bytes": 2 * words}
     trace = step_and_edge(tmp_path, faults, format="bin_hexa")
-    assert [(gap.start, gap.stop) for gap in trace.gaps] == [(5000, 6000)] and trace.length == 6000
+    assert [(gap.start, gap.stop) for gap in trace.gaps] == [
+        (5000, 6000)
+    ] and trace.length == 6000
 
 
 @pytest.mark.parametrize("kind", [{}, {"format": "bin_hexa"}], ids=["ascii", "binary"])
@@ -289,7 +323,9 @@ def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(
         lambda: time.monotonic_ns() - began_ns, lambda: time.monotonic_ns() - began_ns
     )
     faults = Lpm01aFaults(lose_byte_at=line(1020), lose_bytes=9 * 400)
-    simulator = Lpm01aSimulator(Lpm01aSimulatorSettings(faults=faults, **QUIET), context)
+    simulator = Lpm01aSimulator(
+        Lpm01aSimulatorSettings(faults=faults, **QUIET), context
+    )
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port), context)
     monitor.power(True)
     with monitor.record(tmp_path) as recording:
@@ -303,14 +339,19 @@ def test_lines_lost_just_before_the_end_of_a_recording_in_real_time_are_a_gap(
     monitor.close()
     simulator.close()
     trace = Trace.open(tmp_path / "trace.jls")
-    assert [(gap.start, gap.stop) for gap in trace.gaps] == [(1000, 2000)] and trace.length >= 2000
+    assert [(gap.start, gap.stop) for gap in trace.gaps] == [
+        (1000, 2000)
+    ] and trace.length >= 2000
 
 
 @pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(
     tmp_path: Path, kind: dict[str, Any]
 ) -> None:
-    with pytest.raises(BenchError, match="cable"), recorded(tmp_path, **kind) as (context, _):
+    with (
+        pytest.raises(BenchError, match="cable"),
+        recorded(tmp_path, **kind) as (context, _),
+    ):
         draw(context, 0.03, 240 if kind else 490)
         left_ns = context.world.now_ns()
         raise BenchError("the cable is out")
@@ -323,7 +364,9 @@ def test_an_error_does_not_wait_for_a_time_stamp_and_leaves_a_gap(
 
 
 @pytest.mark.long
-def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_path: Path) -> None:
+def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     monitor = board(context, {"mute_at_s": 0.45})
     monitor.power(True)
@@ -338,7 +381,9 @@ def test_a_board_that_stops_sending_before_the_last_time_stamp_is_an_error(tmp_p
     assert all(gap.start >= 2000 for gap in trace.gaps)
 
 
-def test_closing_a_board_in_mid_recording_keeps_what_is_confirmed(tmp_path: Path) -> None:
+def test_closing_a_board_in_mid_recording_keeps_what_is_confirmed(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     monitor = board(context)
     monitor.record(tmp_path).__enter__()

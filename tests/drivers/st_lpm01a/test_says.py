@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards X-NUCLEO-LPM01A may say, each in its own words, and what is made of it: manuals and
-clients do not agree on all.
+"""What boards X-NUCLEO-LPM01A may say, each in its own words, and what is made of it:
+manuals and clients do not agree on all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ import pytest
 
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.driver import StLpm01a
-from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
+from drivers.st_lpm01a.sim.simulator import (
+    Lpm01aFaults,
+    Lpm01aSimulator,
+    Lpm01aSimulatorSettings,
+)
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.stream_items import Edge, Lost, Stamp
 from rig.errors import BenchError, DeadlineError, DeviceLost
@@ -36,30 +40,41 @@ KINDS = pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 # The dialogue
 
 
-@pytest.mark.parametrize("refusal", ["err", "error", "error: {command}", "error {command}"])
-def test_a_refusal_is_known_in_every_form_and_told_with_its_detail(refusal: str) -> None:
+@pytest.mark.parametrize(
+    "refusal", ["err", "error", "error: {command}", "error {command}"]
+)
+def test_a_refusal_is_known_in_every_form_and_told_with_its_detail(
+    refusal: str,
+) -> None:
     with pytest.raises(BenchError, match="refuses 'freq 5k'") as caught:
         board(
-            BenchContext(), {"error_to": "freq", "error_detail": "no crystal"}, {"refusal": refusal}
+            BenchContext(),
+            {"error_to": "freq", "error_detail": "no crystal"},
+            {"refusal": refusal},
         )
     assert "Error detail: no crystal" in caught.value.evidence
 
 
 @pytest.mark.parametrize("presence", ["ack powershield", "PowerShield present"])
-def test_the_board_is_known_by_its_number_however_it_says_that_it_is_there(presence: str) -> None:
+def test_the_board_is_known_by_its_number_however_it_says_that_it_is_there(
+    presence: str,
+) -> None:
     monitor = board(BenchContext(), true={"presence": presence})
     assert monitor.info.serial == "540619864-1110659081-4784204"
     monitor.close()
 
 
-#: As known boards do, as table 7 of the manual words it, and as its section 4.2.3 can be read.
+#: As known boards do, as table 7 of the manual words it, and as its section 4.2.3 can
+#: be read.
 STATUS = pytest.mark.parametrize(
     "status", ["ack status {said}", "ack status: {said}", "{said}", "status {said}"]
 )
 
 
 @STATUS
-def test_an_error_of_before_is_told_and_no_obstacle(tmp_path: Path, status: str) -> None:
+def test_an_error_of_before_is_told_and_no_obstacle(
+    tmp_path: Path, status: str
+) -> None:
     context = BenchContext()
     monitor = board(context, {"old_error": "overcurrent"}, {"status": status})
     assert monitor.info.details["status_at_open"] == "error: overcurrent"
@@ -83,7 +98,9 @@ def test_a_command_is_acknowledged_by_its_own_text_also_without_the_word(
     with recorded(tmp_path, true={"bare": bare}) as (context, _):
         draw(context, 0.03, 10)
     trace = Trace.open(tmp_path / "trace.jls")
-    assert not trace.gaps and trace.mean_w(0.012, 0.018) == pytest.approx(0.03, rel=1e-3)
+    assert not trace.gaps and trace.mean_w(0.012, 0.018) == pytest.approx(
+        0.03, rel=1e-3
+    )
 
 
 def test_a_refusal_of_the_command_status_is_none_of_its_answers() -> None:
@@ -92,7 +109,9 @@ def test_a_refusal_of_the_command_status_is_none_of_its_answers() -> None:
 
 
 @STATUS
-def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(status: str) -> None:
+def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(
+    status: str,
+) -> None:
     context = BenchContext()
     with pytest.raises(BenchError, match="not well after it was set up") as caught:
         board(context, {"calibration_error": "calibration failed"}, {"status": status})
@@ -109,7 +128,9 @@ def test_a_board_that_cannot_calibrate_itself_is_refused_and_left_off(status: st
         ("streaming binary", 6000, 10**6),
     ],
 )
-def test_how_much_an_earlier_run_had_left_is_told(stale: str, least_b: int, most_b: int) -> None:
+def test_how_much_an_earlier_run_had_left_is_told(
+    stale: str, least_b: int, most_b: int
+) -> None:
     monitor = board(BenchContext(), {"stale": stale})
     assert least_b <= monitor.info.details["stale_at_open_b"] <= most_b
     monitor.close()
@@ -127,12 +148,16 @@ def test_an_event_is_an_edge_whichever_word_ends_it(tmp_path: Path, word: str) -
     assert trace.falls_s.tolist() == pytest.approx([0.02], abs=2e-4) and not trace.gaps
 
 
-def test_a_first_time_stamp_that_is_damaged_is_told_and_moves_nothing(tmp_path: Path) -> None:
+def test_a_first_time_stamp_that_is_damaged_is_told_and_moves_nothing(
+    tmp_path: Path,
+) -> None:
     with recorded(tmp_path, {"flip_byte_at": 5}) as (context, _):
         draw(context, 0.03, 50)
         draw(context, 0.06, 50, level=False)
     trace = Trace.open(tmp_path / "trace.jls")
-    assert [(gap.start, gap.stop, "buff 00%" in gap.cause) for gap in trace.gaps] == [(0, 1, True)]
+    assert [(gap.start, gap.stop, "buff 00%" in gap.cause) for gap in trace.gaps] == [
+        (0, 1, True)
+    ]
     assert trace.falls_s.tolist() == pytest.approx([0.06], abs=2e-4)
     assert np.argmax(trace.power_w(0.05, 0.1)[1] > 0.045) == 50
 
@@ -145,7 +170,7 @@ WORDS = b"".join((0x4000 | (1000 + k)).to_bytes(2) for k in range(1000))
 VALUES = [(1000 + k) / 65_536 for k in range(1000)]
 
 
-def test_the_top_bit_of_a_binary_time_tells_of_an_overflow_and_is_no_part_of_it() -> None:
+def test_the_top_bit_of_a_binary_time_tells_of_an_overflow_and_is_no_part_of_it():
     top = 1 << 31
     items = BinaryParser(5000, 1.0).feed(
         stamp(0) + WORDS + stamp(200 | top) + WORDS + stamp(400 | top)
@@ -187,20 +212,30 @@ def test_an_event_with_a_counter_of_three_digits_is_one() -> None:
         + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n"
     )
     items = AsciiParser(5000, 1.0).feed(stream)
-    assert [item for item in items if isinstance(item, Edge)] == [Edge(0, 99), Edge(10, 100)]
+    assert [item for item in items if isinstance(item, Edge)] == [
+        Edge(0, 99),
+        Edge(10, 100),
+    ]
 
 
 # The measuring range
 
 
 @KINDS
-def test_current_within_the_promise_is_measured(tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_current_within_the_promise_is_measured(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     trace = steady(tmp_path, power_w=0.049 * 3.3, **kind)
-    assert trace.mean_w(0.1, 0.9) == pytest.approx(0.049 * 3.3, rel=2e-3) and not trace.gaps
+    assert (
+        trace.mean_w(0.1, 0.9) == pytest.approx(0.049 * 3.3, rel=2e-3)
+        and not trace.gaps
+    )
 
 
 @KINDS
-def test_current_beyond_the_promise_is_a_gap(tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_current_beyond_the_promise_is_a_gap(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
     with recorded(tmp_path, **kind) as (context, _):
         draw(context, 0.03, 90)
         draw(context, 0.055 * 3.3, 20)
@@ -241,7 +276,9 @@ def test_a_board_that_is_unplugged_is_lost_and_what_was_confirmed_is_kept(
     )
 
 
-def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(tmp_path: Path) -> None:
+def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(
+    tmp_path: Path,
+) -> None:
     context = BenchContext()
     began_ns = time.monotonic_ns()
     context.world.follow(
@@ -250,7 +287,8 @@ def test_a_board_that_falls_silent_in_binary_is_an_error_within_seconds(tmp_path
     simulator = Lpm01aSimulator(
         Lpm01aSimulatorSettings(faults=Lpm01aFaults(mute_at_s=0.3)), context
     )
-    # By its port it is a board like any other: the driver knows nothing of a simulation.
+    # By its port it is a board like any other: the driver knows nothing of a
+    # simulation.
     monitor = StLpm01a.open(StLpm01a.Settings(port=simulator.port, **BINARY), context)
     with (
         pytest.raises(DeadlineError, match="no data of the PowerShield"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supply of an X-NUCLEO-LPM01A: off whatever goes wrong, and where the board does not switch it
-off, that is said.
+"""The supply of an X-NUCLEO-LPM01A: off whatever goes wrong, and where the board does
+not switch it off, that is said.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from drivers.st_lpm01a.shell import ShellClient
-from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulator, Lpm01aSimulatorSettings
+from drivers.st_lpm01a.sim.simulator import (
+    Lpm01aFaults,
+    Lpm01aSimulator,
+    Lpm01aSimulatorSettings,
+)
 from rig.errors import BenchError, DeadlineError, RigError
 from rig.interfaces.context import BenchContext
 from tests.drivers.st_lpm01a.test_driver import board
@@ -33,17 +37,22 @@ def found_on(
 
 
 @pytest.mark.parametrize(
-    "pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"]
+    "pwr_get",
+    ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"],
 )
 def test_a_supply_found_on_is_switched_off_and_told(pwr_get: str) -> None:
     context = BenchContext()
     monitor = board(context, {"supply_found_on": True}, {"pwr_get": pwr_get})
-    assert monitor.info.details["supply_on_at_open"] is True and not context.world.supply_on
+    assert (
+        monitor.info.details["supply_on_at_open"] is True
+        and not context.world.supply_on
+    )
     monitor.close()
 
 
 @pytest.mark.parametrize(
-    "pwr_get", ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"]
+    "pwr_get",
+    ["ack pwr get {state}", "ack pwr get\r\n\r\npwr {state}", "pwr {state}", "{state}"],
 )
 def test_a_supply_found_off_is_told_as_that(pwr_get: str) -> None:
     monitor = board(BenchContext(), true={"pwr_get": pwr_get})
@@ -69,9 +78,15 @@ def test_a_supply_found_off_is_told_as_that(pwr_get: str) -> None:
         *("funcmode", "format", "freq", "volt 3300m", "volt get"),
     ],
 )
-def test_whatever_is_refused_while_the_board_is_set_up_its_supply_is_off(command: str) -> None:
+def test_whatever_is_refused_while_the_board_is_set_up_its_supply_is_off(
+    command: str,
+) -> None:
     error, on = found_on({"error_to": command})
-    assert f"refuses '{command}" in error.cause and not getattr(error, "__notes__", ()) and not on
+    assert (
+        f"refuses '{command}" in error.cause
+        and not getattr(error, "__notes__", ())
+        and not on
+    )
 
 
 @pytest.mark.parametrize("command", ["pwr get", "version", "volt 3300m"])
@@ -80,12 +95,20 @@ def test_whatever_is_not_answered_while_the_board_is_set_up_its_supply_is_off(
 ) -> None:
     monkeypatch.setattr("drivers.st_lpm01a.driver._CALIBRATION_S", 0.5)
     error, on = found_on({"no_answer_to": command})
-    assert f"to '{command}'" in error.cause and not getattr(error, "__notes__", ()) and not on
+    assert (
+        f"to '{command}'" in error.cause
+        and not getattr(error, "__notes__", ())
+        and not on
+    )
 
 
 def test_firmware_that_is_too_old_for_events_is_switched_off() -> None:
     error, on = found_on({}, {"firmware": "1.0.5"})
-    assert "too old for events" in error.cause and not getattr(error, "__notes__", ()) and not on
+    assert (
+        "too old for events" in error.cause
+        and not getattr(error, "__notes__", ())
+        and not on
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,24 +129,38 @@ def test_a_board_that_is_not_the_hosts_to_control_may_still_supply_the_dut(
     fault: str, kind: type[RigError]
 ) -> None:
     error, on = found_on({fault: "htc"})
-    assert type(error) is kind and "'htc'" in error.cause and error.__notes__ == [NOTE] and on
+    assert (
+        type(error) is kind
+        and "'htc'" in error.cause
+        and error.__notes__ == [NOTE]
+        and on
+    )
 
 
 @pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
 @pytest.mark.parametrize(
-    ("only", "stays"), [((1,), False), ((), True)], ids=["off at the second try", "never off"]
+    ("only", "stays"),
+    [((1,), False), ((), True)],
+    ids=["off at the second try", "never off"],
 )
 def test_a_board_that_does_not_switch_off_while_it_is_set_up_says_so_once(
     fault: str, only: tuple[int, ...], stays: bool
 ) -> None:
     error, on = found_on({fault: "pwr off", "only": only})
-    assert type(error) is BenchError and error.cause == OFF and "'pwr off'" in error.evidence
-    assert "the supply may still be on" in error.try_next and not getattr(error, "__notes__", ())
+    assert (
+        type(error) is BenchError
+        and error.cause == OFF
+        and "'pwr off'" in error.evidence
+    )
+    assert "the supply may still be on" in error.try_next and not getattr(
+        error, "__notes__", ()
+    )
     assert on == stays
 
 
 @pytest.mark.parametrize(
-    "command", ["htc", "pwr get", "pwr off", "version", "pwrend on", "volt 3300m", "status"]
+    "command",
+    ["htc", "pwr get", "pwr off", "version", "pwrend on", "volt 3300m", "status"],
 )
 def test_an_interrupt_while_an_answer_is_due_leaves_the_supply_off_and_raises_no_false_alarm(
     command: str, monkeypatch: pytest.MonkeyPatch
@@ -159,7 +196,9 @@ def test_switching_off_switches_off() -> None:
 
 
 @pytest.mark.parametrize("fault", ["error_to", "no_answer_to"])
-def test_a_supply_that_does_not_go_off_is_an_error_and_closing_tries_again(fault: str) -> None:
+def test_a_supply_that_does_not_go_off_is_an_error_and_closing_tries_again(
+    fault: str,
+) -> None:
     monitor, context = powered({fault: "pwr off", "only": (2,)})
     with pytest.raises(BenchError, match=OFF) as caught:
         monitor.power(False)

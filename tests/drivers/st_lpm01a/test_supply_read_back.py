@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supply of an X-NUCLEO-LPM01A is read back: an acknowledgement is no proof that it is so."""
+"""The supply of an X-NUCLEO-LPM01A is read back: an acknowledgement is no proof that it
+is so."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ KINDS = pytest.mark.parametrize("kind", [{}, BINARY], ids=["ascii", "binary"])
 
 def test_a_board_that_acknowledges_on_and_stays_off_is_named() -> None:
     monitor = board(BenchContext(), {"no_effect_of": "pwr on"})
-    with pytest.raises(BenchError, match="the DUT's supply is off, not on as commanded") as caught:
+    with pytest.raises(
+        BenchError, match="the DUT's supply is off, not on as commanded"
+    ) as caught:
         monitor.power(True)
     assert "pwr get" in caught.value.evidence
     monitor.close()
@@ -29,9 +32,14 @@ def test_a_board_that_acknowledges_off_and_stays_on_is_named() -> None:
     context = BenchContext()
     monitor = board(context, {"no_effect_of": "pwr off", "only": (2,)})
     monitor.power(True)
-    with pytest.raises(BenchError, match="does not switch the DUT's supply off") as caught:
+    with pytest.raises(
+        BenchError, match="does not switch the DUT's supply off"
+    ) as caught:
         monitor.power(False)
-    assert "pwr get" in caught.value.evidence and "may still be on" in caught.value.try_next
+    assert (
+        "pwr get" in caught.value.evidence
+        and "may still be on" in caught.value.try_next
+    )
     monitor.close()
     assert not context.world.supply_on
 
@@ -73,7 +81,10 @@ def test_a_supply_that_is_applied_by_the_board_itself_is_named(tmp_path: Path) -
     context = BenchContext()
     monitor = board(context)
     context.world.supply_on = True
-    with pytest.raises(BenchError, match="on, not off as commanded"), monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="on, not off as commanded"),
+        monitor.record(tmp_path),
+    ):
         pytest.fail("recorded")
     monitor.close()
     assert not context.world.supply_on
@@ -87,7 +98,9 @@ def test_prompt_lines_that_nobody_asked_for_end_nothing(tmp_path: Path) -> None:
 
 def test_a_board_that_only_says_something_else_is_an_error_with_what_it_said() -> None:
     faults = {"unasked": "ack pwr auto", "no_answer_to": "powershield"}
-    with pytest.raises(RigError, match="answer of the PowerShield to 'powershield'") as caught:
+    with pytest.raises(
+        RigError, match="answer of the PowerShield to 'powershield'"
+    ) as caught:
         board(BenchContext(), faults)
     assert "ack pwr auto" in caught.value.evidence
 
@@ -100,7 +113,10 @@ class Talk:
 
     def __init__(self, *commands: str) -> None:
         from drivers.st_lpm01a.shell import ShellClient
-        from drivers.st_lpm01a.sim.simulator import Lpm01aSimulator, Lpm01aSimulatorSettings
+        from drivers.st_lpm01a.sim.simulator import (
+            Lpm01aSimulator,
+            Lpm01aSimulatorSettings,
+        )
 
         self.context = BenchContext()
         settings = Lpm01aSimulatorSettings(noise_a=0.0, clock_ppm=0.0)
@@ -111,7 +127,8 @@ class Talk:
             self.shell.command(command)
 
     def currents(self, duration_ms: int, *in_between: str) -> list[float]:
-        """Return the samples (A) of an acquisition; the commands come at a third of it."""
+        """Return the samples (A) of an acquisition; the commands come at a third of
+        it."""
         from drivers.st_lpm01a.stream import AsciiParser
         from drivers.st_lpm01a.stream_items import Completed, SampleBlock
 
@@ -142,7 +159,9 @@ class Talk:
 
 
 @pytest.mark.parametrize(("end", "stays"), [("on", True), ("off", False)])
-def test_auto_is_the_default_and_supplies_the_dut_from_a_start_on(end: str, stays: bool) -> None:
+def test_auto_is_the_default_and_supplies_the_dut_from_a_start_on(
+    end: str, stays: bool
+) -> None:
     talk = Talk(f"pwrend {end}")
     assert not talk.shell.supply_on()
     currents = talk.currents(1200)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ADC on a Xylo board as a monitor: energies against the truth, on a simulated board in virtual
-time, and through the worker's part and its file in real time.
+"""The ADC on a Xylo board as a monitor: energies against the truth, on a simulated
+board in virtual time, and through the worker's part and its file in real time.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ def test_what_goes_wrong_while_it_records_is_named(
 ) -> None:
     monitor, context = board()
     assert monitor.simulator is not None
-    with pytest.raises(kind, match=says) as found, monitor.record(tmp_path) as recording:
+    with (
+        pytest.raises(kind, match=says) as found,
+        monitor.record(tmp_path) as recording,
+    ):
         context.world.advance(NS // 2)
         monitor.simulator.fault = fault
         for _ in range(30):
@@ -92,21 +95,33 @@ def test_what_goes_wrong_while_it_records_is_named(
     assert found.value.try_next
 
 
-def test_a_channel_that_never_speaks_is_told_from_a_worker_that_does_not(tmp_path: Path) -> None:
+def test_a_channel_that_never_speaks_is_told_from_a_worker_that_does_not(
+    tmp_path: Path,
+) -> None:
     monitor, context = board()
     assert monitor.simulator is not None
     monitor.simulator.fault = "missing"
-    with pytest.raises(BenchError, match="nothing of this channel"), monitor.record(tmp_path) as on:
+    with (
+        pytest.raises(BenchError, match="nothing of this channel"),
+        monitor.record(tmp_path) as on,
+    ):
         for _ in range(30):
             context.world.advance(NS // 10)
             on.check()
-    silent = ChannelEvents(EventsFile(tmp_path / "none.jsonl", "a and b"), "io", 100, 100.0, "here")
+    silent = ChannelEvents(
+        EventsFile(tmp_path / "none.jsonl", "a and b"), "io", 100, 100.0, "here"
+    )
     assert silent.new() == [] and silent.header is None
 
 
-def test_clocks_that_cannot_be_tied_well_enough_end_the_recording(tmp_path: Path) -> None:
+def test_clocks_that_cannot_be_tied_well_enough_end_the_recording(
+    tmp_path: Path,
+) -> None:
     monitor, context = board(start_s=0.06)
-    with pytest.raises(BenchError, match="tied well enough") as found, monitor.record(tmp_path):
+    with (
+        pytest.raises(BenchError, match="tied well enough") as found,
+        monitor.record(tmp_path),
+    ):
         context.world.advance(NS)
     assert "30.5 ms" in found.value.evidence and "20 ms" in found.value.evidence
 
@@ -128,7 +143,8 @@ def test_a_gap_is_where_events_are_missing(tmp_path: Path) -> None:
 def tied(
     ppm: float, delays_s: Any, hours: float = 0.1, started_s: float = 0.002
 ) -> tuple[ClockTie, Any]:
-    """Hear events of a clock at 10 Hz; return the tie, and how far it was off at each."""
+    """Hear events of a clock at 10 Hz; return the tie, and how far it was off at
+    each."""
     tie = ClockTie(1000 * NS, 100.0)
     offs = []
     times_s = np.arange(0.1, 3600 * hours, 0.1)
@@ -149,7 +165,9 @@ def test_a_clock_that_drifts_is_followed_within_the_bound(ppm: float) -> None:
 
 
 def test_a_busy_host_moves_the_clocks_by_no_more_than_they_can_drift() -> None:
-    tie, offs_s = tied(0.0, lambda number: 0.5 if 600 < number < 700 else 0.004, hours=0.05)
+    tie, offs_s = tied(
+        0.0, lambda number: 0.5 if 600 < number < 700 else 0.004, hours=0.05
+    )
     assert np.abs(offs_s).max() < tie.half_width_ns / NS + 0.0012
 
 
@@ -163,7 +181,13 @@ def test_stamps_of_another_unit_or_that_go_back_are_refused() -> None:
         tie.hear(NS // 2, 2 * NS)
 
 
-HEADER = {"xylo_power": 1, "channels": {"io": 0}, "hz": 100, "started_ns": 0, "chip": "audio3"}
+HEADER = {
+    "xylo_power": 1,
+    "channels": {"io": 0},
+    "hz": 100,
+    "started_ns": 0,
+    "chip": "audio3",
+}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +200,9 @@ HEADER = {"xylo_power": 1, "channels": {"io": 0}, "hz": 100, "started_ns": 0, "c
         (json.dumps(HEADER | {"hz": 5}) + "\n", "measures 5 times a second"),
     ],
 )
-def test_a_file_that_is_not_this_worker_s_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_a_file_that_is_not_this_worker_s_is_refused(
+    tmp_path: Path, text: str, says: str
+) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(text)
     with pytest.raises(BenchError, match=says) as found:
@@ -186,13 +212,17 @@ def test_a_file_that_is_not_this_worker_s_is_refused(tmp_path: Path, text: str, 
 
 def test_its_energies_are_the_board_s_own_sensor_s() -> None:
     for simulated, wanted in ((True, Origin.SIMULATED), (False, Origin.OWN_SENSOR)):
-        settings = replace(SETTINGS, events="/nowhere/events.jsonl", simulated=simulated)
+        settings = replace(
+            SETTINGS, events="/nowhere/events.jsonl", simulated=simulated
+        )
         monitor = XyloBoard.open(settings, BenchContext())
         assert XyloBoard.origin(settings) is monitor.info.origin is wanted
         assert monitor.info.simulated == simulated
 
 
-def test_a_calibration_of_the_adc_leaves_the_ends_of_windows_uncertain(tmp_path: Path) -> None:
+def test_a_calibration_of_the_adc_leaves_the_ends_of_windows_uncertain(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "adc.toml"
     path.write_text(
         """source = "a comparison"
@@ -209,7 +239,9 @@ offset = 0.0
     )
     settings = replace(SETTINGS, calibration=str(path), gain_limit=0.0, power_hz=50)
     limits = XyloBoard.open(settings, BenchContext()).info.accuracy
-    assert limits.current[0].gain == 0.01 and limits.edge_s == pytest.approx(0.02 + 0.02)
+    assert limits.current[0].gain == 0.01 and limits.edge_s == pytest.approx(
+        0.02 + 0.02
+    )
 
 
 def test_without_a_worker_a_recording_says_so(tmp_path: Path) -> None:
@@ -223,7 +255,10 @@ def test_without_a_worker_a_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_limits_and_the_channel_have_to_be_stated() -> None:
-    for changed, says in (({"channel": ""}, "which supply"), ({"gain_limit": 0.0}, "ADC may be")):
+    for changed, says in (
+        ({"channel": ""}, "which supply"),
+        ({"gain_limit": 0.0}, "ADC may be"),
+    ):
         settings = replace(SETTINGS, events="/nowhere/events.jsonl", **changed)
         with pytest.raises(ConfigError, match=says):
             XyloBoard.open(settings, BenchContext())
@@ -264,7 +299,9 @@ def test_a_worker_s_file_is_followed_in_real_time(
         found = trace.integrals(
             [(start_s + from_s, start_s + to_s)], ranges_a(monitor.info.accuracy)
         )
-        true_j = truth.energy_j("Logic", began_ns + round(from_s * NS), began_ns + round(to_s * NS))
+        true_j = truth.energy_j(
+            "Logic", began_ns + round(from_s * NS), began_ns + round(to_s * NS)
+        )
         u_j = of_energy(found[0], monitor.info.accuracy, 100.0, (0.0, 0.0)).energy_u_j
         assert abs(found[0].energy_j - true_j) < 2 * u_j, (from_s, to_s)
     assert "samna" in monitor.info.details

@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     from gui.window import MainWindow
 
 
-def test_versions_of_qt_and_the_rig_are_listed_and_copied(window: MainWindow, qtbot: QtBot) -> None:
+def test_versions_of_qt_and_the_rig_are_listed_and_copied(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     window.go("about")
     table = window.screen_named("about").findChild(Table, "versions")
     qtbot.waitUntil(lambda: len(table.rows) > 8)
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QApplication.clipboard().text()
     for name in ("neurorig", "PySide6", "Qt", "pyqtgraph", "numpy", "pyjls"):
-        line = next(line for line in copied.splitlines() if line.startswith(f"{name}\t"))
+        line = next(
+            line for line in copied.splitlines() if line.startswith(f"{name}\t")
+        )
         assert line.split("\t")[1][0].isdigit(), line
 
 
@@ -55,7 +59,9 @@ def test_the_theme_changes_by_click_and_key_and_is_remembered(
     )
     assert window.shell.theme is LIGHT is shown()
     assert DARK in seen and seen[-1] is LIGHT
-    qtbot.mouseClick(page.findChild(QPushButton, "theme-system"), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(
+        page.findChild(QPushButton, "theme-system"), Qt.MouseButton.LeftButton
+    )
     assert window.shell.themes.choice == ""
 
 
@@ -76,8 +82,13 @@ def test_the_bundle_is_looked_at_before_it_is_written(
     qtbot.mouseClick(collect, Qt.MouseButton.LeftButton)
     files = page.findChild(Table, "support-files")
     qtbot.waitUntil(lambda: len(files.rows) > 3)
-    files.choose(next(row for row in files.rows if row.name == "session/provenance.json"))
-    assert "virtual monitor" in page.findChild(QPlainTextEdit, "support-text").toPlainText()
+    files.choose(
+        next(row for row in files.rows if row.name == "session/provenance.json")
+    )
+    assert (
+        "virtual monitor"
+        in page.findChild(QPlainTextEdit, "support-text").toPlainText()
+    )
     path = page.findChild(QLineEdit, "support-path")
     path.setText(str(tmp_path / "missing" / "x.zip"))
     qtbot.mouseClick(write, Qt.MouseButton.LeftButton)
@@ -90,11 +101,15 @@ def test_the_bundle_is_looked_at_before_it_is_written(
         assert archive.namelist() == [row.name for row in files.rows]
     # Another choice of what it holds: it has to be looked at again.
     page.findChild(QPushButton, "support-collect").setFocus()
-    qtbot.keyClick(page.findChild(type(page.support._serials), "support-serials"), Qt.Key.Key_Space)
+    qtbot.keyClick(
+        page.findChild(type(page.support._serials), "support-serials"), Qt.Key.Key_Space
+    )
     assert not write.isEnabled() and files.rows == []
 
 
-def test_the_sheet_has_the_keys_of_every_screen(window: MainWindow, qtbot: QtBot) -> None:
+def test_the_sheet_has_the_keys_of_every_screen(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     qtbot.keyClick(window, Qt.Key.Key_F1)
     sheet = window._stack.currentWidget()
     assert isinstance(sheet, KeysScreen)

@@ -36,7 +36,9 @@ def test_a_search_covers_all_parts(qtbot: QtBot) -> None:
         return [item.text() for item in items if not item.isHidden()]
 
     qtbot.keyClicks(find, "sample_hz")
-    assert parts.currentItem().text() == "Energy monitor", "the part that has it is shown"
+    assert parts.currentItem().text() == "Energy monitor", (
+        "the part that has it is shown"
+    )
     assert shown() == {"monitor.virtual.sample_hz"}
     assert offered() == ["Energy monitor"]
     find.clear()

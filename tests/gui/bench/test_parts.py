@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench screen is made of without Qt: cards, layout of the diagram, changes of a text."""
+"""What the bench screen is made of without Qt: cards, layout of the diagram, changes of
+a text."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def test_boxes_do_not_lie_on_each_other_and_wires_end_at_pins(path: Path) -> Non
     spots = {(pin.x, pin.y) for pin in layout.pins}
     for route in layout.routes:
         assert {route.points[0], route.points[-1]} <= spots
-        assert all(0 <= x <= layout.width and 0 <= y <= layout.height for x, y in route.points)
+        assert all(
+            0 <= x <= layout.width and 0 <= y <= layout.height for x, y in route.points
+        )
     # Two wires between the same columns share no lane.
     lanes = [(route.points[0][0], route.points[1][0]) for route in layout.routes]
     assert len(lanes) == len(set(lanes))
@@ -51,7 +54,14 @@ def test_a_narrow_window_gets_a_picture_that_is_wider_than_it() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("", ""), ("", "a"), ("a", ""), ("aa", "aaa"), ("one two", "one three two"), ("xyx", "x")],
+    [
+        ("", ""),
+        ("", "a"),
+        ("a", ""),
+        ("aa", "aaa"),
+        ("one two", "one three two"),
+        ("xyx", "x"),
+    ],
 )
 def test_a_change_turns_one_text_into_the_other(before: str, after: str) -> None:
     change = change_between(before, after)
@@ -84,7 +94,9 @@ def test_what_came_of_it_is_said() -> None:
     assert "all is well" in outcome(Deed.PROVE, None, failed=False, stopped=False)
     assert "fails" in outcome(Deed.PROVE, None, failed=True, stopped=False)
     assert outcome(Deed.PROBE, None, failed=False, stopped=True).startswith("Stopped")
-    assert "could not go on" in outcome(Deed.CONNECT, BenchError("x"), failed=False, stopped=False)
+    assert "could not go on" in outcome(
+        Deed.CONNECT, BenchError("x"), failed=False, stopped=False
+    )
     for deed in (Deed.CONNECT, Deed.POWER, Deed.PROBE, Deed.PROVE):
         assert "the supply is off" in outcome(deed, None, failed=False, stopped=True)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench screen by clicks and keys: create a bench, change a setting, prove its wiring, connect;
-the supply is off whatever happens.
+"""The bench screen by clicks and keys: create a bench, change a setting, prove its
+wiring, connect; the supply is off whatever happens.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def bench(window: MainWindow, qtbot: QtBot) -> Iterator[Bench]:
     made = Bench(window, qtbot)
     yield made
     window.close()
-    assert not [each for each in threading.enumerate() if each.name.startswith("rig-bench")]
+    assert not [
+        each for each in threading.enumerate() if each.name.startswith("rig-bench")
+    ]
 
 
 @pytest.fixture
@@ -120,11 +122,15 @@ def test_a_bench_is_created_changed_in_the_form_and_proved(
 
     bench.click("bench-page-settings")
     bench.screen.settings.form.choose("task")
-    bench.until(lambda: bench.screen.findChild(QLineEdit, "field-task.asc.samples") is not None)
+    bench.until(
+        lambda: bench.screen.findChild(QLineEdit, "field-task.asc.samples") is not None
+    )
     bench.type_into("field-task.asc.samples", "12")
     bench.until(lambda: "samples = 12" in bench.text)
     comments = [line for line in before.splitlines() if line.startswith("#")]
-    assert [line for line in bench.text.splitlines() if line.startswith("#")] == comments
+    assert [
+        line for line in bench.text.splitlines() if line.startswith("#")
+    ] == comments
     bench.click("bench-save")
     bench.until(lambda: not bench.screen.changed)
     assert "samples = 12" in made.read_text(encoding="utf-8")
@@ -133,7 +139,9 @@ def test_a_bench_is_created_changed_in_the_form_and_proved(
     bench.click("bench-prove")
     bench.over()
     rows = bench.screen.connect_page.rows.rows
-    assert [row.name for row in rows if row.sign == "✓ ok"] == [row.name for row in rows]
+    assert [row.name for row in rows if row.sign == "✓ ok"] == [
+        row.name for row in rows
+    ]
     assert len(rows) == 6
     assert not bench.supply_on
 
@@ -145,7 +153,10 @@ def test_on_a_broken_bench_the_row_of_the_broken_wire_fails_with_its_cause(
     bench.click("bench-page-settings")
     bench.screen.settings.form.choose("monitor")
     bench.until(
-        lambda: bench.screen.findChild(QComboBox, "field-monitor.virtual.sync_wire") is not None
+        lambda: (
+            bench.screen.findChild(QComboBox, "field-monitor.virtual.sync_wire")
+            is not None
+        )
     )
     box = bench.find(QComboBox, "field-monitor.virtual.sync_wire")
     box.setFocus()
@@ -235,7 +246,9 @@ def test_nonsense_in_the_text_is_said_with_its_line_and_nothing_is_lost(
     assert bench.text == null_bench.read_text(encoding="utf-8")
 
 
-def test_a_file_of_nonsense_says_so_where_its_parts_would_be(bench: Bench, tmp_path: Path) -> None:
+def test_a_file_of_nonsense_says_so_where_its_parts_would_be(
+    bench: Bench, tmp_path: Path
+) -> None:
     path = tmp_path / "nonsense.toml"
     path.write_text("nonsense = [", encoding="utf-8")
     bench.window.open_path(path)
@@ -250,7 +263,9 @@ def test_a_file_of_nonsense_says_so_where_its_parts_would_be(bench: Bench, tmp_p
 
 def test_the_form_shows_the_field_that_is_wrong(bench: Bench, null_bench: Path) -> None:
     null_bench.write_text(
-        NULL.replace("[monitor.virtual]", '[monitor.virtual]\nvoltage_gain_limit = "x"'),
+        NULL.replace(
+            "[monitor.virtual]", '[monitor.virtual]\nvoltage_gain_limit = "x"'
+        ),
         encoding="utf-8",
     )
     bench.window.open_path(null_bench)
@@ -265,7 +280,9 @@ def test_the_form_shows_the_field_that_is_wrong(bench: Bench, null_bench: Path) 
 def test_a_value_without_sense_marks_its_line_its_part_and_its_field(
     bench: Bench, null_bench: Path
 ) -> None:
-    null_bench.write_text(NULL.replace('name = "virtual-null"', "name = 3"), encoding="utf-8")
+    null_bench.write_text(
+        NULL.replace('name = "virtual-null"', "name = 3"), encoding="utf-8"
+    )
     bench.window.open_path(null_bench)
     bench.until(lambda: "3 is not a str" in bench.said)
     assert bench.said.startswith("line ")
@@ -312,7 +329,11 @@ def test_connect_shows_what_is_there_and_disconnect_switches_off(
 ) -> None:
     bench.load(null_bench)
     bench.click("bench-connect")
-    bench.until(lambda: bench.supply_on and bench.screen.cards.by_key["dut"].state == "connected")
+    bench.until(
+        lambda: (
+            bench.supply_on and bench.screen.cards.by_key["dut"].state == "connected"
+        )
+    )
     assert "virtual device" in bench.screen.cards.by_key["dut"].spoken
     bench.until(lambda: bench.find(QPushButton, "bench-connect").text() == "Disconnect")
     bench.click("bench-connect")
@@ -397,10 +418,14 @@ def test_closing_while_connecting_ends_soon_and_the_supply_is_off(
         os.close(theirs)
 
 
-def test_an_error_of_the_bench_is_said_in_the_screen(bench: Bench, tmp_path: Path) -> None:
+def test_an_error_of_the_bench_is_said_in_the_screen(
+    bench: Bench, tmp_path: Path
+) -> None:
     path = tmp_path / "gone.toml"
     text = (ROOT / "benches" / "uart-asc.toml").read_text(encoding="utf-8")
-    path.write_text(text.replace("/dev/ttyACM0", str(tmp_path / "no-port")), encoding="utf-8")
+    path.write_text(
+        text.replace("/dev/ttyACM0", str(tmp_path / "no-port")), encoding="utf-8"
+    )
     bench.load(path)
     bench.click("bench-connect")
     bench.over()
@@ -423,10 +448,15 @@ def test_a_scan_lists_what_is_attached_or_what_to_look_at(bench: Bench) -> None:
     bench.click("bench-page-parts")
     bench.click("bench-scan")
     bench.over()
-    assert bench.screen.connect_page.rows.rows or "nothing is attached" in bench.screen.notice.text
+    assert (
+        bench.screen.connect_page.rows.rows
+        or "nothing is attached" in bench.screen.notice.text
+    )
 
 
-def test_a_second_monitor_is_added_and_taken_away(bench: Bench, null_bench: Path) -> None:
+def test_a_second_monitor_is_added_and_taken_away(
+    bench: Bench, null_bench: Path
+) -> None:
     bench.load(null_bench)
     before = bench.text
     bench.click("bench-page-settings")
@@ -445,7 +475,9 @@ def test_a_second_monitor_is_added_and_taken_away(bench: Bench, null_bench: Path
     assert before.count("#") == bench.text.count("#")
 
 
-def test_another_kind_of_monitor_says_what_must_be_given(bench: Bench, null_bench: Path) -> None:
+def test_another_kind_of_monitor_says_what_must_be_given(
+    bench: Bench, null_bench: Path
+) -> None:
     bench.load(null_bench)
     bench.click("bench-page-settings")
     form = bench.screen.settings.form
@@ -462,7 +494,9 @@ def test_another_kind_of_monitor_says_what_must_be_given(bench: Bench, null_benc
     QTest.mouseClick(check, Qt.MouseButton.LeftButton, pos=check.rect().center() / 4)
     check.setChecked(True)
     shown = [row for row in form._rows.values() if not row.isHidden()]
-    assert [row.field.label for row in shown] == ["port"] or all(row.field.is_set for row in shown)
+    assert [row.field.label for row in shown] == ["port"] or all(
+        row.field.is_set for row in shown
+    )
 
 
 def test_everything_one_acts_on_has_a_name_and_can_be_reached_by_keys(

@@ -70,7 +70,8 @@ class RunAt:
         self.until(lambda: plan.estimate is not None or plan.notice.text)
 
     def start(self) -> None:
-        """Click Start, and wait until the engine is at work or there is a reason why not."""
+        """Click Start, and wait until the engine is at work or there is a reason why
+        not."""
         before = self.screen.flight
         self.click("run-start")
         self.until(lambda: self.screen.flight is not before or self.screen.notice.text)

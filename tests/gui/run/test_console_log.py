@@ -44,7 +44,10 @@ def test_a_filter_looks_at_direction_and_text_in_any_case() -> None:
     log = ConsoleLog(lambda: 0.0)
     log.add(said("tx", "name%"))
     log.add(said("rx", "m-NAME-[dut]"))
-    assert [line.direction for line in log.since(0, Filter(text="Name"))] == ["tx", "rx"]
+    assert [line.direction for line in log.since(0, Filter(text="Name"))] == [
+        "tx",
+        "rx",
+    ]
     assert [line.direction for line in log.since(0, Filter("rx"))] == ["rx"]
     assert log.since(0, Filter("rx", "%")) == []
     assert log.since(0, Filter("tx"))[0].shown().strip() == "0.000 -> name%"

@@ -32,7 +32,9 @@ def shown(qtbot: QtBot, frame: Frame, theme: str = "light") -> tuple[LiveView, Q
     return view, view.grab().toImage()
 
 
-def rows_with(image: QImage, x: int, colour: str, top: float, bottom: float) -> list[int]:
+def rows_with(
+    image: QImage, x: int, colour: str, top: float, bottom: float
+) -> list[int]:
     """Return the rows of a column that are nearer to a colour than to white paper."""
     want = QColor(colour)
 
@@ -44,7 +46,9 @@ def rows_with(image: QImage, x: int, colour: str, top: float, bottom: float) -> 
     return [y for y in range(int(top), int(bottom)) if near(y)]
 
 
-def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most(qtbot: QtBot) -> None:
+def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most(
+    qtbot: QtBot,
+) -> None:
     columns = 600
     mean = np.full(columns, 2e-3)
     most = mean.copy()
@@ -66,7 +70,9 @@ def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most(qtbot
 
 @pytest.mark.parametrize("share", [0.13, 0.5, 0.74, 1.0, 2.0])
 @pytest.mark.parametrize("columns", [50, 333, 924])
-def test_no_dip_is_lost_however_much_of_the_span_is_there(share: float, columns: int) -> None:
+def test_no_dip_is_lost_however_much_of_the_span_is_there(
+    share: float, columns: int
+) -> None:
     span_s = 5.0
     recent = Recent(60.0)
     count = round(share * span_s / COLUMN_S)
@@ -76,7 +82,9 @@ def test_no_dip_is_lost_however_much_of_the_span_is_there(share: float, columns:
     least[dips] = 0.012
     most = level.copy()
     most[dips[dips + 20 < count] + 20] = 0.09
-    recent.add(LiveBlock("", 0.0, COLUMN_S, least, level, most, np.zeros(0), np.zeros(0), 0))
+    recent.add(
+        LiveBlock("", 0.0, COLUMN_S, least, level, most, np.zeros(0), np.zeros(0), 0)
+    )
     picture = recent.picture(span_s, columns, "")
     assert picture is not None
     low, mean, high = spread(picture, span_s, columns)
@@ -104,7 +112,13 @@ def test_sync_is_low_from_a_fall_to_a_rise(qtbot: QtBot, fell_before: bool) -> N
     power = np.full(100, 1e-3)
     falls_s, rises_s = ([1.0], []) if fell_before else ([12.5], [15.5])
     frame = Frame(
-        10.0, 20.0, power, power, power, falls_s=np.array(falls_s), rises_s=np.array(rises_s)
+        10.0,
+        20.0,
+        power,
+        power,
+        power,
+        falls_s=np.array(falls_s),
+        rises_s=np.array(rises_s),
     )
     view, image = shown(qtbot, frame)
     area = view._lanes.sync
@@ -140,7 +154,11 @@ def test_the_marks_of_the_steps_name_what_lies_between_the_falls() -> None:
     assert spans.stop_s.tolist() == [1.0, 2.0, 3.0]
     track.saw([3.5])
     spans, names = bands(track.strip(), 4.0, ("preprocess", "infer"))
-    assert (names[-1], spans.colour[-1], spans.stop_s[-1]) == (UNKNOWN, UNKNOWN_COLOUR, 4.0)
+    assert (names[-1], spans.colour[-1], spans.stop_s[-1]) == (
+        UNKNOWN,
+        UNKNOWN_COLOUR,
+        4.0,
+    )
 
 
 def test_falls_of_another_trace_are_not_named_by_marks_of_this_one() -> None:
@@ -151,7 +169,9 @@ def test_falls_of_another_trace_are_not_named_by_marks_of_this_one() -> None:
     assert named(track) == ["infer", ""]
     track.begin(("infer",))
     track.done(marks(IDLE, END))
-    assert named(track) == [UNKNOWN, UNKNOWN], "the next trial's marks, the last one's falls"
+    assert named(track) == [UNKNOWN, UNKNOWN], (
+        "the next trial's marks, the last one's falls"
+    )
     track.saw([0.1], trace=2)
     assert named(track) == ["idle"]
 
@@ -165,7 +185,9 @@ def test_a_long_trial_keeps_the_newest_edges_and_their_names() -> None:
     strip = track.strip()
     assert len(strip.starts_s) < 5_000
     assert strip.name(0) in ("infer", "")
-    assert [name for name in named(track) if name] == ["infer"] * (len(strip.starts_s) // 2)
+    assert [name for name in named(track) if name] == ["infer"] * (
+        len(strip.starts_s) // 2
+    )
 
 
 def test_an_axis_grows_at_once_and_shrinks_slowly() -> None:
@@ -177,6 +199,8 @@ def test_an_axis_grows_at_once_and_shrinks_slowly() -> None:
     assert tops[9] == pytest.approx(0.15)
 
 
-@pytest.mark.parametrize(("value", "top"), [(0.0, 1.0), (0.011, 0.015), (45e-3, 50e-3), (1.0, 1.0)])
+@pytest.mark.parametrize(
+    ("value", "top"), [(0.0, 1.0), (0.011, 0.015), (45e-3, 50e-3), (1.0, 1.0)]
+)
 def test_the_end_of_an_axis_is_round(value: float, top: float) -> None:
     assert round_up(value) == pytest.approx(top)

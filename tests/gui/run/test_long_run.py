@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a hundred thousand events (40 000 in `make test`): bounded memory, and a window that
-goes on drawing. Frames are counted, not seconds: how fast this computer is says nothing.
+"""A run of a hundred thousand events (40 000 in `make test`): bounded memory, and a
+window that goes on drawing. Frames are counted, not seconds: how fast this computer is
+says nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ from rig.model.completion import END, Completion, Mark
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
-from rig.store.events import RailState, SessionStarted, StepBegun, StepDone, TrialStarted
+from rig.store.events import (
+    RailState,
+    SessionStarted,
+    StepBegun,
+    StepDone,
+    TrialStarted,
+)
 from tests.length import length
 
 if TYPE_CHECKING:
@@ -35,7 +42,10 @@ if TYPE_CHECKING:
 EVENTS = length(100_000, 40_000)
 #: Each is told when it begins and when it is done.
 STEPS = EVENTS // 2
-ABOUT = {"simulated": True, "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 3}}
+ABOUT = {
+    "simulated": True,
+    "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 3},
+}
 #: A live block has the columns of so many steps.
 STEPS_OF_A_BLOCK = 4
 COLUMNS = 40 * STEPS_OF_A_BLOCK
@@ -54,20 +64,25 @@ def begin(flight: Flight) -> None:
 def block(number: int) -> LiveBlock:
     """Return a block with three falls for each of its steps."""
     start_s = number * COLUMNS * COLUMN_S
-    falls = start_s + np.arange(3 * STEPS_OF_A_BLOCK) * COLUMNS * COLUMN_S / 3 / STEPS_OF_A_BLOCK
+    falls = (
+        start_s
+        + np.arange(3 * STEPS_OF_A_BLOCK) * COLUMNS * COLUMN_S / 3 / STEPS_OF_A_BLOCK
+    )
     return LiveBlock("", start_s, COLUMN_S, LEVEL, LEVEL, LEVEL, falls, falls + 5e-5, 0)
 
 
 def step(flight: Flight, number: int) -> None:
-    """Do what the engine does for a query: two events, two lines of the console, a live block now
-    and then.
+    """Do what the engine does for a query: two events, two lines of the console, a live
+    block now and then.
     """
     flight.console.add(WireLine(0.0, "tx", "RUN", "#1"))
     flight._take(StepBegun(1, number, Query((number,)), 0.06, number / STEPS, 60.0))
     if number % STEPS_OF_A_BLOCK == 0:
         flight._see(block(number // STEPS_OF_A_BLOCK))
     marks = Completion((Mark(1, 0), Mark(2, 5), Mark(END, 9)), b"")
-    flight._take(StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a"))))
+    flight._take(
+        StepDone(1, StepRecord(number, Query((number,)), marks, Score(True, "a", "a")))
+    )
     flight.console.add(WireLine(0.0, "rx", "text", "m-ready"))
 
 
@@ -110,7 +125,8 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
             for number in range(STEPS):
                 step(flight, number)
                 if number % (STEPS // 100) == 0:
-                    # No link brings more queries a second: 100 000, in `make test` 40 000.
+                    # No link brings more queries a second: 100 000, in `make test` 40
+                    # 000.
                     pace.wait(0.005)
                     handled.append(screen.live.view.frames_painted)
             fed.set()

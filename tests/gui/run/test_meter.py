@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meter by clicks and keys: numbers, sums, recordings, and the supply off whatever ends it."""
+"""The meter by clicks and keys: numbers, sums, recordings, and the supply off whatever
+ends it."""
 
 from __future__ import annotations
 
@@ -119,7 +120,9 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     assert meter.cell("voltage-now") == meter.cell("voltage-max") == "3.3000 V"
     meter.until(lambda: meter.cell("power-mean") == "12.000 mW")
     assert meter.cell("current-min") == "3.6364 mA"
-    meter.until(lambda: "±" in meter.cell("total-energy") and "±" in meter.cell("total-charge"))
+    meter.until(
+        lambda: "±" in meter.cell("total-energy") and "±" in meter.cell("total-charge")
+    )
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ mJ", meter.cell("total-energy"))
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ [um]C", meter.cell("total-charge"))
     assert meter.cell("total-lost") == "0"
@@ -133,7 +136,9 @@ def test_numbers_sums_and_label_of_a_monitor_alone(
     assert meter.cell("power-mean") == "12.000 mW"
 
 
-def test_a_recording_opens_in_trace_with_the_energy_of_the_meter(meter: MeterAt) -> None:
+def test_a_recording_opens_in_trace_with_the_energy_of_the_meter(
+    meter: MeterAt,
+) -> None:
     meter.start("sample_hz=50000")
     meter.click("meter-record")
     meter.until(lambda: meter.state is RecordState.RECORDING)
@@ -153,11 +158,14 @@ def test_a_recording_opens_in_trace_with_the_energy_of_the_meter(meter: MeterAt)
     meter.until(lambda: screen.isVisible() and not meter.window.shell.worker.busy)
     # Another screen is shown: the supply is off.
     meter.over()
-    meter.until(lambda: screen.findChild(type(meter.screen.bar.labels)).text() == "SIMULATED")
+    meter.until(
+        lambda: screen.findChild(type(meter.screen.bar.labels)).text() == "SIMULATED"
+    )
 
 
 @pytest.mark.parametrize(
-    ("trigger", "level"), [("current rises", "10 mA"), ("SYNC falls", ""), ("SYNC rises", "")]
+    ("trigger", "level"),
+    [("current rises", "10 mA"), ("SYNC falls", ""), ("SYNC rises", "")],
 )
 def test_a_trigger_begins_the_recording(
     with_worlds: tuple[MeterAt, list[World]], trigger: str, level: str
@@ -253,7 +261,9 @@ def test_a_monitor_that_does_not_open_is_said(
     assert not meter.screen.busy
 
 
-def test_the_monitors_of_the_open_bench_are_offered_first(meter: MeterAt, tmp_path: Path) -> None:
+def test_the_monitors_of_the_open_bench_are_offered_first(
+    meter: MeterAt, tmp_path: Path
+) -> None:
     text = VIRTUAL_NULL.read_text(encoding="utf-8")
     rails = re.sub(r"\[monitor\.virtual\]", "[rail.core.virtual]", text)
     assert rails != text

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from gui.run import run_text
-from gui.run.record import Picture, Running, RunRecord, Stage, TrialRow, powers, shown_metrics
+from gui.run.record import (
+    Picture,
+    Running,
+    RunRecord,
+    Stage,
+    TrialRow,
+    powers,
+    shown_metrics,
+)
 from rig.errors import BenchError, Stopped
 from rig.live.running import RunningMetric
 from rig.model.completion import END, Completion, Mark
@@ -31,7 +39,12 @@ from rig.store.events import (
 
 ABOUT = {
     "simulated": True,
-    "task": {"phases": ["preprocess", "infer"], "name": "t", "samples": 3, "source": "random"},
+    "task": {
+        "phases": ["preprocess", "infer"],
+        "name": "t",
+        "samples": 3,
+        "source": "random",
+    },
 }
 
 
@@ -43,8 +56,12 @@ def started(record: RunRecord) -> None:
 
 
 def answered(number: int, right: bool, ticks: int) -> StepDone:
-    completion = Completion((Mark(1, 0), Mark(2, 5), Mark(END, ticks)), retransmissions=1)
-    return StepDone(1, StepRecord(number, Query((0,)), completion, Score(right, "a", "b")))
+    completion = Completion(
+        (Mark(1, 0), Mark(2, 5), Mark(END, ticks)), retransmissions=1
+    )
+    return StepDone(
+        1, StepRecord(number, Query((0,)), completion, Score(right, "a", "b"))
+    )
 
 
 def test_a_run_is_told_from_opening_to_its_end() -> None:
@@ -52,7 +69,9 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     record = RunRecord(lambda: now[0])
     record.take(Opening("monitor", "joulescope", "core"))
     assert record.picture().stage is Stage.OPENING
-    assert run_text.progress(record.picture()) == "opening monitor joulescope of rail core"
+    assert (
+        run_text.progress(record.picture()) == "opening monitor joulescope of rail core"
+    )
     started(record)
     assert record.phases == ("preprocess", "infer")
     assert "SIMULATED" in record.picture().labels
@@ -63,7 +82,9 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     assert "trial 1 of 2" in run_text.progress(picture)
     assert "59 s left" in run_text.progress(picture)
     now[0] += 100.0
-    assert record.picture().left_s == pytest.approx(58.0), "never below what is behind the step"
+    assert record.picture().left_s == pytest.approx(58.0), (
+        "never below what is behind the step"
+    )
     assert run_text.supply(picture) == ("on", "ok")
     record.take(SessionFinished("success"))
     record.take(RailState("", False))
@@ -81,7 +102,9 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
 
     record.take(Opened("sut", "virtual", Info()))  # type: ignore[arg-type]
     started(record)
-    for number, (right, ticks) in enumerate([(True, 10), (True, 12), (False, 14), (True, 12)]):
+    for number, (right, ticks) in enumerate(
+        [(True, 10), (True, 12), (False, 14), (True, 12)]
+    ):
         record.take(answered(number, right, ticks))
     picture = record.picture()
     assert picture.queries == 4
@@ -90,11 +113,15 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
     assert picture.latency.error == pytest.approx(0.0008165, rel=1e-3)
     said = dict(run_text.so_far(picture))
     assert said["right"] == "75.0% of 4"
-    assert said["latency"] == "12.0 ± 2.6 ms", "3.18 standard errors: Student's t of four values"
+    assert said["latency"] == "12.0 ± 2.6 ms", (
+        "3.18 standard errors: Student's t of four values"
+    )
     assert said["retransmissions"] == "4"
     record.take(StepDone(1, StepRecord(9, Idle(1.0), Completion(()))))
     warm = Query((0,), warmup=True)
-    record.take(StepDone(1, StepRecord(9, warm, Completion((Mark(1, 0), Mark(END, 999))))))
+    record.take(
+        StepDone(1, StepRecord(9, warm, Completion((Mark(1, 0), Mark(END, 999)))))
+    )
     assert record.picture().latency.count == 4, "neither idle times nor warm-up count"
 
 
@@ -118,7 +145,7 @@ def test_stop_is_told_at_once_and_stays() -> None:
     assert "Resume goes on" in run_text.outcome(record.picture())
 
 
-def test_a_supply_is_off_where_the_engine_said_so_and_not_because_it_has_ended() -> None:
+def test_a_supply_is_off_where_the_engine_said_so_and_not_because_it_has_ended():
     record = RunRecord(lambda: 0.0)
     started(record)
     record.ended(BenchError("the instrument is gone"))
@@ -131,7 +158,9 @@ def test_a_supply_is_off_where_the_engine_said_so_and_not_because_it_has_ended()
     other.take(RailState("", False))
     other.ended(BenchError("the device is gone"))
     assert not other.picture().powered
-    assert run_text.outcome(other.picture()).startswith("The supply is off; the session is kept")
+    assert run_text.outcome(other.picture()).startswith(
+        "The supply is off; the session is kept"
+    )
 
 
 def test_an_error_that_knows_the_supply_to_be_off_is_believed() -> None:
@@ -198,7 +227,9 @@ def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
     started(record)
     assert record.picture().rails == {}
     record.ended(BenchError("the counter is gone"))
-    assert run_text.outcome(record.picture()).startswith("Nothing was switched on; the session")
+    assert run_text.outcome(record.picture()).startswith(
+        "Nothing was switched on; the session"
+    )
     assert run_text.supply(record.picture()) == ("not switched", "")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the run screen says when something goes wrong: a sentence in its place, the supply off, the
-session kept.
+"""What the run screen says when something goes wrong: a sentence in its place, the
+supply off, the session kept.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ def test_an_instrument_that_is_unplugged_is_a_sentence(
 ) -> None:
     bench = tmp_path / "unplugged.toml"
     bench.write_text(
-        '[bench]\nname = "unplugged"\n[sut.virtual]\nload_s = 0.1\n'
-        '[monitor.joulescope]\ndevice = "simulator"\n'
-        "[monitor.joulescope.simulator.faults]\nremove_at_tick = 1_080_000\n"
-        "[scenario.single_stream]\nidle_s = 0.2\nwarmup = 0\n[task.null]\nsamples = 20\n"
+        '[bench]\nname = "unplugged"\n[sut.virtual]\nload_s ='
+        " 0.1\n[monitor.joulescope]\ndevice ="
+        ' "simulator"\n[monitor.joulescope.simulator.faults]\nremove_at_tick ='
+        " 1_080_000\n[scenario.single_stream]\nidle_s = 0.2\nwarmup ="
+        " 0\n[task.null]\nsamples = 20\n"
     )
     at = run_at(bench)
     at.start()
@@ -132,7 +133,9 @@ def test_a_bench_in_another_folder_says_in_the_plan_which_firmware_it_lacks(
     assert at.screen.plan.notice.text == ""
 
 
-def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(run_at: At) -> None:
+def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(
+    run_at: At,
+) -> None:
     at = run_at(VIRTUAL_NULL)
     at.type_settings("scenario.single_stream.idle=1")
     at.until(lambda: at.screen.plan.notice.text)
@@ -147,7 +150,9 @@ def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(run_at: A
     assert not at.screen.plan.notice.text
 
 
-def test_without_a_bench_file_start_says_so(window: object, run_at: At, qtbot: object) -> None:
+def test_without_a_bench_file_start_says_so(
+    window: object, run_at: At, qtbot: object
+) -> None:
     at = run_at(VIRTUAL_NULL)
     at.window.shell.set_bench(None)
     at.until(lambda: "no bench file is chosen" in at.screen.plan.notice.text)
@@ -161,10 +166,11 @@ def test_lost_samples_are_counted_while_it_runs_and_the_trial_says_why(
 ) -> None:
     bench = tmp_path / "loses.toml"
     bench.write_text(
-        '[bench]\nname = "loses"\ntrials = 1\n[sut.virtual]\nload_s = 0.1\n'
-        '[monitor.joulescope]\ndevice = "simulator"\n'
-        "[monitor.joulescope.simulator.faults]\ndrop_at_tick = 1_080_000\ndrop_ticks = 20_000\n"
-        "[scenario.single_stream]\nidle_s = 0.2\nwarmup = 0\n[task.null]\nsamples = 3\n"
+        '[bench]\nname = "loses"\ntrials = 1\n[sut.virtual]\nload_s ='
+        " 0.1\n[monitor.joulescope]\ndevice ="
+        ' "simulator"\n[monitor.joulescope.simulator.faults]\ndrop_at_tick ='
+        " 1_080_000\ndrop_ticks = 20_000\n[scenario.single_stream]\nidle_s ="
+        " 0.2\nwarmup = 0\n[task.null]\nsamples = 3\n"
     )
     at = run_at(bench)
     at.start()
@@ -176,7 +182,9 @@ def test_lost_samples_are_counted_while_it_runs_and_the_trial_says_why(
     at.until(lambda: "INVALID: " in at.screen.outcome.text)
 
 
-def test_a_run_that_is_about_to_begin_is_not_begun_twice(run_at: At, tmp_path: Path) -> None:
+def test_a_run_that_is_about_to_begin_is_not_begun_twice(
+    run_at: At, tmp_path: Path
+) -> None:
     at = run_at(VIRTUAL_NULL)
     at.type_settings("task.null.samples=4", "bench.trials=1")
     at.planned()

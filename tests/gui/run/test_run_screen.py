@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run screen by clicks and keys: a session from the plan to the verdict, stopped and resumed,
-and what it says when something goes wrong.
+"""The run screen by clicks and keys: a session from the plan to the verdict, stopped
+and resumed, and what it says when something goes wrong.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
     for name, row in shown.items():
         stated = session.metrics[name]
         assert row.value == pytest.approx(stated.value), name
-        assert row.interval.low == pytest.approx(stated.same_samples.low, nan_ok=True), name
+        assert row.interval.low == pytest.approx(
+            stated.same_samples.low, nan_ok=True
+        ), name
     assert at.screen.live.tiles.value("power-0").endswith("mW")
     assert at.screen.live.tiles.value("supply") == "off"
     assert at.screen.live.tiles.value("lost") == "0"
@@ -71,7 +73,9 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
 
 def test_the_verdict_leads_to_trials_and_trace(run_at: At) -> None:
     at = run_at(VIRTUAL_NULL)
-    at.type_settings("task.null.samples=4", "scenario.single_stream.idle_s=0.1", "bench.trials=2")
+    at.type_settings(
+        "task.null.samples=4", "scenario.single_stream.idle_s=0.1", "bench.trials=2"
+    )
     at.planned()
     at.start()
     at.over()
@@ -87,7 +91,11 @@ def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece
     run_at: At, worlds: list[World], tmp_path: Path
 ) -> None:
     at = run_at(VIRTUAL_NULL)
-    some = [f"task.null.samples={SOME}", "monitor.virtual.sample_hz=50000", "bench.trials=2"]
+    some = [
+        f"task.null.samples={SOME}",
+        "monitor.virtual.sample_hz=50000",
+        "bench.trials=2",
+    ]
     at.type_settings(*some)
     at.planned()
     at.start()
@@ -117,7 +125,9 @@ def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece
     assert list(resumed.metrics) == list(whole.metrics)
     for name, metric in whole.metrics.items():
         if name.startswith(("latency_infer", "energy_infer", "power_active")):
-            assert resumed.metrics[name].value == pytest.approx(metric.value, rel=0.05), name
+            assert resumed.metrics[name].value == pytest.approx(
+                metric.value, rel=0.05
+            ), name
     assert len(resumed.samples()) == 2 * SOME
 
 
@@ -149,7 +159,8 @@ def test_another_scenario_and_a_claim_are_planned(run_at: At, tmp_path: Path) ->
     box = at.screen.findChild(QComboBox, "run-scenario")
     at.qtbot.keyClicks(box, "offline")
     at.until(lambda: "offline" in at.screen.plan.text or at.screen.plan.notice.text)
-    assert "no such metric" in at.screen.plan.notice.text  # one of Single-stream, not of Offline
+    # one of Single-stream, not of Offline
+    assert "no such metric" in at.screen.plan.notice.text
     at.fill("run-claim", "")
     at.until(lambda: "offline" in at.screen.plan.text)
     assert at.screen.plan.setup.value.kinds == {"scenario": "offline"}
@@ -167,7 +178,9 @@ def test_keys_start_and_stop(run_at: At) -> None:
     assert at.picture.stage is Stage.STOPPED
 
 
-def test_a_stopped_session_that_is_opened_can_be_resumed(run_at: At, tmp_path: Path) -> None:
+def test_a_stopped_session_that_is_opened_can_be_resumed(
+    run_at: At, tmp_path: Path
+) -> None:
     from rig.errors import Stopped
     from rig.stop import Stop
     from rig.store.events import Event, StepDone
@@ -214,7 +227,12 @@ def test_the_console_filters_lines_as_they_come(run_at: At) -> None:
 
 
 def test_every_widget_that_is_acted_on_has_a_name(run_at: At) -> None:
-    from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QPlainTextEdit
+    from PySide6.QtWidgets import (
+        QAbstractButton,
+        QAbstractSpinBox,
+        QLineEdit,
+        QPlainTextEdit,
+    )
 
     at = run_at(VIRTUAL_NULL)
     kinds = (QAbstractButton, QComboBox, QPlainTextEdit, QLineEdit, QAbstractSpinBox)
@@ -248,7 +266,9 @@ def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(
     assert at.picture.stage is Stage.STOPPED
 
 
-def test_the_report_is_written_and_shown(run_at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_is_written_and_shown(
+    run_at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown: list[str] = []
 
     class Desktop:
@@ -258,7 +278,9 @@ def test_the_report_is_written_and_shown(run_at: At, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("gui.run.screen.QDesktopServices", Desktop)
     at = run_at(VIRTUAL_NULL)
-    at.type_settings("task.null.samples=4", "scenario.single_stream.idle_s=0.1", "bench.trials=1")
+    at.type_settings(
+        "task.null.samples=4", "scenario.single_stream.idle_s=0.1", "bench.trials=1"
+    )
     at.planned()
     at.start()
     at.over()
@@ -268,7 +290,9 @@ def test_the_report_is_written_and_shown(run_at: At, monkeypatch: pytest.MonkeyP
     assert Path(shown[0]).stat().st_size > 10_000
 
 
-def test_a_file_is_chosen_in_a_dialog_that_stops_nothing(run_at: At, tmp_path: Path) -> None:
+def test_a_file_is_chosen_in_a_dialog_that_stops_nothing(
+    run_at: At, tmp_path: Path
+) -> None:
     at = run_at(VIRTUAL_NULL)
     at.click("run-claim-choose")
     dialog = at.screen.findChild(QFileDialog)

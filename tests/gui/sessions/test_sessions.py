@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sessions screen by clicks and keys: list, search, tags, compare, check, report, delete."""
+"""The sessions screen by clicks and keys: list, search, tags, compare, check, report,
+delete."""
 
 from __future__ import annotations
 
@@ -32,7 +33,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of three sessions: two that differ in power, and one that was killed."""
     root = tmp_path_factory.mktemp("made")
     small = ["task.null.samples=4", "scenario.single_stream.idle_s=0.1"]
-    for name, more in (("a-usual", []), ("b-hungry", ["sut.virtual.infer.power_w=0.09"])):
+    for name, more in (
+        ("a-usual", []),
+        ("b-hungry", ["sut.virtual.infer.power_w=0.09"]),
+    ):
         with open_bench(VIRTUAL_NULL, [*small, *more, f"bench.name={name}"]) as bench:
             bench.run(2, root).folder.rename(root / name)
     shutil.copytree(root / "a-usual", root / "c-killed")
@@ -43,7 +47,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def screen(window: MainWindow, made: Path, tmp_path: Path, qtbot: QtBot) -> SessionsScreen:
+def screen(
+    window: MainWindow, made: Path, tmp_path: Path, qtbot: QtBot
+) -> SessionsScreen:
     root = tmp_path / "sessions"
     shutil.copytree(made, root)
     window.shell.memory.set("sessions", str(root))
@@ -121,7 +127,9 @@ def test_search_and_tags(screen: SessionsScreen, qtbot: QtBot) -> None:
     field = screen.findChild(QLineEdit, "session-tags")
     qtbot.keyClicks(field, "good board-7")
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: any(row.tags == ("good", "board-7") for row in screen.table.rows))
+    qtbot.waitUntil(
+        lambda: any(row.tags == ("good", "board-7") for row in screen.table.rows)
+    )
     search = screen.findChild(QLineEdit, "sessions-search")
     qtbot.keyClick(screen, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(search.hasFocus)
@@ -136,7 +144,9 @@ def test_search_and_tags(screen: SessionsScreen, qtbot: QtBot) -> None:
     assert said(screen, "sessions-summary").startswith("0 sessions")
 
 
-def test_two_are_compared_by_choosing_both(screen: SessionsScreen, qtbot: QtBot) -> None:
+def test_two_are_compared_by_choosing_both(
+    screen: SessionsScreen, qtbot: QtBot
+) -> None:
     choose(screen, "a-usual", "b-hungry")
     qtbot.waitUntil(lambda: bool(screen.compared.metrics.rows))
     rows = {pair.name: pair for pair in screen.compared.metrics.rows}
@@ -153,7 +163,9 @@ def test_two_are_compared_by_choosing_both(screen: SessionsScreen, qtbot: QtBot)
     qtbot.waitUntil(lambda: bool(screen.compared.metrics.rows))
     rows = {pair.name: pair for pair in screen.compared.metrics.rows}
     assert rows["energy_infer"].relative == pytest.approx(-0.5, rel=0.03)
-    qtbot.keyClick(screen.compared.metrics, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(
+        screen.compared.metrics, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier
+    )
     lines = QApplication.clipboard().text().splitlines()
     assert lines[0] == ", ".join(screen.compared.found.first.labels)
     assert lines[1].startswith("metric\toutcome\tB - A\t")
@@ -170,7 +182,10 @@ def test_a_killed_session_is_compared_with_what_it_has(
 
 def test_check_says_what_differs_first(screen: SessionsScreen, qtbot: QtBot) -> None:
     choose(screen, "a-usual")
-    log = next(row.path for row in screen.table.rows if row.name == "a-usual") / "trial-1/uart.log"
+    log = (
+        next(row.path for row in screen.table.rows if row.name == "a-usual")
+        / "trial-1/uart.log"
+    )
     log.write_text("added\n")
     click(screen, qtbot, "session-check")
     findings = screen.findChild(Table, "session-findings")
@@ -212,7 +227,9 @@ def test_resume_leads_to_the_run_screen(
     assert window._stack.currentWidget().objectName() == "screen-run"
 
 
-def test_delete_asks_in_the_place_and_comes_back(screen: SessionsScreen, qtbot: QtBot) -> None:
+def test_delete_asks_in_the_place_and_comes_back(
+    screen: SessionsScreen, qtbot: QtBot
+) -> None:
     choose(screen, "b-hungry")
     screen.table.setFocus()
     qtbot.waitUntil(screen.table.hasFocus)
@@ -248,5 +265,7 @@ def test_another_folder_is_looked_at(
     assert "is no folder" in screen._notice.text
     root.setText(str(virtual_session.parent))
     qtbot.keyClick(root, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: [row.path for row in screen.table.rows] == [virtual_session])
+    qtbot.waitUntil(
+        lambda: [row.path for row in screen.table.rows] == [virtual_session]
+    )
     assert screen._notice.text == ""

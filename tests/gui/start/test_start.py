@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def test_the_demonstration_opens_by_a_click(
-    window: MainWindow, virtual_session: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    window: MainWindow,
+    virtual_session: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(demonstration, "default_root", lambda: virtual_session.parent)
     monkeypatch.setattr(demonstration, "NAME", "virtual-null")
@@ -36,7 +39,11 @@ def test_the_demonstration_opens_by_a_click(
 
 @pytest.mark.parametrize("way", ["cancel", "close"])
 def test_a_demonstration_that_is_given_up_leaves_no_part_of_it(
-    window: MainWindow, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, way: str
+    window: MainWindow,
+    tmp_path: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
 ) -> None:
     root = tmp_path / "demonstration"
     monkeypatch.setattr(demonstration, "default_root", lambda: root)
@@ -107,8 +114,18 @@ def test_the_virtual_bench_is_taken_in_hand(window: MainWindow, qtbot: QtBot) ->
 def test_a_row_says_where_a_file_lies(tmp_path: Path) -> None:
     (tmp_path / "a.jls").write_text("")
     (tmp_path / "b.toml").write_text("")
-    paths = [tmp_path / "a.jls", tmp_path / "b.toml", tmp_path, Path.home() / "x" / "c.jls"]
+    paths = [
+        tmp_path / "a.jls",
+        tmp_path / "b.toml",
+        tmp_path,
+        Path.home() / "x" / "c.jls",
+    ]
     found = recent.rows(paths)
-    assert [row.kind for row in found] == ["trace", "bench file", "session", "not there"]
+    assert [row.kind for row in found] == [
+        "trace",
+        "bench file",
+        "session",
+        "not there",
+    ]
     assert found[3].place == "~/x"
     assert found[0].place == str(tmp_path)

@@ -31,7 +31,8 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 
 @pytest.fixture
 def screen(window: MainWindow, qtbot: QtBot, virtual_session: Path) -> TraceScreen:
-    """The trace screen with the first trial of a session, its picture and its numbers there."""
+    """The trace screen with the first trial of a session, its picture and its numbers
+    there."""
     window.shell.open_trace(virtual_session)
     made: Any = window.screen_named("trace")
     qtbot.waitUntil(lambda: made.state is not None and made.idle(), timeout=10_000)

@@ -37,8 +37,20 @@ def key(screen: TraceScreen, name: str) -> None:
 @pytest.mark.parametrize(
     ("start_s", "stop_s", "base", "texts", "unit"),
     [
-        (0.0, 3600.0, "2026-11-24 UTC", ("12:00:00", "12:15:00", "12:30:00", "12:45:00"), ""),
-        (-1.0, 2.2, "2026-11-24 UTC", ("11:59:59", "12:00:00", "12:00:01", "12:00:02"), ""),
+        (
+            0.0,
+            3600.0,
+            "2026-11-24 UTC",
+            ("12:00:00", "12:15:00", "12:30:00", "12:45:00"),
+            "",
+        ),
+        (
+            -1.0,
+            2.2,
+            "2026-11-24 UTC",
+            ("11:59:59", "12:00:00", "12:00:01", "12:00:02"),
+            "",
+        ),
         (0.95, 1.35, "12:00:00 UTC", ("+1.00", "+1.10", "+1.20", "+1.30"), "s"),
         (2.0011, 2.0042, "12:00:02 UTC", ("+2", "+3", "+4"), "ms"),
         (2.0000011, 2.0000042, "12:00:02 UTC", ("+2", "+3", "+4"), "µs"),
@@ -121,7 +133,9 @@ def test_a_table_without_a_time_of_day_says_so(
     assert not screen.state.utc
 
 
-def test_numbers_above_a_plot_are_those_of_the_boxes(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_numbers_above_a_plot_are_those_of_the_boxes(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     from PySide6.QtCore import Qt
 
     numbers = screen.statistics.for_lanes()
@@ -161,11 +175,18 @@ def test_what_has_no_room_above_a_plot_is_marked(qtbot: QtBot) -> None:
         image.fill(0xFFFFFFFF)
         painter = QPainter(image)
         area = QRectF(0, 20, wide, 20)
-        parts = ["view: mean 12.345 mW", "integral 1.2345 ± 0.0012 mJ", "min 1 mW", "max 2 mW"]
+        parts = [
+            "view: mean 12.345 mW",
+            "integral 1.2345 ± 0.0012 mJ",
+            "min 1 mW",
+            "max 2 mW",
+        ]
         lane_numbers.paint_head(painter, area, parts, LIGHT)
         lane_numbers.paint_head(painter, area, [], LIGHT)
         painter.end()
-        inked = [x for x in range(wide) for y in range(20) if image.pixel(x, y) != 0xFFFFFFFF]
+        inked = [
+            x for x in range(wide) for y in range(20) if image.pixel(x, y) != 0xFFFFFFFF
+        ]
         assert inked
         assert max(inked) < wide
 
@@ -176,9 +197,14 @@ def test_a_level_lies_where_it_is_put(logarithmic: bool) -> None:
     scale = Scale(logarithmic)
     y_range = (-3.0, 1.0) if logarithmic else (-1.0, 3.0)
     for y in (100.0, 173.0, 300.0):
-        assert y_of(level_at(y, area, y_range, scale), area, y_range, scale) == pytest.approx(y)
+        assert y_of(
+            level_at(y, area, y_range, scale), area, y_range, scale
+        ) == pytest.approx(y)
     assert y_of(0.0, area, y_range, scale) is None or not logarithmic
-    levels = level_at(150.0, area, y_range, scale), level_at(250.0, area, y_range, scale)
+    levels = (
+        level_at(150.0, area, y_range, scale),
+        level_at(250.0, area, y_range, scale),
+    )
     assert grabbed_level(148.0, area, levels, y_range, scale) == 0
     assert grabbed_level(253.0, area, levels, y_range, scale) == 1
     assert grabbed_level(200.0, area, levels, y_range, scale) is None

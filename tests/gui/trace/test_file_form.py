@@ -92,7 +92,9 @@ def fill(window: MainWindow, qtbot: QtBot, name: str, text: str) -> None:
 
 def pick(window: MainWindow, qtbot: QtBot, name: str, text: str) -> None:
     """Click on the arrow of a field, and on one of the choices below."""
-    box = next(each for each in window.findChildren(QComboBox) if each.accessibleName() == name)
+    box = next(
+        each for each in window.findChildren(QComboBox) if each.accessibleName() == name
+    )
     arrow = QPoint(box.width() - 6, box.height() // 2)
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=arrow)
     listed = box.view()
@@ -142,7 +144,9 @@ def test_a_recording_is_opened_by_mouse_and_has_the_energies_of_rig_measure(
     qtbot.waitUntil(screen.form.isVisible)
     said = " ".join(screen.notice.text.split())
     assert refused(ppk2) in said and "--supply-v" in said
-    labels = [label.text() for label in screen.form.findChildren(QLabel) if label.buddy()]
+    labels = [
+        label.text() for label in screen.form.findChildren(QLabel) if label.buddy()
+    ]
     assert labels == ["--supply-v", "--sync", "--rate"]
     rate = screen.form.findChild(QLineEdit, "file-form-rate_hz")
     assert rate.placeholderText() == "the file says 100 kHz"
@@ -194,7 +198,9 @@ def test_what_was_answered_is_remembered_and_can_be_changed(
     click(window, qtbot, QToolButton, "tool-file")
     qtbot.waitUntil(screen.form.isVisible)
     fill(window, qtbot, "sync", "D2")
-    qtbot.keyClick(screen.form.findChild(QLineEdit, "file-form-sync"), Qt.Key.Key_Return)
+    qtbot.keyClick(
+        screen.form.findChild(QLineEdit, "file-form-sync"), Qt.Key.Key_Return
+    )
     qtbot.waitUntil(lambda: screen.state is not second and screen.idle())
     assert screen.state.subject.has_sync and screen.stack.isVisible()
 
@@ -205,7 +211,16 @@ def test_a_table_without_units_is_opened_by_its_columns(
     path = tmp_path / "log.csv"
     rows = "".join(f"{k},{1 + k % 7},{(k // 10) % 2}\n" for k in range(300))
     path.write_text(f"t,I,trigger\n{rows}")
-    options = ["--time", "t:ms", "--current", "I:mA", "--supply-v", "3", "--sync", "trigger"]
+    options = [
+        "--time",
+        "t:ms",
+        "--current",
+        "I:mA",
+        "--supply-v",
+        "3",
+        "--sync",
+        "trigger",
+    ]
     window.open_path(path)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(screen.form.isVisible)
@@ -239,7 +254,9 @@ def test_what_no_option_opens_is_said_and_not_asked_for(
     assert not screen.form.isVisible()
 
 
-def test_all_three_have_the_same_options(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_all_three_have_the_same_options(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     """An option that is added to the list is one of measure, view and the form."""
     fields = fields_of(Options)
     wanted = {(flag(field.name), field.help) for field in fields}
@@ -252,5 +269,7 @@ def test_all_three_have_the_same_options(window: MainWindow, qtbot: QtBot, tmp_p
     window.open_path(path)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(screen.form.isVisible)
-    labels = {label.text() for label in screen.form.findChildren(QLabel) if label.buddy()}
+    labels = {
+        label.text() for label in screen.form.findChildren(QLabel) if label.buddy()
+    }
     assert labels == {flag(field.name) for field in fields} - {"--source"}

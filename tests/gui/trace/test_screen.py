@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace screen by clicks and keys: windows, markers on edges, numbers, bad files."""
+"""The trace screen by clicks and keys: windows, markers on edges, numbers, bad
+files."""
 
 from __future__ import annotations
 
@@ -29,11 +30,15 @@ def _windows(session: Path) -> list[dict[str, Any]]:
 def _key(qtbot: QtBot, screen: TraceScreen, key: str, shift: bool = False) -> None:
     from PySide6.QtCore import Qt
 
-    held = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+    held = (
+        Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+    )
     qtbot.keyClick(screen.stack, getattr(Qt.Key, f"Key_{key}"), held)
 
 
-def _drag(qtbot: QtBot, screen: TraceScreen, from_s: float, to_s: float, held: Any) -> None:
+def _drag(
+    qtbot: QtBot, screen: TraceScreen, from_s: float, to_s: float, held: Any
+) -> None:
     from PySide6.QtCore import QPoint, Qt
 
     y = int(screen.stack.lanes.signals["power"].center().y())
@@ -55,7 +60,9 @@ def _move(screen: TraceScreen, place: Any, held: Any) -> None:
     at = QPointF(place)
     whole = QPointF(screen.stack.mapToGlobal(place))
     left = Qt.MouseButton.LeftButton
-    event = QMouseEvent(QEvent.Type.MouseMove, at, whole, Qt.MouseButton.NoButton, left, held)
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, at, whole, Qt.MouseButton.NoButton, left, held
+    )
     QApplication.sendEvent(screen.stack, event)
 
 
@@ -71,7 +78,13 @@ def test_a_dual_marker_on_a_windows_edges_has_the_energy_of_the_results(
     state.set_view(state.view.on(start_s, stop_s, 0.4))
     _settled(qtbot, screen)
     off_s = 3 * state.view.span_s / screen.stack.lanes.time.width()
-    _drag(qtbot, screen, start_s + off_s, stop_s - off_s, Qt.KeyboardModifier.ShiftModifier)
+    _drag(
+        qtbot,
+        screen,
+        start_s + off_s,
+        stop_s - off_s,
+        Qt.KeyboardModifier.ShiftModifier,
+    )
     _settled(qtbot, screen)
     mark = state.markers.chosen
     assert mark is not None
@@ -108,7 +121,9 @@ def test_a_row_zooms_to_its_window_and_d_puts_a_marker_around_it(
 ) -> None:
     state = screen.state
     assert state is not None
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    place = next(
+        k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
+    )
     span = state.subject.spans[place]
     screen.windows.table.selectRow(place)
     assert state.view.start_s < span.start_s < span.stop_s < state.view.stop_s
@@ -129,7 +144,9 @@ def test_a_row_zooms_to_its_window_and_d_puts_a_marker_around_it(
     assert found.energy_j == span.energy_j
 
 
-def test_keys_place_select_move_undo_and_delete_markers(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_keys_place_select_move_undo_and_delete_markers(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     from PySide6.QtCore import Qt
 
     state = screen.state
@@ -157,7 +174,9 @@ def test_keys_place_select_move_undo_and_delete_markers(screen: TraceScreen, qtb
     assert [mark.number for mark in state.markers.marks] == [2]
 
 
-def test_letters_are_keys_of_the_screen_also_in_a_table(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_letters_are_keys_of_the_screen_also_in_a_table(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     from PySide6.QtCore import Qt
 
     state = screen.state
@@ -216,15 +235,24 @@ def test_the_numbers_are_copied_with_all_digits(
 
     state = screen.state
     assert state is not None
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    place = next(
+        k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
+    )
     screen.windows.table.selectRow(place)
     _settled(qtbot, screen)
     qtbot.keyClick(screen.stack, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    rows = dict(line.split("\t")[:2] for line in QGuiApplication.clipboard().text().splitlines())
+    rows = dict(
+        line.split("\t")[:2] for line in QGuiApplication.clipboard().text().splitlines()
+    )
     assert float(rows["energy"]) == _windows(virtual_session)[0]["energy_j"]
     assert rows["lost samples"] == "0"
-    assert rows["labels"] == ", ".join(state.subject.labels) and "SIMULATED" in rows["labels"]
-    qtbot.keyClick(screen.windows.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert (
+        rows["labels"] == ", ".join(state.subject.labels)
+        and "SIMULATED" in rows["labels"]
+    )
+    qtbot.keyClick(
+        screen.windows.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier
+    )
     first, heads, _ = QGuiApplication.clipboard().text().splitlines()
     assert first == rows["labels"] and "\t" in heads
 
@@ -265,9 +293,13 @@ def test_another_trial_is_chosen_and_the_span_asked_for_is_shown(
     screen: TraceScreen, window: MainWindow, qtbot: QtBot, virtual_session: Path
 ) -> None:
     screen.header.trial.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
+    qtbot.waitUntil(
+        lambda: screen.state is not None and screen.state.subject.trial == 2
+    )
     window.shell.open_trace(virtual_session, 3, "", (0.1, 0.2))
-    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 3)
+    qtbot.waitUntil(
+        lambda: screen.state is not None and screen.state.subject.trial == 3
+    )
     state = screen.state
     assert state is not None
     assert state.view.start_s < 0.1 < 0.2 < state.view.stop_s
@@ -291,7 +323,11 @@ def _empty(path: Path) -> None:
     ("name", "make"), [("notes.txt", _no_jls), ("cut.jls", _cut), ("empty.jls", _empty)]
 )
 def test_a_file_that_is_no_trace_is_a_notice(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path, name: str, make: Callable[[Path], None]
+    window: MainWindow,
+    qtbot: QtBot,
+    tmp_path: Path,
+    name: str,
+    make: Callable[[Path], None],
 ) -> None:
     path = tmp_path / name
     make(path)
@@ -312,7 +348,9 @@ def test_a_trace_that_is_cut_off_opens_with_what_it_has(
     path.write_bytes(whole[: len(whole) * 2 // 3])
     window.shell.open_trace(path)
     screen: Any = window.screen_named("trace")
-    qtbot.waitUntil(lambda: screen.state is not None or bool(screen.notice.text), timeout=20_000)
+    qtbot.waitUntil(
+        lambda: screen.state is not None or bool(screen.notice.text), timeout=20_000
+    )
     if screen.state is None:
         assert "try:" in screen.notice.text
         assert "fault of the rig" not in screen.notice.text
@@ -320,10 +358,14 @@ def test_a_trace_that_is_cut_off_opens_with_what_it_has(
         assert any("not closed" in row.detail for row in screen.problems.table.rows)
 
 
-def test_a_table_of_another_program_opens(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_table_of_another_program_opens(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     path = tmp_path / "log.csv"
     rows = [f"{k / 1000:.3f},{0.01 + (k % 10) * 1e-4:.6f},3.3" for k in range(2000)]
-    path.write_text("\n".join(["time (s),current (A),voltage (V)", *rows]) + "\n", "utf-8")
+    path.write_text(
+        "\n".join(["time (s),current (A),voltage (V)", *rows]) + "\n", "utf-8"
+    )
     window.shell.open_trace(path)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
@@ -337,7 +379,9 @@ def _point(screen: TraceScreen, at_s: float, y: float) -> Any:
     return QPoint(round(screen.stack.x_of(at_s)), round(y))
 
 
-def test_lines_and_the_bar_between_them_are_dragged(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_lines_and_the_bar_between_them_are_dragged(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     from PySide6.QtCore import Qt
 
     state = screen.state
@@ -365,7 +409,9 @@ def test_lines_and_the_bar_between_them_are_dragged(screen: TraceScreen, qtbot: 
     assert state.markers.marks[0].span == (0.1, 0.2)
 
 
-def test_the_overview_moves_the_view_and_makes_another(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_the_overview_moves_the_view_and_makes_another(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     from PySide6.QtCore import QPoint, Qt
 
     state = screen.state

@@ -40,7 +40,9 @@ def test_v_shows_another_trial_and_hides_it(both: TraceScreen, qtbot: QtBot) -> 
     assert second.stack.isVisible()
     assert "SIMULATED" in second.labels.text()
     # What the box of the other trial would say stands above its plots.
-    numbers = second.stack.ask_numbers() if second.stack.ask_numbers is not None else None
+    numbers = (
+        second.stack.ask_numbers() if second.stack.ask_numbers is not None else None
+    )
     assert numbers is not None
     assert numbers.now is not None
     assert second.state.edges is not None
@@ -92,7 +94,9 @@ def test_any_trace_can_be_the_second_one(
     path.write_text("time (s),current (A),voltage (V)\n" + "\n".join(rows))
     second.path.setText(str(path))
     QTest.keyClick(second.path, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: second.state is not None and second.state.subject.path == path)
+    qtbot.waitUntil(
+        lambda: second.state is not None and second.state.subject.path == path
+    )
     qtbot.waitUntil(both.idle)
     assert not second.trial.isVisible()
     assert not second.labels.isVisible()
@@ -103,7 +107,9 @@ def test_any_trace_can_be_the_second_one(
     QTest.keyClick(second.path, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: second.trial.isVisible() and both.idle())
     second.trial.setCurrentIndex(2)
-    qtbot.waitUntil(lambda: second.state is not None and second.state.subject.trial == 3)
+    qtbot.waitUntil(
+        lambda: second.state is not None and second.state.subject.trial == 3
+    )
     assert second.notice.text == ""
 
 

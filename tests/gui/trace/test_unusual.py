@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace screen with what is unusual: gaps, sixteen thousand windows, random keys and clicks."""
+"""The trace screen with what is unusual: gaps, sixteen thousand windows, random keys
+and clicks."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def with_gap(tmp_path: Path) -> Path:
     rates = {"sample_hz": _HZ, "edge_hz": _HZ}
     with TraceWriter(tmp_path, **rates, source="test", serial="0", about={}) as writer:
         for count in (40_000, 59_000):
-            writer.analog(np.full(count, 0.01, np.float32), np.full(count, 3.3, np.float32))
+            writer.analog(
+                np.full(count, 0.01, np.float32), np.full(count, 3.3, np.float32)
+            )
             writer.sync(np.arange(count) % 1000 >= 50)
             if count == 40_000:
                 writer.skip(1000, "the cable was loose")
@@ -56,7 +59,10 @@ def test_a_gap_is_listed_and_a_click_zooms_to_it(
     view = screen.state.view
     assert view.start_s < 0.40 < 0.41 < view.stop_s
     assert view.span_s < 0.1
-    assert "the cable was loose" in screen.problems.findChild(object, "problem-text").text()
+    assert (
+        "the cable was loose"
+        in screen.problems.findChild(object, "problem-text").text()
+    )
     # Without the tint of what is chosen.
     qtbot.keyClick(screen.stack, Qt.Key.Key_Escape)
     image = screen.stack.grab().toImage()
@@ -129,7 +135,9 @@ _KEYS = (
 
 
 @pytest.mark.parametrize("seed", range(length(4, 2)))
-def test_random_keys_and_clicks_do_no_harm(screen: TraceScreen, qtbot: QtBot, seed: int) -> None:
+def test_random_keys_and_clicks_do_no_harm(
+    screen: TraceScreen, qtbot: QtBot, seed: int
+) -> None:
     from PySide6.QtCore import QPoint, Qt
 
     state = screen.state
@@ -140,7 +148,8 @@ def test_random_keys_and_clicks_do_no_harm(screen: TraceScreen, qtbot: QtBot, se
     for _ in range(60):
         what = chosen.random()
         place = QPoint(
-            chosen.randrange(screen.stack.width()), chosen.randrange(screen.stack.height())
+            chosen.randrange(screen.stack.width()),
+            chosen.randrange(screen.stack.height()),
         )
         if what < 0.6:
             held = chosen.choice([kinds.NoModifier, kinds.ShiftModifier])
@@ -149,11 +158,17 @@ def test_random_keys_and_clicks_do_no_harm(screen: TraceScreen, qtbot: QtBot, se
         elif what < 0.7:
             qtbot.keyClick(screen.stack, Qt.Key.Key_Z, kinds.ControlModifier)
         elif what < 0.9:
-            qtbot.mousePress(screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place)
-            qtbot.mouseMove(screen.stack, place + QPoint(chosen.randrange(-200, 200), 0))
+            qtbot.mousePress(
+                screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place
+            )
+            qtbot.mouseMove(
+                screen.stack, place + QPoint(chosen.randrange(-200, 200), 0)
+            )
             qtbot.mouseRelease(screen.stack, Qt.MouseButton.LeftButton)
         elif what < 0.95:
-            qtbot.mouseDClick(screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place)
+            qtbot.mouseDClick(
+                screen.stack, Qt.MouseButton.LeftButton, kinds.NoModifier, place
+            )
         else:
             screen.tabs.setCurrentIndex(chosen.randrange(screen.tabs.count()))
     qtbot.waitUntil(screen.idle, timeout=20_000)
@@ -183,9 +198,16 @@ def test_a_recording_of_joulescope_is_looked_at_where_it_is(
     current = np.linspace(0.01, 0.02, 50_000, dtype=np.float32)
     with pyjls.Writer(str(path)) as writer:
         writer.source_def(
-            source_id=1, name="JS220", vendor="-", model="-", version="-", serial_number="1"
+            source_id=1,
+            name="JS220",
+            vendor="-",
+            model="-",
+            version="-",
+            serial_number="1",
         )
-        for number, (name, unit) in enumerate((("current", "A"), ("voltage", "V")), start=1):
+        for number, (name, unit) in enumerate(
+            (("current", "A"), ("voltage", "V")), start=1
+        ):
             writer.signal_def(
                 signal_id=number,
                 source_id=1,
@@ -202,7 +224,9 @@ def test_a_recording_of_joulescope_is_looked_at_where_it_is(
     qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
     found = screen.statistics.view
     assert found.count == 50_000
-    assert found.energy_j == pytest.approx(3.0 * float(current.sum(dtype=float)) / _HZ, rel=1e-6)
+    assert found.energy_j == pytest.approx(
+        3.0 * float(current.sum(dtype=float)) / _HZ, rel=1e-6
+    )
     assert found.energy_u_j is None
     assert "no accuracy" in screen.statistics.visible_box.remark.text()
     assert screen.edge.notice.text == ""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a session's trials in the window: drawn, zoomed, saved, in both themes."""
+"""Pictures of a session's trials in the window: drawn, zoomed, saved, in both
+themes."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def curves() -> Picture:
     figure = Figure(layout="constrained")
     axes = figure.subplots()
     axes.axhspan(0, 5, color=GOOD, alpha=0.1, lw=0)
-    axes.plot([0.001, 0.01, 1.0], [50, 5, 0], "o-", color=SERIES[0], label="<b>seed 0</b>")
+    axes.plot(
+        [0.001, 0.01, 1.0], [50, 5, 0], "o-", color=SERIES[0], label="<b>seed 0</b>"
+    )
     axes.scatter([0.1, 0.2], [20, 30], color=SERIES[1])
     axes.set_xscale("log")
     axes.set(xlabel="time (s)", ylabel="gap (%)")
@@ -82,9 +85,13 @@ def test_a_heat_map_has_the_colours_of_the_report(qtbot: QtBot, theme: str) -> N
         x, y = of_report.axes[0].transData.transform((column + 0.4, row + 0.4))
         want = pixels[len(pixels) - round(y), round(x)]
         found = at_cell(view, column, row)
-        assert [found.red(), found.green(), found.blue()] == pytest.approx(want[:3], abs=2)
+        assert [found.red(), found.green(), found.blue()] == pytest.approx(
+            want[:3], abs=2
+        )
         strengths.append(255 - found.red())
-    assert 2 * strengths[0] < strengths[1] < 80, "-1.2 % is paler than -3 %, and both are pale"
+    assert 2 * strengths[0] < strengths[1] < 80, (
+        "-1.2 % is paler than -3 %, and both are pale"
+    )
 
 
 def test_a_picture_is_zoomed_by_keys_and_tools_that_have_names(qtbot: QtBot) -> None:
@@ -94,8 +101,16 @@ def test_a_picture_is_zoomed_by_keys_and_tools_that_have_names(qtbot: QtBot) -> 
     axes = canvas.figure.axes[0]
     whole = axes.get_xlim()
     assert canvas.accessibleName() == "Gaps: What is drawn."
-    buttons = {button.objectName(): button for button in view.tools.findChildren(QToolButton)}
-    names = {"picture-home", "picture-back", "picture-pan", "picture-zoom", "picture-save"}
+    buttons = {
+        button.objectName(): button for button in view.tools.findChildren(QToolButton)
+    }
+    names = {
+        "picture-home",
+        "picture-back",
+        "picture-pan",
+        "picture-zoom",
+        "picture-save",
+    }
     assert names <= set(buttons)
     assert all(buttons[name].accessibleName() for name in names)
     buttons["picture-zoom"].click()
@@ -126,7 +141,9 @@ def test_a_picture_takes_the_theme_and_comes_back(qtbot: QtBot) -> None:
         assert band.get_facecolor()[3] == pytest.approx(0.1)
         axes.set_xlim(1e-6, 1e3)
         canvas.draw()
-        assert {to_hex(text.get_color()) for text in axes.get_xticklabels()} == {theme.text}
+        assert {to_hex(text.get_color()) for text in axes.get_xticklabels()} == {
+            theme.text
+        }
 
 
 def test_a_picture_is_drawn_once_its_size_rests(qtbot: QtBot) -> None:
@@ -144,7 +161,9 @@ def test_a_picture_is_drawn_once_its_size_rests(qtbot: QtBot) -> None:
     assert not drawn
     qtbot.waitUntil(lambda: tuple(canvas.figure.get_size_inches()) != before)
     qtbot.waitUntil(lambda: bool(drawn))
-    assert canvas.buffer_rgba().shape[1] == round(canvas.width() * canvas.devicePixelRatioF())
+    assert canvas.buffer_rgba().shape[1] == round(
+        canvas.width() * canvas.devicePixelRatioF()
+    )
 
 
 @pytest.mark.parametrize("form", ["svg", "pdf", "png"])
@@ -183,7 +202,9 @@ def test_a_file_that_cannot_be_written_is_said(
     path = tmp_path / "nowhere" / "picture.svg"
     said: list[str] = []
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(QMessageBox, "critical", lambda *words: said.append(str(words[2])))
+    monkeypatch.setattr(
+        QMessageBox, "critical", lambda *words: said.append(str(words[2]))
+    )
     view.tools.save_figure()
     assert "nowhere" in said[0]
 

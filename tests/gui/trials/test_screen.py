@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials screen by clicks and keys: the odd trial, claims, sessions in a bad state."""
+"""The trials screen by clicks and keys: the odd trial, claims, sessions in a bad
+state."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def opened(window: MainWindow, qtbot: QtBot, path: Path) -> TrialsScreen:
     screen = cast("TrialsScreen", window.screen_named("trials"))
     qtbot.waitUntil(lambda: window.shell.session is not None, timeout=20_000)
     qtbot.waitUntil(lambda: not window.shell.worker.busy, timeout=20_000)
-    qtbot.waitUntil(lambda: "Reading" not in text(screen, "trials-headline"), timeout=5_000)
+    qtbot.waitUntil(
+        lambda: "Reading" not in text(screen, "trials-headline"), timeout=5_000
+    )
     return screen
 
 
@@ -212,11 +215,20 @@ def test_all_values_can_be_copied_as_a_table(
 
 @pytest.mark.parametrize("seed", range(length(4, 1)))
 def test_clicks_and_keys_in_any_order_do_no_harm(
-    window: MainWindow, qtbot: QtBot, drifting_session: Path, virtual_session: Path, seed: int
+    window: MainWindow,
+    qtbot: QtBot,
+    drifting_session: Path,
+    virtual_session: Path,
+    seed: int,
 ) -> None:
     screen = opened(window, qtbot, drifting_session)
     source = random.Random(seed)
-    widgets = [screen.dots, screen.filter, screen.detail.what_if.slider, screen.tabs.tabBar()]
+    widgets = [
+        screen.dots,
+        screen.filter,
+        screen.detail.what_if.slider,
+        screen.tabs.tabBar(),
+    ]
     keys = [
         Qt.Key.Key_Up,
         Qt.Key.Key_Down,
@@ -234,7 +246,9 @@ def test_clicks_and_keys_in_any_order_do_no_harm(
         if source.random() < 0.6:
             qtbot.keyClick(widget, source.choice(keys))
         else:
-            at = QPoint(source.randrange(widget.width()), source.randrange(widget.height()))
+            at = QPoint(
+                source.randrange(widget.width()), source.randrange(widget.height())
+            )
             qtbot.mouseClick(widget, Qt.MouseButton.LeftButton, pos=at)
         if source.random() < 0.05:
             window.open_session(source.choice([drifting_session, virtual_session]))

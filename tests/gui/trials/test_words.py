@@ -12,7 +12,13 @@ import pytest
 import rig
 from gui.trials import words
 from gui.trials.words import DotScale
-from rig.api.trials.replication import AUDIT, REPLICATION, SessionTrials, session_trials, what_if
+from rig.api.trials.replication import (
+    AUDIT,
+    REPLICATION,
+    SessionTrials,
+    session_trials,
+    what_if,
+)
 
 ENERGY = "energy_infer"
 
@@ -47,9 +53,17 @@ def test_the_verdict_of_a_session_is_one_line(view: SessionTrials) -> None:
 @pytest.mark.parametrize(
     ("factor", "replication", "audit"),
     [
-        (1.0, "✓ holds: the mean is what is claimed", "✓ holds: the mean is what is claimed"),
+        (
+            1.0,
+            "✓ holds: the mean is what is claimed",
+            "✓ holds: the mean is what is claimed",
+        ),
         (1.2, "✗ does not hold: off by −17 % (limit 5.0 %)", "✓ holds: better by 17 %"),
-        (0.8, "✗ does not hold: off by +25 %", "✗ does not hold: worse by 25 % (limit 5.3 %)"),
+        (
+            0.8,
+            "✗ does not hold: off by +25 %",
+            "✗ does not hold: worse by 25 % (limit 5.3 %)",
+        ),
     ],
 )
 def test_both_rules_say_what_they_make_of_a_claim(
@@ -77,7 +91,9 @@ def test_a_slope_is_a_drift_only_where_it_is_significant(view: SessionTrials) ->
     assert "no significant drift" in words.slope(metric)
     calm = metric.drift
     assert calm is not None
-    steep = dataclasses.replace(calm, relative=0.02, low=0.019, high=0.021, chance=0.001)
+    steep = dataclasses.replace(
+        calm, relative=0.02, low=0.019, high=0.021, chance=0.001
+    )
     found = words.slope(dataclasses.replace(metric, drift=steep))
     assert found == "energy_infer drifts: +2.0 % a trial (+1.9 % to +2.1 %)."
     few = dataclasses.replace(metric, drift=None, dots=metric.dots[:2])

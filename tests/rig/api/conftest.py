@@ -15,8 +15,11 @@ from tests.recorded import recorded
 
 
 @pytest.fixture
-def copied(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
-    """Return a copy of a session with so many trials on the virtual bench; it lies in tmp_path."""
+def copied(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[int], Path]:
+    """Return a copy of a session with so many trials on the virtual bench; it lies in
+    tmp_path."""
 
     def copy(trials: int) -> Path:
         def record(root: Path) -> None:

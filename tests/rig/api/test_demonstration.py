@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration: five trials without hardware, one drifts, and it is made only once."""
+"""The demonstration: five trials without hardware, one drifts, and it is made only
+once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial that was interrupted: each segment has its own trace, windows and annotations."""
+"""A trial that was interrupted: each segment has its own trace, windows and
+annotations."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> rig.Session:
                 raise KeyboardInterrupt
 
     overrides = ("task.asc.samples=8", "bench.trials=1")
-    with sessions.open_bench(BENCH, overrides) as bench, pytest.raises(KeyboardInterrupt):
+    with (
+        sessions.open_bench(BENCH, overrides) as bench,
+        pytest.raises(KeyboardInterrupt),
+    ):
         bench.run(root=root, subscribers=[cut])
     (folder,) = root.iterdir()
     sessions.resume(folder)
@@ -84,13 +88,25 @@ def test_a_trace_that_goes_away_is_an_error_and_no_crash(tmp_path: Path) -> None
     from rig.trace.writer import TraceWriter
 
     with TraceWriter(
-        tmp_path, sample_hz=1e5, edge_hz=1e5, source="t", serial="", about={}, sync_kind="digital"
+        tmp_path,
+        sample_hz=1e5,
+        edge_hz=1e5,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="digital",
     ) as writer:
         for _ in range(5):
             writer.analog(np.full(1_000_000, 0.01), np.full(1_000_000, 3.0))
             writer.sync(np.ones(1_000_000, dtype=np.uint8))
     with rig.open_trace(tmp_path / "trace.jls") as trace:
         (tmp_path / "trace.jls").unlink()
-        for look in (trace.prepare, trace.columns, trace.statistics, trace.edges, trace.spectrum):
+        for look in (
+            trace.prepare,
+            trace.columns,
+            trace.statistics,
+            trace.edges,
+            trace.spectrum,
+        ):
             with pytest.raises(rig.DataError, match="is not there"):
                 look()

@@ -52,7 +52,9 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert target.read_text() == "two\n"
 
 
-def test_a_new_file_takes_no_others_place_and_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_a_new_file_takes_no_others_place_and_a_missing_folder_is_named(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.toml"
     write(path, "one\n", new=True)
     with pytest.raises(ConfigError, match="is there already"):

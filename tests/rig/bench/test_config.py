@@ -49,7 +49,11 @@ def test_the_resolved_file_loads_to_the_same_settings(tmp_path: Path) -> None:
     ("change", "path", "hint"),
     [
         ("sut.virtual.clok_ppm=1", "sut.virtual.clok_ppm", "did you mean clock_ppm"),
-        ("sut.virtual.infer.power=1", "sut.virtual.infer.power", "did you mean power_w"),
+        (
+            "sut.virtual.infer.power=1",
+            "sut.virtual.infer.power",
+            "did you mean power_w",
+        ),
         ("sut.virtual.tick_hz=1.5", "sut.virtual.tick_hz", ""),
         ("sut.virtual.tick_hz=fast", "sut.virtual.tick_hz", ""),
         ("sut.virtual.tick_hz=true", "sut.virtual.tick_hz", ""),
@@ -57,9 +61,21 @@ def test_the_resolved_file_loads_to_the_same_settings(tmp_path: Path) -> None:
         ("scenario.single_stream.repeat=abc", "scenario.single_stream.repeat", ""),
         ("claim.accuracy=high", "claim", ""),
         ("bench.trials=0", "bench.trials", "1 or more"),
-        ("scenario.tiny.mode=fast", "scenario.tiny.mode", "one of performance, energy, accuracy"),
-        ("sut.virtual.infer.power_w=nan", "sut.virtual.infer.power_w", "a finite number"),
-        ("scenario.single_stream.idle_s=0", "scenario.single_stream.idle_s", "above 0, to 3600 s"),
+        (
+            "scenario.tiny.mode=fast",
+            "scenario.tiny.mode",
+            "one of performance, energy, accuracy",
+        ),
+        (
+            "sut.virtual.infer.power_w=nan",
+            "sut.virtual.infer.power_w",
+            "a finite number",
+        ),
+        (
+            "scenario.single_stream.idle_s=0",
+            "scenario.single_stream.idle_s",
+            "above 0, to 3600 s",
+        ),
         ("bench.trails=5", "bench.trails", "did you mean trials"),
         ("benhc.trials=5", "benhc", "did you mean bench"),
         ("bench.name=a/b", "bench.name", "letters"),
@@ -80,7 +96,9 @@ def test_a_wrong_key_or_value_is_refused_with_its_path(
 def test_a_path_is_made_absolute_and_its_links_stay(tmp_path: Path) -> None:
     (tmp_path / "env").mkdir()
     (tmp_path / "env" / "python").symlink_to("/bin/sh")
-    text = GOOD.replace("[sut.virtual]", '[sut.cpu]\ninterpreter = "../x/../env/python"')
+    text = GOOD.replace(
+        "[sut.virtual]", '[sut.cpu]\ninterpreter = "../x/../env/python"'
+    )
     (tmp_path / "benches").mkdir()
     resolved = config.load(bench(tmp_path / "benches", text))
     assert resolved.sut.settings.interpreter == str(tmp_path / "env" / "python")
@@ -108,7 +126,9 @@ def test_a_missing_section_is_refused_with_what_it_may_hold(tmp_path: Path) -> N
         ("[sut.virtual]\n[sut.posix]\n", "there is virtual, posix"),
     ],
 )
-def test_what_stands_in_the_place_of_one_kind_is_said(tmp_path: Path, text: str, said: str) -> None:
+def test_what_stands_in_the_place_of_one_kind_is_said(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(ConfigError, match=r"exactly one table \[sut.KIND\]") as caught:
         config.load(bench(tmp_path, text))
     assert caught.value.evidence == said

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first contact with instruments, recorded while a bench is probed, and played back: the same
-commands get the same answers, and whatever is changed in the file changes what is found.
+"""The first contact with instruments, recorded while a bench is probed, and played
+back: the same commands get the same answers, and whatever is changed in the file
+changes what is found.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from rig.interfaces.contact import Conversation
 from rig.model.finding import Finding
 from tests.sut_backends.uart.test_wiring import Board
 
-#: Both kinds at once; a pulse that the N6705 sees, and none at a multiple of the LPM01A's samples.
+#: Both kinds at once; a pulse that the N6705 sees, and none at a multiple of the
+#: LPM01A's samples.
 BENCH = """
 [bench]
 name = "contact"
@@ -52,7 +54,10 @@ simulator = { model = "js110", serials = ["2"] }
 [task.null]
 """
 HEAD = '{"t": 0, "contact": 1}\n'
-OPENED = '"kind": "a", "transport": "", "address": "", "polls": {}, "anew": "", "versions": {}'
+OPENED = (
+    '"kind": "a", "transport": "", "address": "", "polls": {}, "anew": "",'
+    ' "versions": {}'
+)
 DAMAGED = (
     "mine\n",
     "",
@@ -60,7 +65,10 @@ DAMAGED = (
     HEAD + "[1]\n",
     HEAD + '{"part": "a", "opened": {"kind": 3}}\n',
     f'{HEAD}{{"part": "a", "opened": {{{OPENED}, "varies": ["("]}}}}\n',
-    f'{HEAD}{{"part": "a", "opened": {{{OPENED}, "varies": []}}}}\n{{"part": "a", "dir": 3}}\n',
+    (
+        f'{HEAD}{{"part": "a", "opened": {{{OPENED}, "varies": []}}}}\n{{"part": "a",'
+        ' "dir": 3}\n'
+    ),
     HEAD + '{"finding": {"name": [], "ok": true, "detail": "", "try_next": ""}}\n',
 )
 N6705, LPM01A = "rail.core.keysight_n6705", "rail.io.st_lpm01a"
@@ -80,7 +88,9 @@ def recorded(bench: Path) -> tuple[Path, list[Finding]]:
 
 
 @pytest.fixture
-def changed(recorded: tuple[Path, list[Finding]], tmp_path: Path) -> Callable[[str, str], Path]:
+def changed(
+    recorded: tuple[Path, list[Finding]], tmp_path: Path
+) -> Callable[[str, str], Path]:
     def change(old: str, new: str) -> Path:
         text = recorded[0].read_text()
         assert old in text
@@ -129,16 +139,24 @@ def test_another_answer_is_another_finding(
     bench: Path, changed: Callable[[str, str], Path]
 ) -> None:
     rows = probe(
-        bench, contact=ContactPlayer(changed("Technologies,N6705C,", "Technologies,N6705B,"))
+        bench,
+        contact=ContactPlayer(changed("Technologies,N6705C,", "Technologies,N6705B,")),
     )
-    assert "Keysight N6705B" in next(row for row in rows if row.name == "monitor of core").detail
+    assert (
+        "Keysight N6705B"
+        in next(row for row in rows if row.name == "monitor of core").detail
+    )
     rows.close()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("N6781A,N6781A", "N6781A,N6731B", "N6731B at channel 2 cannot see the SYNC line"),
+        (
+            "N6781A,N6781A",
+            "N6781A,N6731B",
+            "N6731B at channel 2 cannot see the SYNC line",
+        ),
         ("ack volt get 3300-03", "ack volt get 3000-03", "the supply is not the 3.3 V"),
         ("ack version: 1.0.6", "ack version: 1.0.1", "firmware 1.0.1 .* is too old"),
     ],
@@ -156,7 +174,10 @@ def test_a_command_that_was_not_recorded_is_named_with_what_was_expected(
     other = [f"{N6705}.current_limit_a=0.1", f"{N6705}.timeout_s=0.2"]
     with pytest.raises(DataError) as caught:
         list(probe(bench, other, contact=ContactPlayer(recorded[0])))
-    assert f"{N6705}: the recording has no answer to 'CURR:LIM 0.1,(@1)" in caught.value.cause
+    assert (
+        f"{N6705}: the recording has no answer to 'CURR:LIM 0.1,(@1)"
+        in caught.value.cause
+    )
     assert "next there is 'CURR:LIM 0.2,(@1)" in caught.value.evidence
 
 
@@ -170,7 +191,8 @@ def test_an_instrument_that_was_not_recorded_is_named(
 
 
 def cut(path: Path, to: Path, lines: int) -> Path:
-    """Write the beginning of a recording, with half a line at its end, as a killed program does."""
+    """Write the beginning of a recording, with half a line at its end, as a killed
+    program does."""
     text = path.read_text().split("\n")
     to.write_text("\n".join([*text[:lines], text[lines][:20]]))
     return to
@@ -184,13 +206,16 @@ def test_a_probe_that_fails_half_way_has_written_down_what_was_said(
     with pytest.raises(BenchError, match="refuses 'freq 5k'"):
         list(probe(bench, [fault], contact=ContactWriter(path)))
     said = read(path)[0][LPM01A].blocks
-    assert b"freq 5k" in b"".join(block.content for block in said if block.direction == "tx")
+    assert b"freq 5k" in b"".join(
+        block.content for block in said if block.direction == "tx"
+    )
     assert b"simulated refusal" in b"".join(
         block.content for block in said if block.direction == "rx"
     )
     last = json.loads(path.read_text().splitlines()[-1])
     assert "refuses 'freq 5k'" in last["end"]["cause"] and last["end"]["try_next"]
-    # Played back, it fails in the same way; the simulator that was told to is not asked.
+    # Played back, it fails in the same way; the simulator that was told to is not
+    # asked.
     with pytest.raises(BenchError, match="refuses 'freq 5k'"):
         list(probe(bench, contact=ContactPlayer(path)))
 
@@ -210,7 +235,9 @@ def test_what_passes_the_uart_of_a_device_is_written_down_too(tmp_path: Path) ->
             list(rows)
     finally:
         board.close()
-    said = [line for line in map(json.loads, path.read_text().splitlines()) if "dir" in line]
+    said = [
+        line for line in map(json.loads, path.read_text().splitlines()) if "dir" in line
+    ]
     assert {line["part"] for line in said} == {"sut.uart"}
     assert "name%" in "".join(line["text"] for line in said if line["dir"] == "tx")
     assert "m-name" in "".join(line["text"] for line in said if line["dir"] == "rx")
@@ -234,12 +261,17 @@ def test_a_disk_that_is_full_ends_the_probe_as_that_and_not_as_a_lost_instrument
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "full.contact"
-    with pytest.raises(StorageFull, match=r"the disk of .* is full"), ContactWriter(path) as writer:
+    with (
+        pytest.raises(StorageFull, match=r"the disk of .* is full"),
+        ContactWriter(path) as writer,
+    ):
         writer._file.close()
         writer._file = Path("/dev/full").open("w")  # noqa: SIM115 - closed by the writer
         heard = writer.tap("monitor.x", Conversation("x", "lines", ""))
         heard("tx", b"a\n")
-    assert [json.loads(line)["contact"] for line in path.read_text().splitlines()] == [1]
+    assert [json.loads(line)["contact"] for line in path.read_text().splitlines()] == [
+        1
+    ]
 
 
 def test_the_command_line_tells_what_is_different(
@@ -316,7 +348,8 @@ def test_commands_are_answered_in_their_order_and_may_be_passed_over() -> None:
         *[("tx", "a?\nb\n"), ("rx", "1\n"), ("tx", "a"), ("tx", "?\n"), ("rx", "2\n")],
     )
     assert [block for _, block in played.greeting()] == [b"hello\n"]
-    assert told(played, "b") == "1\n"  # a block of two commands: what came is the last one's
+    # a block of two commands: what came is the last one's
+    assert told(played, "b") == "1\n"
     assert told(played, "a?") == "2\n"
     assert told(played, "a?") == ""  # the first one, passed over before
     with pytest.raises(LookupError, match="no command any more"):
@@ -333,7 +366,11 @@ def test_polls_may_come_more_or_less_often_and_lose_nothing() -> None:
     how = {"polls": {"more?": "#10"}, "anew": "begin"}
     often = script(*said, **how)
     told(often, "begin")
-    assert [told(often, "more?") for _ in range(5)] == ["#13abc\n", "#12de\n", *["#10\n"] * 3]
+    assert [told(often, "more?") for _ in range(5)] == [
+        "#13abc\n",
+        "#12de\n",
+        *["#10\n"] * 3,
+    ]
     seldom = script(*said, **how)
     told(seldom, "begin")
     assert told(seldom, "more?") == "#13abc\n"

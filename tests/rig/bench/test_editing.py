@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bench file's text edited key by key: comments and order stay, defaults are not written."""
+"""A bench file's text edited key by key: comments and order stay, defaults are not
+written."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def test_a_new_key_stands_behind_its_table_and_before_the_next_ones_comment() ->
     assert edited.text == TEXT.replace("= 60.0\n", "= 60.0\ntick_hz = 500\n")
 
 
-def test_a_key_of_a_table_inside_gets_a_table_of_its_own_and_leaves_no_trace_when_it_goes() -> None:
+def test_a_key_of_a_table_inside_gets_a_table_of_its_own_and_leaves_no_trace_when_it_goes():
     edited = BenchText(TEXT).with_value("sut.virtual.infer.power_w", 0.5)
     assert "\n[sut.virtual.infer]\npower_w = 0.5\n" in edited.text
     assert edited.problem(FOLDER) is None
@@ -58,7 +59,10 @@ def test_a_key_of_a_table_inside_gets_a_table_of_its_own_and_leaves_no_trace_whe
 
 def test_a_default_is_not_written_unless_a_comment_stands_behind_the_key() -> None:
     text = BenchText(TEXT)
-    assert text.with_value("sut.virtual.clock_ppm", 40.0).value("sut.virtual.clock_ppm") is UNSET
+    assert (
+        text.with_value("sut.virtual.clock_ppm", 40.0).value("sut.virtual.clock_ppm")
+        is UNSET
+    )
     kept = text.with_value("bench.name", "bench")
     assert 'name = "bench"   # how it is called' in kept.text
     assert text.with_value("bench.trials", 5).text == TEXT
@@ -108,8 +112,12 @@ def test_inline_tables_and_dotted_keys_are_edited_as_they_stand() -> None:
         "monitor.virtual.sample_hz = 5000\n"
         "[scenario.single_stream]\n[task.null]\n"
     )
-    edited = text.with_value("sut.virtual.infer.power_w", 0.3).with_value("sut.virtual.idle_w", 0.1)
-    edited = edited.with_value("monitor.virtual.clock_ppm", 1.0).without("sut.virtual.clock_ppm")
+    edited = text.with_value("sut.virtual.infer.power_w", 0.3).with_value(
+        "sut.virtual.idle_w", 0.1
+    )
+    edited = edited.with_value("monitor.virtual.clock_ppm", 1.0).without(
+        "sut.virtual.clock_ppm"
+    )
     tree = tomllib.loads(edited.text)
     assert tree["sut"]["virtual"] == {"infer": {"power_w": 0.3}, "idle_w": 0.1}
     assert tree["monitor"]["virtual"] == {"sample_hz": 5000, "clock_ppm": 1.0}
@@ -117,7 +125,9 @@ def test_inline_tables_and_dotted_keys_are_edited_as_they_stand() -> None:
 
 
 def test_texts_of_several_lines_hold_no_keys() -> None:
-    text = BenchText(TEXT + '\n[metadata]\nnote = """\n[sut.other]\nclock_ppm = 1\n"""\n')
+    text = BenchText(
+        TEXT + '\n[metadata]\nnote = """\n[sut.other]\nclock_ppm = 1\n"""\n'
+    )
     edited = text.with_value("sut.virtual.clock_ppm", 7.0)
     assert edited.value("sut.virtual.clock_ppm") == 7.0
     assert edited.value("metadata.note") == "[sut.other]\nclock_ppm = 1\n"
@@ -126,7 +136,9 @@ def test_texts_of_several_lines_hold_no_keys() -> None:
 @pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.stem)
 def test_an_edit_of_an_example_changes_that_key_and_no_comment(path: Path) -> None:
     text = BenchText(path.read_text(encoding="utf-8"))
-    edited = text.with_value("bench.seed", 77).with_value("scenario.single_stream.idle_s", 0.9)
+    edited = text.with_value("bench.seed", 77).with_value(
+        "scenario.single_stream.idle_s", 0.9
+    )
     if text.kind("scenario") != "single_stream":
         edited = text.with_value("bench.seed", 77)
     assert comments(edited.text) == comments(text.text)
@@ -157,7 +169,9 @@ def test_an_edit_of_an_example_changes_that_key_and_no_comment(path: Path) -> No
         ("samples = 6\n", "samples = [1,\n", 16, "is not TOML"),
     ],
 )
-def test_nonsense_is_named_with_its_line(old: str, new: str, line: int | None, says: str) -> None:
+def test_nonsense_is_named_with_its_line(
+    old: str, new: str, line: int | None, says: str
+) -> None:
     problem = BenchText(TEXT.replace(old, new)).problem(FOLDER)
     assert problem is not None
     assert problem.line == line

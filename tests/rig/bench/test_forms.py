@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forms as plain data: fields from the declarations, values from the file, the command line's
-words.
+"""Forms as plain data: fields from the declarations, values from the file, the command
+line's words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.rig.bench.test_editing import BENCHES, FOLDER, TEXT
 
 
-def test_a_form_has_each_part_its_kinds_and_each_setting_with_unit_range_and_help() -> None:
+def test_a_form_has_each_part_its_kinds_and_each_setting_with_unit_range_and_help():
     form = form_of(BenchText(TEXT))
     assert [section.place for section in form.sections] == [
         "bench",
@@ -31,14 +31,18 @@ def test_a_form_has_each_part_its_kinds_and_each_setting_with_unit_range_and_hel
     assert "joulescope" in monitor.kinds
     rate = form.field("monitor.virtual.sample_hz")
     assert (rate.value, rate.shown, rate.unit) == (200_000, "200000", "Hz")
-    assert rate.help == "Sampling rate. Allowed: 1000 to 1000000 Hz. Default: 200000 Hz."
+    assert (
+        rate.help == "Sampling rate. Allowed: 1000 to 1000000 Hz. Default: 200000 Hz."
+    )
     inner = form.field("sut.virtual.infer.power_w")
     assert not inner.is_set
     assert inner.shown == "0.045"
 
 
 @pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.stem)
-def test_what_a_form_shows_of_an_example_is_accepted_when_it_is_entered(path: Path) -> None:
+def test_what_a_form_shows_of_an_example_is_accepted_when_it_is_entered(
+    path: Path,
+) -> None:
     text = BenchText(path.read_text(encoding="utf-8"))
     for section in form_of(text).sections:
         assert section.error == ""
@@ -94,7 +98,10 @@ def test_typed_values_become_the_files_types() -> None:
     assert from_typed(form.field("sut.virtual.clock_ppm").setting, "3") == 3.0
     assert from_typed(form.field("bench.name").setting, "12") == "12"
     assert entered(
-        BenchText(TEXT), "sut.virtual.clock_ppm", form.field("sut.virtual.clock_ppm").setting, " "
+        BenchText(TEXT),
+        "sut.virtual.clock_ppm",
+        form.field("sut.virtual.clock_ppm").setting,
+        " ",
     ).text == (TEXT.replace("clock_ppm = 60.0\n", ""))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several monitors at once: rails are summed, each in its own time, and what is wrong with one is
-said of that one.
+"""Several monitors at once: rails are summed, each in its own time, and what is wrong
+with one is said of that one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def test_the_energies_of_two_rails_add_up_to_the_devices(tmp_path: Path) -> None
     still = ("sut.virtual.preprocess.variation=0.0", "sut.virtual.infer.variation=0.0")
     result = run(tmp_path, *still)
     assert not result.content["problems"]
-    assert result.metrics["energy_infer"].value == pytest.approx(0.042 * 0.045, rel=2e-3)
+    assert result.metrics["energy_infer"].value == pytest.approx(
+        0.042 * 0.045, rel=2e-3
+    )
     assert result.metrics["power_idle"].value == pytest.approx(0.012, rel=2e-3)
     for rail in ("core", "io"):
         assert (result.folder / "trial-1" / rail / "trace.jls").exists()
@@ -76,9 +78,12 @@ def test_the_skew_between_the_rails_clocks_is_found_and_shown(
     content = json.loads((folder / "results.json").read_text())
     rails = content["trials"][0]["rails"]
     assert (rails["core"]["skew_ppm"], rails["core"]["skew_u_ppm"]) == (0.0, 0.0)
-    # A clock that runs 45 ppm slow counts less time for the same marks than one 30 ppm fast.
+    # A clock that runs 45 ppm slow counts less time for the same marks than one 30 ppm
+    # fast.
     assert 0.0 < rails["io"]["skew_u_ppm"] < 20.0
-    assert rails["io"]["skew_ppm"] == pytest.approx(-75.0, abs=3 * rails["io"]["skew_u_ppm"])
+    assert rails["io"]["skew_ppm"] == pytest.approx(
+        -75.0, abs=3 * rails["io"]["skew_u_ppm"]
+    )
     page = write_report(folder).read_text()
     assert "rail core" in page and "-7" in page
     # Sessions that were measured before have a skew alone.
@@ -91,7 +96,8 @@ def test_the_skew_between_the_rails_clocks_is_found_and_shown(
 
 def test_instruments_that_differ_err_apart(recorded: SessionResult) -> None:
     budget = {
-        part["component"]: part for part in recorded.content["metrics"]["energy_total"]["budget"]
+        part["component"]: part
+        for part in recorded.content["metrics"]["energy_total"]["budget"]
     }
     core = budget["core: current gain"]
     io = budget["io: current gain"]
@@ -109,7 +115,9 @@ def test_a_session_of_two_rails_is_recomputed_byte_for_byte_and_a_changed_rail_i
     content = bytearray(trace.read_bytes())
     content[len(content) // 2] ^= 1
     trace.write_bytes(content)
-    bad = [finding.name for finding in checking.check(folder).findings if not finding.ok]
+    bad = [
+        finding.name for finding in checking.check(folder).findings if not finding.ok
+    ]
     assert "trial-2/io/trace.jls" in bad
 
 
@@ -119,7 +127,9 @@ def test_a_problem_names_its_rail(tmp_path: Path) -> None:
     assert problems[0]["detail"].startswith("io: ")
 
 
-def test_a_first_rail_without_edges_leaves_a_report_that_says_so(tmp_path: Path) -> None:
+def test_a_first_rail_without_edges_leaves_a_report_that_says_so(
+    tmp_path: Path,
+) -> None:
     result = run(
         tmp_path,
         'rail.core.joulescope.device="simulator"',
@@ -138,7 +148,9 @@ def test_the_report_of_rails_draws_the_edges_of_the_first_and_says_why_there_is_
     assert "each rail has a clock of its own" in page and "was changed" not in page
 
 
-def test_a_rail_without_power_is_named_although_the_sum_is_positive(tmp_path: Path) -> None:
+def test_a_rail_without_power_is_named_although_the_sum_is_positive(
+    tmp_path: Path,
+) -> None:
     problems = run(
         tmp_path,
         "rail.io.virtual.gain=-1.0",
@@ -162,18 +174,25 @@ def test_a_bench_of_rails_is_stored_and_loads_to_the_same(tmp_path: Path) -> Non
     [
         (BENCH + "[monitor.virtual]\n", "both are given"),
         (BENCH.replace("rail.core", "rail.Core"), "names a folder"),
-        (BENCH.replace("[rail.core.virtual]", "[rail.core.nothing]"), "rail.core|no such kind"),
+        (
+            BENCH.replace("[rail.core.virtual]", "[rail.core.nothing]"),
+            "rail.core|no such kind",
+        ),
         (BENCH.replace("share = 0.7", "shares = 0.7"), r"rail\.core\.virtual\.shares"),
     ],
 )
-def test_what_is_wrong_with_a_rail_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_wrong_with_a_rail_is_named(
+    tmp_path: Path, text: str, said: str
+) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
         config.load(path)
 
 
-def test_the_budget_of_rails_loses_no_digit_within_80_columns(recorded: SessionResult) -> None:
+def test_the_budget_of_rails_loses_no_digit_within_80_columns(
+    recorded: SessionResult,
+) -> None:
     out = Console(file=io.StringIO(), width=80)
     print_budget(out, document.from_json(recorded.content))
     text = out.file.getvalue()  # type: ignore[attr-defined]
@@ -220,7 +239,11 @@ def refused(tmp_path: Path, *overrides: str) -> RigError:
             BenchError,
             "firmware 1.0.5 of the PowerShield is too old for events",
         ),
-        ("simulator.faults.error_to='start'", BenchError, "the PowerShield refuses 'start'"),
+        (
+            "simulator.faults.error_to='start'",
+            BenchError,
+            "the PowerShield refuses 'start'",
+        ),
     ],
     ids=["in a recording", "when it is opened", "when a recording begins"],
 )
@@ -248,12 +271,14 @@ def test_an_instrument_that_does_not_say_that_it_is_off_is_named_in_error_and_no
     assert note.startswith("the supply may still be on: rail io: ")
 
 
-def test_a_setting_that_a_rails_driver_refuses_is_told_by_the_rails_key(tmp_path: Path) -> None:
+def test_a_setting_that_a_rails_driver_refuses_is_told_by_the_rails_key(
+    tmp_path: Path,
+) -> None:
     error = refused(tmp_path, "rail.io.st_lpm01a.supply_v=9.0")
     assert isinstance(error, ConfigError) and error.path == "rail.io.st_lpm01a.supply_v"
-    assert error.cause.startswith("rail.io.st_lpm01a.supply_v: 9 V") and "monitor." not in str(
-        error
-    )
+    assert error.cause.startswith(
+        "rail.io.st_lpm01a.supply_v: 9 V"
+    ) and "monitor." not in str(error)
 
 
 def test_a_rail_that_sees_no_sync_is_told_by_the_rails_key(tmp_path: Path) -> None:
@@ -271,7 +296,9 @@ def test_an_error_of_something_else_is_of_no_rail(tmp_path: Path) -> None:
 
     with pytest.raises(BenchError) as caught, open_bench(path) as bench:
         bench.run(1, tmp_path / "sessions", [meddle])
-    assert caught.value.cause == "the cable is out" and not getattr(caught.value, "__notes__", ())
+    assert caught.value.cause == "the cable is out" and not getattr(
+        caught.value, "__notes__", ()
+    )
 
 
 def test_a_probe_names_the_rail_whose_instrument_fails(tmp_path: Path) -> None:

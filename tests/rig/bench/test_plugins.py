@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every installed plug-in keeps the contract of its group; a class that does not is refused."""
+"""Every installed plug-in keeps the contract of its group; a class that does not is
+refused."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ INSTALLED = [
 
 
 @pytest.mark.parametrize(("section", "kind"), INSTALLED)
-def test_the_class_of_every_entry_point_keeps_its_contract(section: str, kind: str) -> None:
+def test_the_class_of_every_entry_point_keeps_its_contract(
+    section: str, kind: str
+) -> None:
     found = plugins.find(section, kind)
     assert plugin_check.class_faults(section, found) == []
     if (section, kind) != ("monitor", "none"):
@@ -78,14 +81,20 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no settings": (changed(Settings=None), "it has no Settings"),
     "settings that are none": (changed(Settings=int), "its Settings are no dataclass"),
     "settings that change": (changed(Settings=Thawed), "is not frozen"),
-    "no open": (changed(open=None), "it has no open(settings: 'Any', context: 'BenchContext')"),
+    "no open": (
+        changed(open=None),
+        "it has no open(settings: 'Any', context: 'BenchContext')",
+    ),
     "an instance's open": (
         changed(open=lambda self, settings, context: None),
         "its open is no classmethod or staticmethod",
     ),
     "another open": (
         changed(open=classmethod(lambda cls, settings: None)),
-        "its open(settings) does not take open(settings: 'Any', context: 'BenchContext')",
+        (
+            "its open(settings) does not take open(settings: 'Any', context:"
+            " 'BenchContext')"
+        ),
     ),
     "another hook": (
         changed(replica=classmethod(lambda cls: None)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan`: every kind looks for itself, none hides another, and what is found can be pasted into
-a bench file.
+"""`rig scan`: every kind looks for itself, none hides another, and what is found can be
+pasted into a bench file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ from rig.interfaces.monitor import FoundInstrument
 NOBODY = 65534
 
 
-def kind(*found: FoundInstrument, error: BaseException | None = None) -> Callable[[], Any]:
+def kind(
+    *found: FoundInstrument, error: BaseException | None = None
+) -> Callable[[], Any]:
     class Monitor:
         @classmethod
         def scan(cls) -> list[FoundInstrument]:
@@ -67,7 +69,9 @@ def looked(
     missing: tuple[str, ...] = (),
 ) -> list[ScanRow]:
     return scan(
-        monitors or {}, lambda: ports, lambda name: ["some-package"] if name in missing else []
+        monitors or {},
+        lambda: ports,
+        lambda name: ["some-package"] if name in missing else [],
     )
 
 
@@ -80,7 +84,7 @@ def shown(rows: list[ScanRow], width: int = 80) -> str:
 JS220 = FoundInstrument("Joulescope JS220", "000415", 'device = "JS220-000415"')
 
 
-def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_file() -> None:
+def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_file():
     rows = looked({"joulescope": kind(JS220)})
     assert rows == [
         ScanRow(
@@ -91,13 +95,19 @@ def test_an_instrument_comes_with_its_serial_number_and_the_table_of_a_bench_fil
             '[monitor.joulescope]\ndevice = "JS220-000415"',
         )
     ]
-    assert tomllib.loads(rows[0].setting) == {"monitor": {"joulescope": {"device": "JS220-000415"}}}
+    assert tomllib.loads(rows[0].setting) == {
+        "monitor": {"joulescope": {"device": "JS220-000415"}}
+    }
     assert is_well(rows) and not is_empty(rows)
 
 
 def test_an_instrument_with_a_problem_says_what_to_try() -> None:
     found = FoundInstrument(
-        "LPM01A", "", 'port = "/dev/ttyACM7"', "another program holds it", "close the other program"
+        "LPM01A",
+        "",
+        'port = "/dev/ttyACM7"',
+        "another program holds it",
+        "close the other program",
     )
     rows = looked({"st_lpm01a": kind(found), "joulescope": kind(JS220)})
     assert [row.state for row in rows] == [FOUND, PROBLEM] and not is_well(rows)
@@ -116,7 +126,10 @@ def test_an_instrument_with_a_problem_says_what_to_try() -> None:
 )
 def test_a_driver_that_fails_hides_no_other(error: Exception) -> None:
     rows = looked({"a_broken": kind(error=error), "b_good": kind(JS220)})
-    assert [(row.kind, row.state) for row in rows] == [("a_broken", PROBLEM), ("b_good", FOUND)]
+    assert [(row.kind, row.state) for row in rows] == [
+        ("a_broken", PROBLEM),
+        ("b_good", FOUND),
+    ]
     assert rows[0].problem and rows[0].try_next
     assert str(error).split("\n")[0] in rows[0].problem
 
@@ -126,7 +139,9 @@ def test_a_driver_that_cannot_be_loaded_is_a_row_too() -> None:
         raise SyntaxError("in a vendor's file")
 
     rows = looked({"a_broken": unloadable, "b_good": kind(JS220)})
-    assert [row.state for row in rows] == [PROBLEM, FOUND] and "vendor's file" in rows[0].problem
+    assert [row.state for row in rows] == [PROBLEM, FOUND] and "vendor's file" in rows[
+        0
+    ].problem
 
 
 def test_ctrl_c_is_not_taken_for_a_fault_of_a_driver() -> None:
@@ -134,11 +149,14 @@ def test_ctrl_c_is_not_taken_for_a_fault_of_a_driver() -> None:
         looked({"joulescope": kind(error=KeyboardInterrupt())})
 
 
-def test_a_kind_without_its_package_says_how_to_install_it_and_is_nothing_wrong() -> None:
+def test_a_kind_without_its_package_says_how_to_install_it_and_is_nothing_wrong():
     hint = ConfigError(
-        "needs a package that is not installed: pynvml", try_next="pip install 'neurorig[nvml]'"
+        "needs a package that is not installed: pynvml",
+        try_next="pip install 'neurorig[nvml]'",
     )
-    rows = looked({"nvml": kind(error=hint), "joulescope": kind(JS220)}, missing=("joulescope",))
+    rows = looked(
+        {"nvml": kind(error=hint), "joulescope": kind(JS220)}, missing=("joulescope",)
+    )
     assert [(row.kind, row.state, row.try_next) for row in rows] == [
         ("joulescope", MISSING, "pip install 'neurorig[joulescope]'"),
         ("nvml", MISSING, "pip install 'neurorig[nvml]'"),
@@ -151,7 +169,9 @@ def test_a_kind_that_cannot_look_is_left_out() -> None:
     assert looked({"virtual": lambda: object}) == []
 
 
-def test_a_serial_port_that_no_instrument_claimed_may_be_a_device(tmp_path: Path) -> None:
+def test_a_serial_port_that_no_instrument_claimed_may_be_a_device(
+    tmp_path: Path,
+) -> None:
     claimed = tmp_path / "ttyACM0"
     alias = tmp_path / "by-id"
     free = tmp_path / "ttyACM1"
@@ -198,7 +218,9 @@ def test_a_list_of_ports_that_fails_is_a_row() -> None:
         raise OSError("no sysfs")
 
     rows = scan({"joulescope": kind(JS220)}, broken, lambda name: [])
-    assert [row.state for row in rows] == [FOUND, PROBLEM] and "no sysfs" in rows[1].problem
+    assert [row.state for row in rows] == [FOUND, PROBLEM] and "no sysfs" in rows[
+        1
+    ].problem
 
 
 def test_an_empty_desk_says_what_to_look_at() -> None:
@@ -221,15 +243,19 @@ def test_the_command_prints_json_and_its_exit_code_says_whether_all_is_well(
             "a problem" if state == PROBLEM else "",
         )
     ]
-    module = import_module("rig.cli.scan")  # by name: in rig.cli the command may stand in its place
+    # by name: in rig.cli the command may stand in its place
+    module = import_module("rig.cli.scan")
     monkeypatch.setattr(module, "look", lambda: rows)
     answer = CliRunner().invoke(module.scan, ["--json"], standalone_mode=False)
-    assert answer.return_value == code and json.loads(answer.stdout)[0]["name"] == "JS220 [red]"
+    assert (
+        answer.return_value == code
+        and json.loads(answer.stdout)[0]["name"] == "JS220 [red]"
+    )
     plain = CliRunner().invoke(module.scan, [], standalone_mode=False)
     assert plain.return_value == code
     assert ("JS220 [red]" in plain.stdout) == (state != MISSING)
 
 
-def test_sensors_and_ports_of_this_machine_are_looked_for_by_their_entry_points() -> None:
+def test_sensors_and_ports_of_this_machine_are_looked_for_by_their_entry_points():
     own = {kind: partial(plugins.find, "monitor", kind) for kind in ("rapl", "nvml")}
     assert not [row for row in scan(own) if row.name == "not looked for"]

@@ -21,7 +21,10 @@ def test_a_kind_is_listed_with_its_settings() -> None:
     assert "Idle time before the first sample" in shown
     shown = CliRunner().invoke(list_, ["sut.virtual"]).output
     assert "infer.duration_s  float, s; default 0.042; 0 s or more" in shown
-    assert "trials  integer, count; default 5" in CliRunner().invoke(list_, ["bench"]).output
+    assert (
+        "trials  integer, count; default 5"
+        in CliRunner().invoke(list_, ["bench"]).output
+    )
 
 
 def test_a_kind_that_does_not_exist_is_refused_with_those_that_do() -> None:

@@ -25,8 +25,14 @@ BENCHES = sorted((ROOT / "benches").glob("*.toml"))
 
 @pytest.mark.parametrize("section", ["sut", "monitor"])
 def test_every_kind_says_whether_it_is_simulated(section: str) -> None:
-    kinds = [name for name in plugins.names(section) if (section, name) != ("monitor", "none")]
-    assert [name for name in kinds if not isinstance(plugins.find(section, name), Simulates)] == []
+    kinds = [
+        name
+        for name in plugins.names(section)
+        if (section, name) != ("monitor", "none")
+    ]
+    assert [
+        name for name in kinds if not isinstance(plugins.find(section, name), Simulates)
+    ] == []
 
 
 def about(bench: config.Config) -> Provenance:
@@ -40,7 +46,9 @@ def about(bench: config.Config) -> Provenance:
         return kind.origin(choice.settings) if isinstance(kind, StatesOrigin) else None
 
     kind = plugins.find("sut", bench.sut.kind)
-    origins = kind.origins(bench.sut.settings) if isinstance(kind, StatesOrigins) else None
+    origins = (
+        kind.origins(bench.sut.settings) if isinstance(kind, StatesOrigins) else None
+    )
     simulates = simulated_by("sut", bench.sut)
     sut = SutInfo("", bench.sut.kind, simulates, 1, "any", origins=origins)
     monitors = {
@@ -81,7 +89,8 @@ def test_no_flag_of_a_bench_can_be_turned(path: Path) -> None:
         },
         **{
             f"origin of {rail}": replace(
-                told, monitors={**told.monitors, rail: replace(info, origin=Origin.MODELLED)}
+                told,
+                monitors={**told.monitors, rail: replace(info, origin=Origin.MODELLED)},
             )
             for rail, info in told.monitors.items()
         },
@@ -99,8 +108,12 @@ def test_another_kind_and_another_rail_are_told() -> None:
     bench = config.load(ROOT / "benches" / "virtual-null.toml")
     told = about(bench)
     assert "is of kind 'uart', bench.toml names 'virtual'" in next(
-        simulated.contradictions(bench, replace(told, sut=replace(told.sut, kind="uart")))
+        simulated.contradictions(
+            bench, replace(told, sut=replace(told.sut, kind="uart"))
+        )
     )
     assert "its monitors are core" in next(
-        simulated.contradictions(bench, replace(told, monitors={"core": told.monitors[""]}))
+        simulated.contradictions(
+            bench, replace(told, monitors={"core": told.monitors[""]})
+        )
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A supply that is off: next to no current flows, and the device is silent; else it is fed through
-its pins, and that is said.
+"""A supply that is off: next to no current flows, and the device is silent; else it is
+fed through its pins, and that is said.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def test_current_of_a_supply_that_is_off_is_named(
 
 
 @pytest.mark.parametrize("fed", [True, False])
-def test_a_device_that_answers_without_its_supply_is_named(tmp_path: Path, fed: bool) -> None:
+def test_a_device_that_answers_without_its_supply_is_named(
+    tmp_path: Path, fed: bool
+) -> None:
     context = BenchContext()
     began_ns = time.monotonic_ns()
     context.world.follow(
@@ -72,6 +74,8 @@ def test_a_device_that_answers_without_its_supply_is_named(tmp_path: Path, fed: 
     assert found["supply off"].ok
     assert found["supply off, UART"].ok == (not fed)
     if fed:
-        assert found["supply off, UART"].detail.startswith("board answers without its supply")
+        assert found["supply off, UART"].detail.startswith(
+            "board answers without its supply"
+        )
         assert "through its pins" in found["supply off, UART"].try_next
     assert not context.world.supply_on

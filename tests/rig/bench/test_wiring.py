@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prove the wiring: on the simulators one wire at a time is broken, and that wire's row fails."""
+"""Prove the wiring: on the simulators one wire at a time is broken, and that wire's row
+fails."""
 
 from __future__ import annotations
 
@@ -68,7 +69,10 @@ def test_the_row_that_fails_is_the_wire_that_is_broken(
 
 
 def test_a_level_that_is_high_enough_for_the_input_is_none_too_low() -> None:
-    overrides = ["monitor.virtual.sync_high_v=1.2", "monitor.virtual.sync_threshold_v=0.6"]
+    overrides = [
+        "monitor.virtual.sync_high_v=1.2",
+        "monitor.virtual.sync_threshold_v=0.6",
+    ]
     assert all(row.ok for row in proof(VIRTUAL, *overrides))
 
 
@@ -83,12 +87,32 @@ def test_every_wire_of_the_firmware_as_a_process_is_whole(posix_null: Path) -> N
 @pytest.mark.parametrize(
     ("fault", "wire", "cause"),
     [
-        ("sut.posix.faults.wire=tx", WireName.TX, "device's Tx to the adapter's Rx is open"),
-        ("sut.posix.faults.wire=rx", WireName.RX, "adapter's Tx to the device's Rx is open"),
+        (
+            "sut.posix.faults.wire=tx",
+            WireName.TX,
+            "device's Tx to the adapter's Rx is open",
+        ),
+        (
+            "sut.posix.faults.wire=rx",
+            WireName.RX,
+            "adapter's Tx to the device's Rx is open",
+        ),
         ("sut.posix.faults.wire=swapped", WireName.TX, "Tx and Rx are swapped"),
-        ("sut.posix.faults.wire=ground", WireName.GROUND, "the ground of device and adapter"),
-        ("monitor.virtual.supply_wire=open", WireName.SUPPLY, "supply pin, or its ground, is open"),
-        ("monitor.virtual.sync_wire=inverted", WireName.POLARITY, "a level shifter inverts"),
+        (
+            "sut.posix.faults.wire=ground",
+            WireName.GROUND,
+            "the ground of device and adapter",
+        ),
+        (
+            "monitor.virtual.supply_wire=open",
+            WireName.SUPPLY,
+            "supply pin, or its ground, is open",
+        ),
+        (
+            "monitor.virtual.sync_wire=inverted",
+            WireName.POLARITY,
+            "a level shifter inverts",
+        ),
         ("monitor.virtual.sync_wire=open", WireName.SYNC, "SYNC pin"),
     ],
 )
@@ -107,7 +131,12 @@ def test_of_the_uart_the_row_that_fails_is_the_wire_that_is_broken(
         ("posix-asc-joulescope", set()),
         (
             "posix-asc-lpm01a",
-            {WireName.SECOND_SUPPLY, WireName.SUPPLY, WireName.LEVEL, WireName.POLARITY},
+            {
+                WireName.SECOND_SUPPLY,
+                WireName.SUPPLY,
+                WireName.LEVEL,
+                WireName.POLARITY,
+            },
         ),
         ("posix-asc-n6705", set()),
     ],
@@ -149,7 +178,9 @@ def posix_null(tmp_path: Path) -> Path:
     """A bench of the firmware as a process with the null workload."""
     text = (BENCHES / "posix-null.toml").read_text(encoding="utf-8")
     path = tmp_path / "posix-null.toml"
-    path.write_text(text.replace("../firmware", str(ROOT / "firmware")), encoding="utf-8")
+    path.write_text(
+        text.replace("../firmware", str(ROOT / "firmware")), encoding="utf-8"
+    )
     return path
 
 
@@ -169,7 +200,10 @@ def test_the_supply_is_off_behind_a_proof_that_is_stopped_or_left() -> None:
     next(left)
     next(left)
     left.close()
-    assert [event.on for event in states if isinstance(event, RailState)] == [True, False]
+    assert [event.on for event in states if isinstance(event, RailState)] == [
+        True,
+        False,
+    ]
 
 
 def test_two_rails_have_rows_of_their_own(tmp_path: Path) -> None:
@@ -177,7 +211,10 @@ def test_two_rails_have_rows_of_their_own(tmp_path: Path) -> None:
     text = VIRTUAL.read_text(encoding="utf-8")
     head, _, rest = text.partition("[monitor.virtual]")
     _, scenario, tail = rest.partition("[scenario")
-    rails = '[rail.core.virtual]\nshare = 0.7\n[rail.io.virtual]\nshare = 0.3\nsync_wire = "open"\n'
+    rails = (
+        "[rail.core.virtual]\nshare = 0.7\n[rail.io.virtual]\nshare = 0.3\nsync_wire ="
+        ' "open"\n'
+    )
     path.write_text(f"{head}{rails}\n{scenario}{tail}", encoding="utf-8")
     failed = broken(proof(path))
     assert failed is not None
@@ -187,7 +224,11 @@ def test_two_rails_have_rows_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bench", "overrides", "lines"),
     [
-        ("posix-asc-joulescope", [], ["Device under test SYNC to Energy monitor GPI 0"]),
+        (
+            "posix-asc-joulescope",
+            [],
+            ["Device under test SYNC to Energy monitor GPI 0"],
+        ),
         (
             "posix-asc-joulescope",
             ["monitor.joulescope.gpi=7", "monitor.joulescope.reference=external"],
@@ -196,7 +237,11 @@ def test_two_rails_have_rows_of_their_own(tmp_path: Path) -> None:
                 "Device under test supply + to Energy monitor Vref",
             ],
         ),
-        ("posix-asc-lpm01a", [], ["Device under test SYNC to Energy monitor Arduino pin D7"]),
+        (
+            "posix-asc-lpm01a",
+            [],
+            ["Device under test SYNC to Energy monitor Arduino pin D7"],
+        ),
         (
             "posix-asc-n6705",
             [],
@@ -210,7 +255,11 @@ def test_two_rails_have_rows_of_their_own(tmp_path: Path) -> None:
             ["monitor.keysight_n6705.sync=io_manager"],
             ["Device under test SYNC to IO manager 8 (ICP1)"],
         ),
-        ("uart-asc", [], ["Device under test Tx to Host Rx", "Host Tx to Device under test Rx"]),
+        (
+            "uart-asc",
+            [],
+            ["Device under test Tx to Host Rx", "Host Tx to Device under test Rx"],
+        ),
     ],
 )
 def test_the_diagram_says_which_pin_goes_where(
@@ -221,10 +270,14 @@ def test_the_diagram_says_which_pin_goes_where(
     for line in lines:
         assert line in said
     keys = {part.key for part in drawn.parts}
-    assert all({w.connection.start.part, w.connection.end.part} <= keys for w in drawn.wires)
+    assert all(
+        {w.connection.start.part, w.connection.end.part} <= keys for w in drawn.wires
+    )
 
 
-@pytest.mark.parametrize("path", sorted(BENCHES.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(BENCHES.glob("*.toml")), ids=lambda path: path.stem
+)
 def test_every_example_has_a_diagram(path: Path) -> None:
     drawn = diagram(config.load(path), sync_pin="PA8")
     assert drawn.parts

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one file of a session repeats of another is derived again: an edit that contradicts a
-primary record is refused, although whatever follows from it was made again.
+"""What one file of a session repeats of another is derived again: an edit that
+contradicts a primary record is refused, although whatever follows from it was made
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ BENCHES = ROOT / "benches"
 SETTINGS: dict[str, tuple[str, list[str]]] = {
     "virtual": (
         "virtual-null.toml",
-        ["task.null.samples=4", "scenario.single_stream.idle_s=0.1", "sut.virtual.tick_hz=1000000"],
+        [
+            "task.null.samples=4",
+            "scenario.single_stream.idle_s=0.1",
+            "sut.virtual.tick_hz=1000000",
+        ],
     ),
     "posix": (
         "posix-null.toml",
@@ -85,7 +90,9 @@ def test_a_session_that_nobody_edited_is_accepted(
     assert any("decoded again" in detail for detail in logs) == (kind == "posix")
 
 
-@pytest.mark.parametrize("edit", CONTRADICTIONS, ids=lambda one: f"{one.session}: {one.name}")
+@pytest.mark.parametrize(
+    "edit", CONTRADICTIONS, ids=lambda one: f"{one.session}: {one.name}"
+)
 def test_an_edit_that_contradicts_a_primary_record_is_refused(
     session: Callable[[str], Path], tmp_path: Path, edit: Contradiction
 ) -> None:

@@ -42,7 +42,9 @@ def sessions() -> Iterator[dict[int, Path]]:
     """Measure a small session of one trial, and one of two."""
     with TemporaryDirectory() as root:
         yield {
-            trials: forgeries.session("single_stream", Path(root) / str(trials), False, trials)
+            trials: forgeries.session(
+                "single_stream", Path(root) / str(trials), False, trials
+            )
             for trials in (1, 2)
         }
 
@@ -59,7 +61,9 @@ def folder_of_two(sessions: dict[int, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(sessions[2], tmp_path / sessions[2].name))
 
 
-def test_an_untouched_session_is_found_again_byte_for_byte(sessions: dict[int, Path]) -> None:
+def test_an_untouched_session_is_found_again_byte_for_byte(
+    sessions: dict[int, Path],
+) -> None:
     checked = check(sessions[2])
     assert checked.ok, [finding for finding in checked.findings if not finding.ok]
     assert any(
@@ -83,7 +87,9 @@ def test_a_session_copied_under_another_name_is_found_again_as_well(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_one_changed_byte_anywhere_is_named_with_its_file(folder_of_two: Path, name: str) -> None:
+def test_one_changed_byte_anywhere_is_named_with_its_file(
+    folder_of_two: Path, name: str
+) -> None:
     path = folder_of_two / name
     content = bytearray(path.read_bytes())
     place = random.Random(name).randrange(len(content))
@@ -98,7 +104,8 @@ def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash
     folder: Path,
 ) -> None:
     draw = random.Random(5)
-    traces = forgeries.Memory()  # no trace changes here: it need not be read anew for each check
+    # no trace changes here: it need not be read anew for each check
+    traces = forgeries.Memory()
     for name in ("events.jsonl", "provenance.json", "bench.toml"):
         good = (folder / name).read_bytes()
         for _ in range(length(25, 10)):
@@ -116,9 +123,9 @@ def test_any_byte_of_the_events_or_the_provenance_may_be_damaged_without_a_crash
 
 def test_a_line_cut_off_in_the_list_of_gaps_is_no_crash(folder: Path) -> None:
     (folder / "trial-1" / "gaps.jsonl").write_text('{"start": 1, "stop": 2, "ca')
-    assert [finding.name for finding in checking.check(folder).findings if not finding.ok] == [
-        "trial-1/gaps.jsonl"
-    ]
+    assert [
+        finding.name for finding in checking.check(folder).findings if not finding.ok
+    ] == ["trial-1/gaps.jsonl"]
 
 
 def test_a_changed_sample_line_is_named_with_its_number_and_field(folder: Path) -> None:
@@ -128,21 +135,29 @@ def test_a_changed_sample_line_is_named_with_its_number_and_field(folder: Path) 
     sample["windows"][1]["energy_j"] *= 1.001
     lines[4] = json.dumps(sample)
     path.write_text("\n".join(lines) + "\n")
-    details = [finding.detail for finding in checking.check(folder).findings if not finding.ok]
+    details = [
+        finding.detail for finding in checking.check(folder).findings if not finding.ok
+    ]
     assert any("line 5: windows[1].energy_j is" in detail for detail in details)
 
 
 def test_a_changed_result_is_named_with_its_metric(folder: Path) -> None:
     content = json.loads((folder / "results.json").read_text())
     content["metrics"]["energy_infer"]["value"] *= 0.9
-    (folder / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    details = [finding.detail for finding in checking.check(folder).findings if not finding.ok]
+    (folder / "results.json").write_text(
+        json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    )
+    details = [
+        finding.detail for finding in checking.check(folder).findings if not finding.ok
+    ]
     assert any("metrics.energy_infer.value is" in detail for detail in details)
 
 
 def store_text(content: Any, name: str) -> str:
     """Return JSON, in the layout of a file of the session."""
-    return json.dumps(content, indent=1 if name == "results.json" else None, ensure_ascii=False)
+    return json.dumps(
+        content, indent=1 if name == "results.json" else None, ensure_ascii=False
+    )
 
 
 @pytest.mark.parametrize(("change", "equal"), [(1e-13, True), (1e-6, False)])
@@ -159,7 +174,10 @@ def test_what_another_processor_rounds_otherwise_is_equal(
     for name in ("trial-1/samples.jsonl", "results.json"):
         text = (folder / name).read_text()
         texts = [text] if name == "results.json" else text.splitlines()
-        changed = "\n".join(store_text(rounded(json.loads(one)), name) for one in texts) + "\n"
+        changed = (
+            "\n".join(store_text(rounded(json.loads(one)), name) for one in texts)
+            + "\n"
+        )
         (folder / name).write_text(changed)
     rehash(folder)
     checked = checking.check(folder)
@@ -170,7 +188,9 @@ def test_what_another_processor_rounds_otherwise_is_equal(
         if finding.name in ("results.json", "trial-1/samples.jsonl")
     ]
     told = [
-        detail for detail in named if ("not byte for byte" if equal else "recomputed 0.") in detail
+        detail
+        for detail in named
+        if ("not byte for byte" if equal else "recomputed 0.") in detail
     ]
     assert len(told) >= 2
 
@@ -185,7 +205,9 @@ def test_a_missing_file_is_named(folder: Path) -> None:
 
 def test_derived_files_can_be_deleted_and_only_those_are_missed(folder: Path) -> None:
     (folder / "results.json").unlink()
-    bad = [finding.name for finding in checking.check(folder).findings if not finding.ok]
+    bad = [
+        finding.name for finding in checking.check(folder).findings if not finding.ok
+    ]
     assert bad == ["results.json"]
 
 
@@ -195,10 +217,26 @@ def test_another_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rig", "run", str(VIRTUAL_NULL), "--sessions", str(tmp_path)]
-    # Many samples of long queries: a trial takes seconds, so that the kill falls into one.
-    command += ["--set", "task.null.samples=2000", "--set", "sut.virtual.infer.duration_s=0.5"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [
+        sys.executable,
+        "-m",
+        "rig",
+        "run",
+        str(VIRTUAL_NULL),
+        "--sessions",
+        str(tmp_path),
+    ]
+    # Many samples of long queries: a trial takes seconds, so that the kill falls into
+    # one.
+    command += [
+        "--set",
+        "task.null.samples=2000",
+        "--set",
+        "sut.virtual.infer.duration_s=0.5",
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         lines = eventually(
             lambda: [
@@ -215,4 +253,6 @@ def test_a_session_killed_in_the_middle_is_readable(tmp_path: Path) -> None:
     checked = check(folder)
     assert checked.status == "killed" and not checked.ok
     cut_off = next(finding for finding in checked.findings if finding.name == "trial-1")
-    assert "samples measured" in cut_off.detail and "latency_total" in cut_off.detail, cut_off
+    assert "samples measured" in cut_off.detail and "latency_total" in cut_off.detail, (
+        cut_off
+    )

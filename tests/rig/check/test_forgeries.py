@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is changed in a session is refused, with the file named; benchmarks/forgeries.py does
-more of it.
+"""Whatever is changed in a session is refused, with the file named;
+benchmarks/forgeries.py does more of it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ MEMORY = Memory(checking.fingerprints)
 
 @pytest.fixture(scope="module")
 def sessions() -> Iterator[dict[str, Path]]:
-    """Measure one small session of each kind, without a report, which takes longer to draw than all
-    else.
+    """Measure one small session of each kind, without a report, which takes longer to
+    draw than all else.
     """
     with TemporaryDirectory() as root:
-        yield {kind: forgeries.session(kind, Path(root) / kind, report=False) for kind in QUICK}
+        yield {
+            kind: forgeries.session(kind, Path(root) / kind, report=False)
+            for kind in QUICK
+        }
 
 
 @pytest.mark.parametrize("kind", QUICK)
@@ -44,7 +47,9 @@ def test_an_untouched_session_is_accepted(sessions: dict[str, Path], kind: str) 
 
 
 @pytest.mark.parametrize("kind", QUICK)
-def test_any_mutation_of_any_file_is_refused_and_names_it(tmp_path: Path, kind: str) -> None:
+def test_any_mutation_of_any_file_is_refused_and_names_it(
+    tmp_path: Path, kind: str
+) -> None:
     session = forgeries.session(kind, tmp_path, report=False, trials=1)
     draw = random.Random(kind)
     for path in forgeries.files_of(session, set()):
@@ -53,7 +58,9 @@ def test_any_mutation_of_any_file_is_refused_and_names_it(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize(
-    "forgery", [one for one in FORGERIES if one.blamed != OF_REPORT], ids=lambda one: one.name
+    "forgery",
+    [one for one in FORGERIES if one.blamed != OF_REPORT],
+    ids=lambda one: one.name,
 )
 def test_a_forgery_is_refused_although_its_hashes_fit(
     sessions: dict[str, Path], forgery: Forgery
@@ -74,7 +81,9 @@ def test_a_report_is_made_again_and_any_other_is_refused(tmp_path: Path) -> None
             assert forgeries.forged(session, forgery, MEMORY).ok, forgery.name
 
 
-def test_a_resumed_session_is_accepted_and_its_segments_are_looked_at(tmp_path: Path) -> None:
+def test_a_resumed_session_is_accepted_and_its_segments_are_looked_at(
+    tmp_path: Path,
+) -> None:
     session = forgeries.cut_off_and_resumed(tmp_path)
     assert check(session, MEMORY.read).ok
     path = session / "trial-1" / "segment-1" / "completions.jsonl"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Idle times show a clock at another rate; a clock as stated and a busy host are accepted."""
+"""Idle times show a clock at another rate; a clock as stated and a busy host are
+accepted."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def idle(lasted_s: float, planned_s: float = 0.2) -> StepRecord:
     return StepRecord(1, Idle(planned_s), Completion(marks))
 
 
-def found(*lasted_s: float, device: SutInfo = DEVICE, limit_ppm: float = 0.0) -> list[str]:
+def found(
+    *lasted_s: float, device: SutInfo = DEVICE, limit_ppm: float = 0.0
+) -> list[str]:
     return list(idle_times.differences(map(idle, lasted_s), device, limit_ppm))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of an earlier version, of results schema 3, is read and checked in its own form.
+"""A session of an earlier version, of results schema 3, is read and checked in its own
+form.
 
-`stored/schema-3-resumed` is of a virtual device without a monitor whose inference is too short,
-stopped in its only trial and resumed: its folders are `sitting-N`, and its events and problems say
-"segment".
+`stored/schema-3-resumed` is of a virtual device without a monitor whose inference is
+too short, stopped in its only trial and resumed: its folders are `sitting-N`, and its
+events and problems say "segment".
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def test_its_results_are_read_under_the_present_names(session: Path) -> None:
     assert "old-resumed" in rendered(session)
 
 
-def test_what_its_metrics_do_not_say_of_themselves_its_scenario_does(session: Path) -> None:
+def test_what_its_metrics_do_not_say_of_themselves_its_scenario_does(
+    session: Path,
+) -> None:
     stored = document.read(session / "results.json").metrics
     assert {metric.prominence for metric in stored.values()} == {Prominence.MAIN}
     metrics = results.read(SessionFolder(session)).metrics
@@ -56,17 +59,22 @@ def test_what_its_metrics_do_not_say_of_themselves_its_scenario_does(session: Pa
         name: metric.value for name, metric in stored.items()
     }
     headlines = [
-        name for name, metric in metrics.items() if metric.prominence is Prominence.HEADLINE
+        name
+        for name, metric in metrics.items()
+        if metric.prominence is Prominence.HEADLINE
     ]
     assert headlines == ["accuracy", "latency_total"]
     assert metrics["latency_total_p99"].statistic is Statistic.PERCENTILE
-    assert metrics["latency_total"].budget_shown and not metrics["accuracy"].budget_shown
+    assert (
+        metrics["latency_total"].budget_shown and not metrics["accuracy"].budget_shown
+    )
     page = rendered(session)
     assert "<code>latency_total_p99</code>" in page.partition("further metrics")[2]
 
 
 @pytest.mark.parametrize(
-    "name", ["sitting-1/completions.jsonl", "sitting-2/completions.jsonl", "samples.jsonl"]
+    "name",
+    ["sitting-1/completions.jsonl", "sitting-2/completions.jsonl", "samples.jsonl"],
 )
 def test_a_change_in_it_is_found(session: Path, name: str) -> None:
     path = session / "trial-1" / name

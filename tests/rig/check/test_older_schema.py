@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of an older schema: values count, what budgets and methods made of them does not."""
+"""Results of an older schema: values count, what budgets and methods made of them does
+not."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def results(**metric: Any) -> dict[str, Any]:
 
 def test_intervals_budgets_and_words_do_not_count_and_values_do() -> None:
     one = older_schema.comparable(results())
-    assert one == older_schema.comparable(results(same_samples={"low": 0.1}, budget=[1]))
+    assert one == older_schema.comparable(
+        results(same_samples={"low": 0.1}, budget=[1])
+    )
     assert one != older_schema.comparable(results(value=1.1))
     other = older_schema.comparable(results(per_trial=[{"trial": 1, "value": 1.1}]))
     assert one != other
@@ -37,7 +40,8 @@ def test_intervals_budgets_and_words_do_not_count_and_values_do() -> None:
 
 
 @pytest.mark.parametrize(
-    "tree", [None, [], "text", {}, {"metrics": None}, {"metrics": {"x": 1}, "replication": 2}]
+    "tree",
+    [None, [], "text", {}, {"metrics": None}, {"metrics": {"x": 1}, "replication": 2}],
 )
 def test_whatever_a_file_of_a_stranger_holds_is_compared(tree: Any) -> None:
     again = older_schema.comparable(results())
@@ -47,7 +51,7 @@ def test_whatever_a_file_of_a_stranger_holds_is_compared(tree: Any) -> None:
     assert older_schema.comparable({"metrics": {"x": {"per_trial": 3}}}) != again
 
 
-def test_an_estimate_that_has_no_value_any_more_is_left_out_and_another_metric_is_not() -> None:
+def test_an_estimate_that_has_no_value_any_more_is_left_out_and_another_metric_is_not():
     stored = older_schema.comparable(results(statistic="estimate"))
     again = older_schema.comparable(results(statistic="estimate", value=None))
     assert older_schema.without_settings(stored, again)["metrics"]["x"]["value"] is None
@@ -57,5 +61,8 @@ def test_an_estimate_that_has_no_value_any_more_is_left_out_and_another_metric_i
 
 
 def test_a_sample_is_compared_without_its_uncertainties() -> None:
-    line = {"windows": [{"energy_j": 1.0, "energy_u_j": 0.1, "latency_u_s": 0.1}], "step": 1}
+    line = {
+        "windows": [{"energy_j": 1.0, "energy_u_j": 0.1, "latency_u_s": 0.1}],
+        "step": 1,
+    }
     assert older_schema.sample(line) == {"windows": [{"energy_j": 1.0}], "step": 1}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report by another revision: other wording and layout pass, other numbers and labels do not."""
+"""A report by another revision: other wording and layout pass, other numbers and labels
+do not."""
 
 from __future__ import annotations
 
@@ -56,12 +57,17 @@ def page_of(folder: Path) -> str:
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
-def found(session: Path, page: str, monkeypatch: pytest.MonkeyPatch, root: Path) -> list[Finding]:
-    """Return the findings on another page; the one of `session` stands for it made again."""
+def found(
+    session: Path, page: str, monkeypatch: pytest.MonkeyPatch, root: Path
+) -> list[Finding]:
+    """Return the findings on another page; the one of `session` stands for it made
+    again."""
     again = page_of(session)
     monkeypatch.setattr("rig.report.report.rendered", lambda *given, **more: again)
     folder = shutil.copytree(
-        session, root / session.name, ignore=shutil.ignore_patterns("*.jls", "report.html")
+        session,
+        root / session.name,
+        ignore=shutil.ignore_patterns("*.jls", "report.html"),
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
     recorded = provenance_file.read(SessionFolder(folder))
@@ -80,7 +86,9 @@ def row(name: str, change: Edit) -> Edit:
     """Change the row of a metric in the table of results."""
 
     def edit(page: str) -> str:
-        match = re.search(rf'<tr><th scope="row"><code>{name}</code>.*?</tr>', page, re.DOTALL)
+        match = re.search(
+            rf'<tr><th scope="row"><code>{name}</code>.*?</tr>', page, re.DOTALL
+        )
         assert match is not None
         new = change(match[0])
         assert new != match[0]
@@ -118,7 +126,9 @@ def moved_labels(around: str) -> Edit:
     def edit(page: str) -> str:
         match = re.search(r'<div class="marked".*?</div>', page, re.DOTALL)
         assert match is not None
-        hidden = around.replace("@", match[0].replace(' class="marked" role="alert"', ""))
+        hidden = around.replace(
+            "@", match[0].replace(' class="marked" role="alert"', "")
+        )
         return page.replace(match[0], "").replace("</main>", hidden + "</main>")
 
     return edit
@@ -133,7 +143,9 @@ def in_page(content: str) -> Edit:
 
 
 def first_row(page: str) -> str:
-    match = re.search(r'<tr><th scope="row"><code>latency_total</code>.*?</tr>', page, re.DOTALL)
+    match = re.search(
+        r'<tr><th scope="row"><code>latency_total</code>.*?</tr>', page, re.DOTALL
+    )
     assert match is not None
     return match[0]
 
@@ -153,12 +165,18 @@ def sections_moved(page: str) -> str:
 HONEST: dict[str, Edit] = {
     "other words": without_words,
     "another order": sections_moved,
-    "another layout": more_css(".tile { padding: 20px; border-radius: 4px; font-size: 14px; }"),
+    "another layout": more_css(
+        ".tile { padding: 20px; border-radius: 4px; font-size: 14px; }"
+    ),
     "another heading of a column": replaced("SE over<br>samples", "standard error", 2),
     "a class renamed": replaced('class="kind"', 'class="head"'),
-    "fewer digits": row("latency_total", cell(0, lambda text: re.sub(r"(\.\d)\d+", r"\1", text))),
+    "fewer digits": row(
+        "latency_total", cell(0, lambda text: re.sub(r"(\.\d)\d+", r"\1", text))
+    ),
     "a sentence more": in_page("<p>Measured with care.</p>"),
-    "no tiles": lambda page: re.sub(r'<div class="tile">.*?</div>', "", page, flags=re.DOTALL),
+    "no tiles": lambda page: re.sub(
+        r'<div class="tile">.*?</div>', "", page, flags=re.DOTALL
+    ),
     "no picture of the residuals": lambda page: re.sub(
         r'<svg [^>]*class="residuals">.*?</svg>', "", page, flags=re.DOTALL
     ),
@@ -169,7 +187,10 @@ FORGED: dict[str, tuple[Edit, str]] = {
     "a unit": (row("energy_total", cell(1, lambda text: "<td>nJ</td>")), "'unit'"),
     "trials swapped": (row("latency_total", swapped_trials), "'trial 1'"),
     "a deviation flagged no more": (
-        row("energy_total", cell(-1, lambda text: text.replace("</small>", " ▲</small>"))),
+        row(
+            "energy_total",
+            cell(-1, lambda text: text.replace("</small>", " ▲</small>")),
+        ),
         "▲",
     ),
     "a heading and a value": (
@@ -184,16 +205,30 @@ FORGED: dict[str, tuple[Edit, str]] = {
         ),
         "latency_total_p99",
     ),
-    "the verdict": (replaced("<strong>NOT TESTED", "<strong>✓ PASS"), "verdict is PASS"),
-    "the outcome of the rule": (replaced(">was not tested<", ">holds<"), "of its rules"),
+    "the verdict": (
+        replaced("<strong>NOT TESTED", "<strong>✓ PASS"),
+        "verdict is PASS",
+    ),
+    "the outcome of the rule": (
+        replaced(">was not tested<", ">holds<"),
+        "of its rules",
+    ),
     "a tile": (
         lambda page: re.sub(
-            r'(<div class="tile"><code>energy_total</code><b>)[\d.]+', r"\g<1>0.001", page
+            r'(<div class="tile"><code>energy_total</code><b>)[\d.]+',
+            r"\g<1>0.001",
+            page,
         ),
         "its tile 'energy_total'",
     ),
-    "no label": (moved_labels(""), "does not show the label SIMULATED above its tables"),
-    "a label in print only": (moved_labels('<div class="watermark">@</div>'), "label SIMULATED"),
+    "no label": (
+        moved_labels(""),
+        "does not show the label SIMULATED above its tables",
+    ),
+    "a label in print only": (
+        moved_labels('<div class="watermark">@</div>'),
+        "label SIMULATED",
+    ),
     "a label folded away": (
         moved_labels("<details><summary>more</summary>@</details>"),
         "label SIMULATED",
@@ -203,14 +238,19 @@ FORGED: dict[str, tuple[Edit, str]] = {
         "its title lacks",
     ),
     "no label in a picture": (
-        lambda page: re.sub(r">SIMULATED, RANDOM BYTES</text>", "></text>", page, count=1),
+        lambda page: re.sub(
+            r">SIMULATED, RANDOM BYTES</text>", "></text>", page, count=1
+        ),
         "picture",
     ),
     "a row twice": (
         lambda page: page.replace(first_row(page), first_row(page) * 2),
         "row 'latency_total' more",
     ),
-    "a row less": (lambda page: page.replace(first_row(page), ""), "lacks the row 'latency_total'"),
+    "a row less": (
+        lambda page: page.replace(first_row(page), ""),
+        "lacks the row 'latency_total'",
+    ),
     "a row of a new metric": (
         lambda page: page.replace(
             first_row(page),
@@ -219,36 +259,58 @@ FORGED: dict[str, tuple[Edit, str]] = {
         "row 'latency_best' more",
     ),
     "a second table": (
-        in_page("<table><tbody><tr><td>energy_total</td><td>0.123 mJ</td></tr></tbody></table>"),
+        in_page(
+            "<table><tbody><tr><td>energy_total</td><td>0.123"
+            " mJ</td></tr></tbody></table>"
+        ),
         "energy_total",
     ),
     "a number in a sentence": (in_page("<p>The energy is 0.123 mJ.</p>"), "'0.123'"),
-    "a number in two parts": (in_page("<p>It takes 4<b>4</b><i>.125</i> ms.</p>"), "'44.125'"),
+    "a number in two parts": (
+        in_page("<p>It takes 4<b>4</b><i>.125</i> ms.</p>"),
+        "'44.125'",
+    ),
     "a number in a hint": (in_page('<p title="0.123 mJ">energy</p>'), "'0.123'"),
     "another device": (
-        lambda page: re.sub(r"(<dt>system under test</dt><dd>)[^<]*", r"\g<1>Loihi", page, count=1),
+        lambda page: re.sub(
+            r"(<dt>system under test</dt><dd>)[^<]*", r"\g<1>Loihi", page, count=1
+        ),
         "Loihi",
     ),
     "another device by another name": (
         lambda page: re.sub(
-            r"<dt>system under test</dt><dd>[^<]*", "<dt>chip</dt><dd>Loihi", page, count=1
+            r"<dt>system under test</dt><dd>[^<]*",
+            "<dt>chip</dt><dd>Loihi",
+            page,
+            count=1,
         ),
         "does not name the system under test",
     ),
     "a fact of the provenance": (
-        lambda page: re.sub(r"(<dt>model</dt><dd><span class=\"text\">)[^<]*", r"\g<1>other", page),
+        lambda page: re.sub(
+            r"(<dt>model</dt><dd><span class=\"text\">)[^<]*", r"\g<1>other", page
+        ),
         "'other' of 'model'",
     ),
     "labels hidden by the sheet": (more_css(".marked { display: none; }"), ".marked"),
     "labels moved by the sheet": (more_css(".marked { margin: -9999px; }"), ".marked"),
-    "labels in the colour of the page": (more_css(".marked b { color: #f2b807; }"), ".marked b"),
+    "labels in the colour of the page": (
+        more_css(".marked b { color: #f2b807; }"),
+        ".marked b",
+    ),
     "labels too small to read": (more_css(".marked { font-size: 1px; }"), ".marked"),
-    "text added by the sheet": (more_css('.badge::after { content: "PASS"; }'), ".badge"),
+    "text added by the sheet": (
+        more_css('.badge::after { content: "PASS"; }'),
+        ".badge",
+    ),
     "a sheet that hides in print": (
         more_css("@media print { .marked { visibility: hidden; } }"),
         "@media print",
     ),
-    "a sheet from elsewhere": (more_css('@import "https://example.org/x.css";'), "style sheet"),
+    "a sheet from elsewhere": (
+        more_css('@import "https://example.org/x.css";'),
+        "style sheet",
+    ),
     "a sheet with a comment": (more_css("/* } .marked { display: none } */"), "'/*'"),
     "a sheet that closes elsewhere": (more_css('p { quotes: "}" }'), "style sheet"),
     "a sheet in a picture": (
@@ -271,7 +333,10 @@ FORGED: dict[str, tuple[Edit, str]] = {
     "an element that is not closed": (in_page("<details>"), "<details>"),
     "an invisible character": (in_page("<p>a\u200bb</p>"), "cannot be seen"),
     "a picture more": (
-        in_page('<svg xmlns="http://www.w3.org/2000/svg" class="x"><text>SIMULATED</text></svg>'),
+        in_page(
+            '<svg xmlns="http://www.w3.org/2000/svg"'
+            ' class="x"><text>SIMULATED</text></svg>'
+        ),
         "picture 'x' more",
     ),
     "a thousand rows more": (
@@ -292,13 +357,20 @@ def test_a_page_that_says_the_same_otherwise_passes_and_what_was_compared_is_sai
     [only] = found(session, page, monkeypatch, tmp_path)
     assert only.ok, only
     assert "made by another revision: 2 labels" in only.detail
-    assert "pictures are equal, the others, wording and layout were not compared" in only.detail
+    assert (
+        "pictures are equal, the others, wording and layout were not compared"
+        in only.detail
+    )
 
 
 @pytest.mark.usefixtures("other")
 @pytest.mark.parametrize(("edit", "named"), FORGED.values(), ids=FORGED)
 def test_a_page_with_other_numbers_or_labels_is_refused_and_the_difference_named(
-    session: Path, edit: Edit, named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    session: Path,
+    edit: Edit,
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     page = edit(page_of(session))
     assert page != page_of(session)
@@ -312,7 +384,9 @@ def test_a_problem_that_was_left_out_is_missed(
     invalid: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     page = page_of(invalid)
-    match = re.search(r'<section id="problems">.*?(<tr><td>1</td>.*?</tr>)', page, re.DOTALL)
+    match = re.search(
+        r'<section id="problems">.*?(<tr><td>1</td>.*?</tr>)', page, re.DOTALL
+    )
     assert match is not None
     differing = found(invalid, page.replace(match[1], ""), monkeypatch, tmp_path)
     assert any("lacks the row" in one.detail for one in differing), differing
@@ -326,7 +400,11 @@ def test_the_check_of_a_session_makes_the_page_again_and_compares_it(
     write_derived(SessionFolder(folder), "report.html", without_words(page_of(session)))
     checked = checking.check(folder)
     assert checked.ok, [one for one in checked.findings if not one.ok]
-    [of_page] = [one for one in checked.findings if one.name == "report.html" and " " in one.detail]
+    [of_page] = [
+        one
+        for one in checked.findings
+        if one.name == "report.html" and " " in one.detail
+    ]
     assert "made by another revision" in of_page.detail
 
     page = row("energy_total", cell(0, digits))(page_of(session))
@@ -353,5 +431,7 @@ def test_the_page_of_every_scenario_can_be_compared(
 
 def test_only_the_mark_for_print_is_hidden_by_the_style_sheet(session: Path) -> None:
     sheet = page_of(session).split("<style>")[1].split("</style>")[0]
-    hiding = [line for line in sheet.splitlines() if "none" in line.split("display:")[-1][:6]]
+    hiding = [
+        line for line in sheet.splitlines() if "none" in line.split("display:")[-1][:6]
+    ]
     assert hiding == [".watermark { display: none; }"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session can be signed with the key that somebody has already, and the check says by whom."""
+"""A session can be signed with the key that somebody has already, and the check says by
+whom."""
 
 from __future__ import annotations
 
@@ -25,9 +26,12 @@ def key(folder: Path, name: str) -> Path:
     """Make a key and a file that allows its owner to sign."""
     path = folder / name
     subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)], check=True
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)],
+        check=True,
     )
-    (folder / f"{name}.signers").write_text(f"{name}@lab {path.with_suffix('.pub').read_text()}")
+    (folder / f"{name}.signers").write_text(
+        f"{name}@lab {path.with_suffix('.pub').read_text()}"
+    )
     return path
 
 
@@ -64,7 +68,8 @@ def test_a_signed_session_says_by_whom_and_a_changed_one_is_refused(
         events.write("\n")
     done = rig_check(session, "--signers", signers)
     assert (
-        done.returncode == 1 and "events.jsonl.sig: is not of events.jsonl as it is" in done.stdout
+        done.returncode == 1
+        and "events.jsonl.sig: is not of events.jsonl as it is" in done.stdout
     )
 
 
@@ -83,7 +88,11 @@ def test_an_unsigned_session_is_refused_where_a_signature_is_asked_for(
     signers = tmp_path / "signers"
     signers.write_text("")
     found = signature.verified(run_virtual().folder, signers)
-    assert not found.ok and "nobody signed" in found.detail and "ssh-keygen -Y sign" in found.detail
+    assert (
+        not found.ok
+        and "nobody signed" in found.detail
+        and "ssh-keygen -Y sign" in found.detail
+    )
 
 
 def test_without_the_program_it_says_what_to_install(

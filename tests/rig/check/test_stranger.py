@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder from an untrusted source neither crashes nor stops whoever reads it, and nothing of it
-reaches the terminal raw.
+"""A folder from an untrusted source neither crashes nor stops whoever reads it, and
+nothing of it reaches the terminal raw.
 """
 
 from __future__ import annotations
@@ -42,20 +42,28 @@ def session() -> Iterator[Path]:
 
 def written(name: str, content: str | bytes) -> Callable[[Path], None]:
     def apply(folder: Path) -> None:
-        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        (folder / name).write_bytes(
+            content.encode() if isinstance(content, str) else content
+        )
 
     return apply
 
 
 def prefixed(name: str, line: str) -> Callable[[Path], None]:
-    return lambda folder: written(name, line + "\n" + (folder / name).read_text())(folder)
+    return lambda folder: written(name, line + "\n" + (folder / name).read_text())(
+        folder
+    )
 
 
 def in_events(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
-    return lambda folder: rehash(folder, lambda events: [change(event) for event in events])
+    return lambda folder: rehash(
+        folder, lambda events: [change(event) for event in events]
+    )
 
 
-def in_json(name: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+def in_json(
+    name: str, change: Callable[[dict[str, Any]], Any]
+) -> Callable[[Path], None]:
     def apply(folder: Path) -> None:
         edit_json(folder / name, change)
         rehash(folder)
@@ -65,7 +73,9 @@ def in_json(name: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Pat
 
 def in_steps(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
     def apply(folder: Path) -> None:
-        edit_lines(folder / "trial-1" / "completions.jsonl", lambda number, line: change(line))
+        edit_lines(
+            folder / "trial-1" / "completions.jsonl", lambda number, line: change(line)
+        )
         rehash(folder)
 
     return apply
@@ -102,10 +112,13 @@ def pipe(folder: Path) -> None:
 
 
 def garbage_trace(folder: Path) -> None:
-    """Spoil the middle of a trace, where its reader follows offsets, and make all hashes again."""
+    """Spoil the middle of a trace, where its reader follows offsets, and make all
+    hashes again."""
     path = folder / "trial-1" / "trace.jls"
     content = bytearray(path.read_bytes())
-    content[4096 : len(content) - 4096 : 7] = b"\xff" * len(content[4096 : len(content) - 4096 : 7])
+    content[4096 : len(content) - 4096 : 7] = b"\xff" * len(
+        content[4096 : len(content) - 4096 : 7]
+    )
     path.write_bytes(content)
     rehash(folder)
 
@@ -121,12 +134,18 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "an empty journal": (written("events.jsonl", ""), "events.jsonl"),
     "a journal of zeros": (written("events.jsonl", bytes(1000)), "events.jsonl"),
     "no UTF-8": (written("events.jsonl", b'{"schema": "\xff\xfe"}\n'), "events.jsonl"),
-    "deep JSON as a line": (prefixed("events.jsonl", "[" * DEEP + "]" * DEEP), "events.jsonl"),
+    "deep JSON as a line": (
+        prefixed("events.jsonl", "[" * DEEP + "]" * DEEP),
+        "events.jsonl",
+    ),
     "deep JSON as provenance": (
         again(written("provenance.json", '{"a":' * DEEP + "1" + "}" * DEEP)),
         "provenance.json",
     ),
-    "deep TOML": (again(written("bench.toml", "a = " + "[" * DEEP + "]" * DEEP)), "bench.toml"),
+    "deep TOML": (
+        again(written("bench.toml", "a = " + "[" * DEEP + "]" * DEEP)),
+        "bench.toml",
+    ),
     "deep completions": (
         again(prefixed("trial-1/completions.jsonl", "[" * DEEP)),
         "completions.jsonl",
@@ -143,8 +162,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
         in_events(lambda event: event.update(event=[1])),
         "events.jsonl",
     ),
-    "a text for a trial": (in_events(lambda event: event.update(trial="1")), "events.jsonl"),
-    "a trial beyond all": (in_events(lambda event: event.update(trial=10**30)), "events.jsonl"),
+    "a text for a trial": (
+        in_events(lambda event: event.update(trial="1")),
+        "events.jsonl",
+    ),
+    "a trial beyond all": (
+        in_events(lambda event: event.update(trial=10**30)),
+        "events.jsonl",
+    ),
     "names that lead out": (
         in_events(lambda event: event.update(files={"../../etc/passwd": "0" * 64})),
         "events.jsonl",
@@ -166,7 +191,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
         again(prefixed("trial-1/completions.jsonl", '{"step": 0, "step": 1}')),
         "completions.jsonl",
     ),
-    "provenance that is a list": (again(written("provenance.json", "[]")), "provenance.json"),
+    "provenance that is a list": (
+        again(written("provenance.json", "[]")),
+        "provenance.json",
+    ),
     "numbers for monitors": (
         in_json("provenance.json", lambda about: about.update(monitors=3)),
         "provenance.json",
@@ -180,14 +208,19 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
         "trial-1",
     ),
     "an accuracy of another form": (
-        in_json("provenance.json", lambda about: about["monitors"][""].update(accuracy=[1])),
+        in_json(
+            "provenance.json", lambda about: about["monitors"][""].update(accuracy=[1])
+        ),
         "provenance.json",
     ),
     "a task that is a number": (
         in_json("provenance.json", lambda about: about.update(task=7)),
         "provenance.json",
     ),
-    "ticks beyond all": (in_steps(lambda line: line.update(marks=[[1, 10**400]])), "trial-1"),
+    "ticks beyond all": (
+        in_steps(lambda line: line.update(marks=[[1, 10**400]])),
+        "trial-1",
+    ),
     "marks that are texts": (
         in_steps(lambda line: line.update(marks=["a", "b"])),
         "completions.jsonl",
@@ -204,15 +237,23 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
         in_steps(lambda line: query(line, indices=[-1])),
         "completions.jsonl",
     ),
-    "endless repetition": (in_steps(lambda line: query(line, repeat=10**18)), "completions.jsonl"),
+    "endless repetition": (
+        in_steps(lambda line: query(line, repeat=10**18)),
+        "completions.jsonl",
+    ),
     "gaps beyond all": (
         again(
-            written("trial-1/gaps.jsonl", '{"start": 0, "stop": ' + "9" * 400 + ', "cause": "x"}\n')
+            written(
+                "trial-1/gaps.jsonl",
+                '{"start": 0, "stop": ' + "9" * 400 + ', "cause": "x"}\n',
+            )
         ),
         "trial-1",
     ),
     "gaps that are texts": (
-        again(written("trial-1/gaps.jsonl", '{"start": "0", "stop": [], "cause": 1}\n')),
+        again(
+            written("trial-1/gaps.jsonl", '{"start": "0", "stop": [], "cause": 1}\n')
+        ),
         "trial-1",
     ),
     "a catalogue of NULs": (
@@ -224,7 +265,9 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
         "catalogue.csv",
     ),
     "a million trials": (
-        in_events(lambda event: event.update(trials=10**6) if "trials" in event else None),
+        in_events(
+            lambda event: event.update(trials=10**6) if "trials" in event else None
+        ),
         "events.jsonl",
     ),
     "a trial too many": (lambda folder: (folder / "trial-²").mkdir(), "trial-²"),
@@ -281,7 +324,9 @@ COMMANDS = (("check",), ("report",), ("coverage",), ("resume",), ("qubo", "resco
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("what", ["a pipe", "a device by a link", "deep JSON as a line"])
+@pytest.mark.parametrize(
+    "what", ["a pipe", "a device by a link", "deep JSON as a line"]
+)
 def test_every_command_that_reads_a_session_ends_with_a_message(
     session: Path, tmp_path: Path, command: tuple[str, ...], what: str
 ) -> None:
@@ -294,8 +339,12 @@ def test_every_command_that_reads_a_session_ends_with_a_message(
     assert HOSTILE[what][1] in done.stdout + done.stderr
 
 
-def test_a_list_of_sessions_goes_on_behind_a_hostile_one(session: Path, tmp_path: Path) -> None:
-    for number, what in enumerate(("a pipe", "deep JSON as a line", "a name with a bell")):
+def test_a_list_of_sessions_goes_on_behind_a_hostile_one(
+    session: Path, tmp_path: Path
+) -> None:
+    for number, what in enumerate(
+        ("a pipe", "deep JSON as a line", "a name with a bell")
+    ):
         shutil.copytree(session, tmp_path / f"session-{number}")
         HOSTILE[what][0](tmp_path / f"session-{number}")
     shutil.copytree(session, tmp_path / "session-good")
@@ -307,8 +356,8 @@ def test_a_list_of_sessions_goes_on_behind_a_hostile_one(session: Path, tmp_path
 def test_a_reader_that_crashes_is_told_and_the_others_are_read(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pyjls is C: on a forged file it may end its process. The process that reads traces is not
-    ours.
+    """pyjls is C: on a forged file it may end its process. The process that reads
+    traces is not ours.
     """
     package = tmp_path / "pyjls"
     package.mkdir()
@@ -329,7 +378,9 @@ pyjls.Reader = Reader
     (package / "__init__.py").write_text(source)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     checked = check(session)
-    bad = {finding.name: finding.detail for finding in checked.findings if not finding.ok}
+    bad = {
+        finding.name: finding.detail for finding in checked.findings if not finding.ok
+    }
     assert "its reader ended with exit code -6" in bad["trial-1/trace.jls"]
     assert "trial-2/trace.jls" not in bad
     assert [trial.number for trial in checked.trials] == [2]
@@ -358,18 +409,27 @@ def test_played_recordings_of_one_file_are_accepted_and_called_one_measurement(
     with open_bench(VIRTUAL_NULL, settings) as bench:
         folder = bench.run(2, tmp_path).folder
     checked = checking.check(folder)
-    found = [finding for finding in checked.findings if finding.name == "trial-2/trace.jls"]
-    assert any(finding.ok and "one measurement, not two" in finding.detail for finding in found)
+    found = [
+        finding for finding in checked.findings if finding.name == "trial-2/trace.jls"
+    ]
+    assert any(
+        finding.ok and "one measurement, not two" in finding.detail for finding in found
+    )
     assert all(finding.ok for finding in found)
 
 
-def test_what_is_made_again_as_it_was_stays_accepted(session: Path, tmp_path: Path) -> None:
+def test_what_is_made_again_as_it_was_stays_accepted(
+    session: Path, tmp_path: Path
+) -> None:
     """The forger's own tools are no reason for a refusal."""
     folder = tmp_path / "session"
     shutil.copytree(session, folder)
     remake(folder)
     assert not [each for each in check(folder, MEMORY.read).findings if not each.ok]
-    assert json.loads((folder / "events.jsonl").read_text().splitlines()[0])["before"] == ""
+    assert (
+        json.loads((folder / "events.jsonl").read_text().splitlines()[0])["before"]
+        == ""
+    )
 
 
 def test_a_plan_that_needs_what_the_session_lacks_is_said_not_to_be_made_again(

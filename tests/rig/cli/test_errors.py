@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The screens of errors: a command line that cannot be, names that do not exist, files that cannot
-be read or written, and options without effect.
+"""The screens of errors: a command line that cannot be, names that do not exist, files
+that cannot be read or written, and options without effect.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bench = VIRTUAL_NULL.read_text(encoding="utf-8")
     (path / "bench.toml").write_text(bench, encoding="utf-8")
     (path / "utf-16-without-mark.toml").write_text(bench, encoding="utf-16-le")
-    (path / "utf-16-without-mark.csv").write_text("time [s],power [W]\n0,1\n", "utf-16-le")
+    (path / "utf-16-without-mark.csv").write_text(
+        "time [s],power [W]\n0,1\n", "utf-16-le"
+    )
     (path / "latin-1.toml").write_text("# \u00b5\n" + bench, encoding="latin-1")
     shutil.copy(ROOT / "scenarios" / "tasks" / "asc" / "asc.nir", path / "model.nir")
     (path / "trace.csv").touch()
@@ -145,7 +147,10 @@ def test_what_an_encoding_lacks_is_spelt(
     done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
     said = done.stderr.decode(encoding.partition(":")[0])
     expected = {"utf-16": "\u00b5-\u03a9-\u20ac", "latin-1": "\u00b5-Ohm-\\u20ac"}
-    assert f"bench file {expected.get(encoding, 'u-Ohm-' + chr(92) + 'u20ac')}.toml" in said
+    assert (
+        f"bench file {expected.get(encoding, 'u-Ohm-' + chr(92) + 'u20ac')}.toml"
+        in said
+    )
     assert done.returncode == 2 and "Traceback" not in said
 
 

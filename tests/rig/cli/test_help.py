@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The help of `rig` and of its groups: whole summaries, and nothing imported that takes long."""
+"""The help of `rig` and of its groups: whole summaries, and nothing imported that takes
+long."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def groups() -> list[click.Group]:
     found: list[click.Group] = [rig]
     for group in found:
         context = click.Context(group)
-        below = (group.get_command(context, name) for name in group.list_commands(context))
+        below = (
+            group.get_command(context, name) for name in group.list_commands(context)
+        )
         found += [command for command in below if isinstance(command, click.Group)]
     return found
 
@@ -62,7 +65,9 @@ def test_every_summary_is_whole_and_takes_one_line() -> None:
         assert all(len(line.split()) > 3 for line in listed), shown
 
 
-@pytest.mark.parametrize(("group", "commands"), [(rig, COMMANDS), (qubo, QUBO_COMMANDS)])
+@pytest.mark.parametrize(
+    ("group", "commands"), [(rig, COMMANDS), (qubo, QUBO_COMMANDS)]
+)
 def test_every_command_is_where_its_group_says(
     group: LazyGroup, commands: dict[str, tuple[str, str]]
 ) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of `rig` that a message, a docstring or the documentation names exists, with the
-options that are named with it.
+"""Every command of `rig` that a message, a docstring or the documentation names exists,
+with the options that are named with it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rig.cli.main import rig
 from tests.conftest import ROOT
 from tests.sources import parsed
 
-#: A command in a message stands at its beginning, or behind a mark; after a word, "rig" is the
-#: program itself. It goes on to the next mark; "rig bench: FILE" is a label.
+#: A command in a message stands at its beginning, or behind a mark; after a word, "rig"
+#: is the program itself. It goes on to the next mark; "rig bench: FILE" is a label.
 _IN_TEXT = re.compile(r"(?:^|[`:;,.(] ?)rig (?!\w+:)([a-z][^`:;,()]*)")
 #: Files of others need not be parsed.
 _NAMED = re.compile(r"""\brig[\s"'\\{]""")
@@ -30,7 +30,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def in_messages() -> Iterator[tuple[str, str]]:
-    for path in sorted(path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
+    for path in sorted(
+        path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")
+    ):
         if not _NAMED.search(path.read_text(encoding="utf-8")):
             continue
         for node in ast.walk(parsed(path)):
@@ -45,7 +47,9 @@ def in_messages() -> Iterator[tuple[str, str]]:
 def in_pages() -> Iterator[tuple[str, str]]:
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
-        found = [line for block in _FENCED.findall(text) for line in _IN_BLOCK.findall(block)]
+        found = [
+            line for block in _FENCED.findall(text) for line in _IN_BLOCK.findall(block)
+        ]
         found += _IN_LINE.findall(_FENCED.sub("", text))
         yield from ((str(path.relative_to(ROOT)), one) for one in found)
 
@@ -53,7 +57,11 @@ def in_pages() -> Iterator[tuple[str, str]]:
 def unknown(words: list[str]) -> str:
     """Return what of a command line does not exist; empty where all does."""
     command: click.Command = rig
-    while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z][\w-]*", words[0]):
+    while (
+        isinstance(command, click.Group)
+        and words
+        and re.fullmatch(r"[a-z][\w-]*", words[0])
+    ):
         found = command.get_command(click.Context(command), words[0])
         if found is None:
             return words[0]
@@ -65,13 +73,18 @@ def unknown(words: list[str]) -> str:
         for option in (*parameter.opts, *parameter.secondary_opts)
     } | {"--help"}
     return ", ".join(
-        word for word in words if re.fullmatch(r"--[a-z][\w-]*", word) and word not in options
+        word
+        for word in words
+        if re.fullmatch(r"--[a-z][\w-]*", word) and word not in options
     )
 
 
 @pytest.mark.parametrize(
     ("mentions", "least"),
-    [(in_messages, {"check", "measure", "resume", "scan"}), (in_pages, {"probe", "run"})],
+    [
+        (in_messages, {"check", "measure", "resume", "scan"}),
+        (in_pages, {"probe", "run"}),
+    ],
 )
 def test_every_command_that_is_named_exists(
     mentions: Callable[[], Iterator[tuple[str, str]]], least: set[str]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--json` of commands that list, plan and probe: one document alone on standard output, with the
-words of outcomes and labels, and the exit code that the command has without it.
+"""`--json` of commands that list, plan and probe: one document alone on standard
+output, with the words of outcomes and labels, and the exit code that the command has
+without it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def told(*words: str | Path) -> dict[str, Any]:
     return found
 
 
-def test_a_list_has_every_kind_whole_and_sessions_with_outcome_and_labels(sessions: Path) -> None:
+def test_a_list_has_every_kind_whole_and_sessions_with_outcome_and_labels(
+    sessions: Path,
+) -> None:
     found = told("list", "--sessions", sessions)
     kinds = {kind["name"]: kind for kind in found["monitor"]}
     assert kinds["virtual"]["about"].endswith("simulated.")
@@ -60,13 +63,20 @@ def test_settings_are_listed_with_what_is_allowed() -> None:
 
 
 def test_a_plan_has_all_steps_what_they_take_and_labels(tmp_path: Path) -> None:
-    found = told("plan", VIRTUAL, "--set", QUICK[0], "--trial", "2", "--sessions", tmp_path)
-    assert found["trial"] == 2 and found["room"] is True and found["virtual_time"] is True
+    found = told(
+        "plan", VIRTUAL, "--set", QUICK[0], "--trial", "2", "--sessions", tmp_path
+    )
+    assert (
+        found["trial"] == 2 and found["room"] is True and found["virtual_time"] is True
+    )
     assert "SIMULATED" in found["labels"]
     kinds = [step["kind"] for step in found["steps"]]
     assert kinds.count("query") == kinds.count("load") > 2 and "idle" in kinds
     assert all(step["text"] for step in found["steps"])
-    assert 0 < found["expected_s"] < found["most_s"] and 0 < found["known_b"] < found["most_b"]
+    assert (
+        0 < found["expected_s"] < found["most_s"]
+        and 0 < found["known_b"] < found["most_b"]
+    )
     assert "SIMULATED" in run("plan", VIRTUAL).stdout
 
 
@@ -77,7 +87,10 @@ def test_a_probe_has_a_word_for_each_row_and_names_what_is_simulated() -> None:
     assert rows["monitor"]["labels"] == rows["device"]["labels"] == ["SIMULATED"]
     assert rows["bench file"]["labels"] == [] and rows["SYNC wire"]["outcome"] == "pass"
     beside = run("probe", VIRTUAL, "--json").stderr
-    assert "PASS  monitor:  SIMULATED  virtual monitor" in beside and "next: rig run" in beside
+    assert (
+        "PASS  monitor:  SIMULATED  virtual monitor" in beside
+        and "next: rig run" in beside
+    )
 
 
 def test_a_probe_that_finds_something_wrong_says_so_and_exits_3(
@@ -92,17 +105,28 @@ def test_a_probe_that_finds_something_wrong_says_so_and_exits_3(
     done = run("probe", VIRTUAL, "--json")
     found = json.loads(done.stdout)
     assert done.return_value == 3 and found["outcome"] == "fail"
-    assert [row["outcome"] for row in found["findings"]] == ["pass", "pass", "not tested", "fail"]
+    assert [row["outcome"] for row in found["findings"]] == [
+        "pass",
+        "pass",
+        "not tested",
+        "fail",
+    ]
     assert found["findings"][-1]["try_next"] == "wire it"
 
 
 def test_an_error_prints_no_document(tmp_path: Path) -> None:
-    for words in (("probe", "nosuch.toml"), ("plan", "nosuch.toml"), ("list", "sut.nosuch")):
+    for words in (
+        ("probe", "nosuch.toml"),
+        ("plan", "nosuch.toml"),
+        ("list", "sut.nosuch"),
+    ):
         done = run(*words, "--json")
         assert done.exception is not None and not done.stdout
 
 
-def test_windows_of_a_trial_have_the_names_of_its_phases_and_samples(sessions: Path) -> None:
+def test_windows_of_a_trial_have_the_names_of_its_phases_and_samples(
+    sessions: Path,
+) -> None:
     [session] = sessions.iterdir()
     found = told("measure", session / "trial-1")
     names = [window["name"] for window in found["windows"]]
@@ -112,7 +136,9 @@ def test_windows_of_a_trial_have_the_names_of_its_phases_and_samples(sessions: P
         for name, window in zip(names, found["windows"], strict=True)
         if " of sample " in name and "warm-up" not in name
     }
-    due = {f"{phase} of sample {n}" for phase in ("preprocess", "infer") for n in (0, 1)}
+    due = {
+        f"{phase} of sample {n}" for phase in ("preprocess", "infer") for n in (0, 1)
+    }
     assert set(counted) == due
     assert any(name.endswith(", warm-up") for name in names)
     assert all(window["energy_j"] > 0 for window in counted.values())

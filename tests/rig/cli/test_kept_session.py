@@ -20,7 +20,8 @@ SECOND = Path("sessions/second")
 
 
 def noted(kept: KeptSession, *notes: str) -> list[str]:
-    """Return the notes of a Ctrl-C that a command with this session gets, after others."""
+    """Return the notes of a Ctrl-C that a command with this session gets, after
+    others."""
     with pytest.raises(KeyboardInterrupt) as caught, kept:
         error = KeyboardInterrupt()
         for note in notes:

@@ -38,7 +38,8 @@ def test_a_run_prints_table_verdict_and_report_and_exits_0(tmp_path: Path) -> No
     trace.write_bytes(content)
     checked = rig("check", folder, cwd=tmp_path)
     assert checked.returncode == 1 and "trial-2/trace.jls" in checked.stdout
-    # Refused before anything is computed, and so before it is found that the trace was changed.
+    # Refused before anything is computed, and so before it is found that the trace was
+    # changed.
     (tmp_path / "claim.toml").write_text("energy_infre = 1\n")
     refused = rig("check", folder, "--claim", "claim.toml", cwd=tmp_path)
     assert refused.returncode == 2 and refused.stdout == ""
@@ -55,7 +56,9 @@ def test_a_run_prints_table_verdict_and_report_and_exits_0(tmp_path: Path) -> No
         assert word in listed.stdout
 
 
-def test_json_is_alone_on_standard_output_and_wide_has_every_trial(tmp_path: Path) -> None:
+def test_json_is_alone_on_standard_output_and_wide_has_every_trial(
+    tmp_path: Path,
+) -> None:
     words = ("run", VIRTUAL_NULL, *QUICK, "--trials", "2")
     done = rig(*words, "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
@@ -93,7 +96,10 @@ def test_the_plan_is_printed_without_a_device(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     listed = [line for line in done.stdout.splitlines() if "query sample" in line]
     assert len(listed) == 22 and sum("warm-up" in line for line in listed) == 2
-    assert "20 loads" not in done.stdout and "22 loads, 22 queries, 2 idle times" in done.stdout
+    assert (
+        "20 loads" not in done.stdout
+        and "22 loads, 22 queries, 2 idle times" in done.stdout
+    )
 
 
 def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> None:
@@ -110,11 +116,27 @@ def test_the_probe_of_the_virtual_bench_finds_nothing_wrong(tmp_path: Path) -> N
             2,
             "did you mean clock_ppm",
         ),
-        (["run", str(VIRTUAL_NULL), "--set", "sut.uart.port=/dev/ttyNOSUCH"], 3, "/dev/ttyNOSUCH"),
-        (["run", str(VIRTUAL_NULL), "--set", "sut.posix.program=/nosuch"], 3, "/nosuch"),
+        (
+            ["run", str(VIRTUAL_NULL), "--set", "sut.uart.port=/dev/ttyNOSUCH"],
+            3,
+            "/dev/ttyNOSUCH",
+        ),
+        (
+            ["run", str(VIRTUAL_NULL), "--set", "sut.posix.program=/nosuch"],
+            3,
+            "/nosuch",
+        ),
         (["run", str(VIRTUAL_NULL), "--trials", "0"], 2, "trials"),
-        (["run", str(VIRTUAL_NULL), "--sessions", "/proc/nosuch"], 3, "cannot be written"),
-        (["run", str(VIRTUAL_NULL), "--sessions", str(VIRTUAL_NULL)], 3, "cannot be written"),
+        (
+            ["run", str(VIRTUAL_NULL), "--sessions", "/proc/nosuch"],
+            3,
+            "cannot be written",
+        ),
+        (
+            ["run", str(VIRTUAL_NULL), "--sessions", str(VIRTUAL_NULL)],
+            3,
+            "cannot be written",
+        ),
         (["check", "nosuch"], 2, "nosuch"),
         (["check", "."], 2, "no session folder"),
         (["report", "."], 2, "try:"),
@@ -146,10 +168,14 @@ def test_a_reader_that_leaves_early_changes_neither_the_run_nor_its_exit_code(
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signals) -> None:
+def test_a_stopped_run_keeps_what_was_measured(
+    tmp_path: Path, how: signal.Signals
+) -> None:
     if signal.getsignal(how) is signal.SIG_IGN:
         pytest.skip("what this process ignores, as under nohup, its children ignore")
-    process = started("run", VIRTUAL_NULL, "--set", "task.null.samples=3000", cwd=tmp_path)
+    process = started(
+        "run", VIRTUAL_NULL, "--set", "task.null.samples=3000", cwd=tmp_path
+    )
     lines = eventually(
         lambda: [
             path
@@ -175,9 +201,12 @@ def test_a_stopped_run_keeps_what_was_measured(tmp_path: Path, how: signal.Signa
 
 
 @pytest.mark.skipif(
-    os.geteuid() != 0 or sys.platform != "linux", reason="mounting a small disk needs root"
+    os.geteuid() != 0 or sys.platform != "linux",
+    reason="mounting a small disk needs root",
 )
-def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -189,13 +218,24 @@ def test_a_full_disk_ends_the_run_with_a_message_and_loses_nothing(tmp_path: Pat
     if mounted.returncode:
         pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
     try:
-        words = ("run", VIRTUAL_NULL, "--sessions", disk, "--set", "task.null.samples=3000")
+        words = (
+            "run",
+            VIRTUAL_NULL,
+            "--sessions",
+            disk,
+            "--set",
+            "task.null.samples=3000",
+        )
         refused = rig(*words, cwd=tmp_path)
-        assert refused.returncode == 3 and "has no room for this session" in refused.stderr
+        assert (
+            refused.returncode == 3 and "has no room for this session" in refused.stderr
+        )
         assert list(disk.iterdir()) == []
         # Somebody else fills the disk while the session runs.
         process = started(*words, "--trials", "1", "--set", QUARTER, cwd=tmp_path)
-        eventually(lambda: list(disk.glob("*/trial-1/trace.jls.partial")), 60.0, process)
+        eventually(
+            lambda: list(disk.glob("*/trial-1/trace.jls.partial")), 60.0, process
+        )
         with (disk / "other").open("wb") as other:
             os.posix_fallocate(other.fileno(), 0, 150 << 20)
         done = process.ended(120.0)

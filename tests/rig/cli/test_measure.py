@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure: windows by edges, markers and times agree with arithmetic; what is not known is
-said, never guessed.
+"""rig measure: windows by edges, markers and times agree with arithmetic; what is not
+known is said, never guessed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rig.session.session import SessionResult as SessionResult
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
-#: The waveform that is written with pyjls alone: idle, then for each window 37 samples at a level
-#: of its own, in an order that no symmetry can hide. Current and GPI begin at other sample numbers,
-#: as in a capture that was cut out of a longer one.
+#: The waveform that is written with pyjls alone: idle, then for each window 37 samples
+#: at a level of its own, in an order that no symmetry can hide. Current and GPI begin
+#: at other sample numbers, as in a capture that was cut out of a longer one.
 HZ = 10_000
 GPI_HZ = 20_000
 SUPPLY_V = 3.25
@@ -50,7 +50,9 @@ offset = 0.0
 
 def run(*words: str | Path) -> Result:
     """Run the command; a RigError is raised as it is."""
-    done = CliRunner().invoke(measure, [str(word) for word in words], standalone_mode=False)
+    done = CliRunner().invoke(
+        measure, [str(word) for word in words], standalone_mode=False
+    )
     if done.exception is not None:
         raise done.exception
     return done
@@ -64,8 +66,8 @@ def content(*words: str | Path) -> dict[str, Any]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """A JLS file by pyjls alone: GPI falls at the start of each window and at the end of the last,
-    and rises 4 samples later.
+    """A JLS file by pyjls alone: GPI falls at the start of each window and at the end
+    of the last, and rises 4 samples later.
     """
     current = np.full(400, IDLE_A, np.float32)
     gpi = np.ones(2 * 400, bool)
@@ -83,18 +85,31 @@ def capture(tmp_path: Path) -> Path:
         version="1",
         serial_number="001234",
     )
-    for number, name, units in ((1, "current", "A"), (2, "voltage", "V"), (3, "power", "W")):
+    for number, name, units in (
+        (1, "current", "A"),
+        (2, "voltage", "V"),
+        (3, "power", "W"),
+    ):
         writer.signal_def(
-            signal_id=number, source_id=1, data_type="f32", sample_rate=HZ, name=name, units=units
+            signal_id=number,
+            source_id=1,
+            data_type="f32",
+            sample_rate=HZ,
+            name=name,
+            units=units,
         )
-    writer.signal_def(signal_id=4, source_id=1, data_type="u1", sample_rate=GPI_HZ, name="gpi[0]")
+    writer.signal_def(
+        signal_id=4, source_id=1, data_type="u1", sample_rate=GPI_HZ, name="gpi[0]"
+    )
     voltage = np.full(400, SUPPLY_V, np.float32)
     for number, data in ((1, current), (2, voltage), (3, current * voltage)):
         writer.fsr(number, 5000, data)
     writer.fsr(4, 10_000, np.packbits(gpi, bitorder="little"))
     for number in (1, 4):
         writer.utc(number, 5000 if number == 1 else 10_000, 2**30 * 1000)
-        writer.utc(number, 5400 if number == 1 else 10_800, 2**30 * 1000 + 2**30 * 400 // HZ)
+        writer.utc(
+            number, 5400 if number == 1 else 10_800, 2**30 * 1000 + 2**30 * 400 // HZ
+        )
     writer.annotation(1, 5100, None, "vmarker", 0, '1a\x1c{"text_pos1": "right"}')
     writer.annotation(1, 5137, None, "vmarker", 0, "1b")
     writer.annotation(4, 10_300, None, "vmarker", 0, "2a")
@@ -118,19 +133,25 @@ def test_a_jls_file_by_pyjls_alone_agrees_with_arithmetic(capture: Path) -> None
         and not found["simulated"]
     )
     assert len(found["windows"]) == 3
-    # An edge lies a quarter of a current sample before the first sample in which it is seen, as GPI
-    # runs at twice the rate. What an end leaves of a sample has the reading of its neighbour
-    # inside, so each window holds its own level alone.
+    # An edge lies a quarter of a current sample before the first sample in which it is
+    # seen, as GPI runs at twice the rate. What an end leaves of a sample has the
+    # reading of its neighbour inside, so each window holds its own level alone.
     for k, window in enumerate(found["windows"]):
         charge_c = WINDOW * LEVELS_A[k] / HZ
-        assert window["start_s"] == pytest.approx((100 + k * WINDOW - 0.25) / HZ, abs=1e-12)
+        assert window["start_s"] == pytest.approx(
+            (100 + k * WINDOW - 0.25) / HZ, abs=1e-12
+        )
         assert window["duration_s"] == pytest.approx(WINDOW / HZ, rel=1e-9)
         assert window["charge_c"] == pytest.approx(charge_c, rel=1e-6)
         assert window["energy_j"] == pytest.approx(charge_c * SUPPLY_V, rel=1e-6)
-        assert window["mean_w"] == pytest.approx(charge_c * SUPPLY_V / (WINDOW / HZ), rel=1e-6)
+        assert window["mean_w"] == pytest.approx(
+            charge_c * SUPPLY_V / (WINDOW / HZ), rel=1e-6
+        )
         assert window["mean_a"] == pytest.approx(charge_c / (WINDOW / HZ), rel=1e-6)
         assert (
-            window["least_w"] == window["most_w"] == pytest.approx(LEVELS_A[k] * SUPPLY_V, rel=1e-6)
+            window["least_w"]
+            == window["most_w"]
+            == pytest.approx(LEVELS_A[k] * SUPPLY_V, rel=1e-6)
         )
         assert window["energy_u_j"] is None and window["mean_u_w"] is None, (
             "without a calibration, nobody knows"
@@ -147,18 +168,23 @@ def test_windows_from_fall_to_rise_and_the_other_patterns(capture: Path) -> None
     high = content(capture, "--edges", "rise-fall")["windows"]
     assert [window["duration_s"] for window in high] == pytest.approx([33 / HZ] * 3)
     assert [
-        window["duration_s"] for window in content(capture, "--edges", "rise-rise")["windows"]
+        window["duration_s"]
+        for window in content(capture, "--edges", "rise-rise")["windows"]
     ] == pytest.approx([WINDOW / HZ] * 3)
 
 
-def test_pairs_of_markers_are_windows_on_whichever_signal_they_stand(capture: Path) -> None:
+def test_pairs_of_markers_are_windows_on_whichever_signal_they_stand(
+    capture: Path,
+) -> None:
     first, second = content(capture, "--markers")["windows"]
     assert (first["name"], first["start_s"], first["duration_s"]) == (
         "1",
         pytest.approx(0.01),
         pytest.approx(0.0037),
     )
-    assert first["energy_j"] == pytest.approx(WINDOW * LEVELS_A[0] * SUPPLY_V / HZ, rel=1e-6)
+    assert first["energy_j"] == pytest.approx(
+        WINDOW * LEVELS_A[0] * SUPPLY_V / HZ, rel=1e-6
+    )
     assert (second["name"], second["start_s"], second["duration_s"]) == (
         "2",
         pytest.approx(0.015),
@@ -166,15 +192,24 @@ def test_pairs_of_markers_are_windows_on_whichever_signal_they_stand(capture: Pa
     )
 
 
-def annotation_file(path: Path, names: list[tuple[float, str, str]], first: int = 0) -> None:
-    """Write what Joulescope UI puts beside a capture: a signal without samples, its own count of
-    samples, and UTC.
+def annotation_file(
+    path: Path, names: list[tuple[float, str, str]], first: int = 0
+) -> None:
+    """Write what Joulescope UI puts beside a capture: a signal without samples, its own
+    count of samples, and UTC.
     """
     writer = pyjls.Writer(str(path))
     writer.source_def(
-        source_id=1, name="annotations", vendor="-", model="-", version="-", serial_number="-"
+        source_id=1,
+        name="annotations",
+        vendor="-",
+        model="-",
+        version="-",
+        serial_number="-",
     )
-    writer.signal_def(signal_id=1, source_id=1, sample_rate=1_000_000, name="current", units="A")
+    writer.signal_def(
+        signal_id=1, source_id=1, sample_rate=1_000_000, name="current", units="A"
+    )
     writer.utc(1, first, 2**30 * 1000)
     writer.utc(1, first + 1_000_000, 2**30 * 1001)
     for at_s, kind, name in names:
@@ -184,10 +219,17 @@ def annotation_file(path: Path, names: list[tuple[float, str, str]], first: int 
 
 def without_markers(folder: Path, utc: bool = True) -> Path:
     writer = pyjls.Writer(str(folder / "plain.jls"))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     for number, name, units in ((1, "current", "A"), (2, "voltage", "V")):
         writer.signal_def(
-            signal_id=number, source_id=1, data_type="f32", sample_rate=1000, name=name, units=units
+            signal_id=number,
+            source_id=1,
+            data_type="f32",
+            sample_rate=1000,
+            name=name,
+            units=units,
         )
         writer.fsr(number, 700, np.ones(1000, np.float32))
     if utc:
@@ -197,15 +239,25 @@ def without_markers(folder: Path, utc: bool = True) -> Path:
     return folder / "plain.jls"
 
 
-def test_markers_in_an_annotation_file_are_placed_by_their_dates(tmp_path: Path) -> None:
+def test_markers_in_an_annotation_file_are_placed_by_their_dates(
+    tmp_path: Path,
+) -> None:
     path = without_markers(tmp_path)
-    annotation_file(tmp_path / "plain.anno.jls", [(0.25, "vmarker", "1a"), (0.75, "vmarker", "1b")])
+    annotation_file(
+        tmp_path / "plain.anno.jls", [(0.25, "vmarker", "1a"), (0.75, "vmarker", "1b")]
+    )
     (window,) = content(path, "--markers")["windows"]
-    assert (window["start_s"], window["duration_s"]) == (pytest.approx(0.25), pytest.approx(0.5))
+    assert (window["start_s"], window["duration_s"]) == (
+        pytest.approx(0.25),
+        pytest.approx(0.5),
+    )
 
 
-def test_a_marker_of_another_program_becomes_no_formula_and_no_command(tmp_path: Path) -> None:
-    """Names of markers come from whoever made the file; a spreadsheet may open the table."""
+def test_a_marker_of_another_program_becomes_no_formula_and_no_command(
+    tmp_path: Path,
+) -> None:
+    """Names of markers come from whoever made the file; a spreadsheet may open the
+    table."""
     path = without_markers(tmp_path)
     nasty = "=cmd|'/C x'!A0\x1b[2J"
     names = [(0.25, "vmarker", f"{nasty}a"), (0.75, "vmarker", f"{nasty}b")]
@@ -216,7 +268,9 @@ def test_a_marker_of_another_program_becomes_no_formula_and_no_command(tmp_path:
     assert float(rows[0]["duration_s"]) == pytest.approx(0.5)
 
 
-def test_single_markers_and_texts_make_windows_from_each_to_the_next(tmp_path: Path) -> None:
+def test_single_markers_and_texts_make_windows_from_each_to_the_next(
+    tmp_path: Path,
+) -> None:
     path = without_markers(tmp_path)
     names = [
         (0.1, "vmarker", "1"),
@@ -232,8 +286,12 @@ def test_single_markers_and_texts_make_windows_from_each_to_the_next(tmp_path: P
         ("2 to 3", 0.3),
     ]
     (tmp_path / "plain.anno.jls").unlink()
-    annotation_file(tmp_path / "plain.anno.jls", [name for name in names if name[1] == "text"])
-    assert [window["name"] for window in content(path, "--markers")["windows"]] == ["on to off"]
+    annotation_file(
+        tmp_path / "plain.anno.jls", [name for name in names if name[1] == "text"]
+    )
+    assert [window["name"] for window in content(path, "--markers")["windows"]] == [
+        "on to off"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +299,11 @@ def test_single_markers_and_texts_make_windows_from_each_to_the_next(tmp_path: P
     [
         ([(0.1, "vmarker", "1a")], True, "marker 1 has not one a and one b"),
         ([(0.1, "vmarker", "1")], True, "no markers to make a window of"),
-        ([(0.1, "vmarker", "1a"), (0.2, "vmarker", "1b")], False, "has a date and plain.jls none"),
+        (
+            [(0.1, "vmarker", "1a"), (0.2, "vmarker", "1b")],
+            False,
+            "has a date and plain.jls none",
+        ),
     ],
 )
 def test_markers_that_make_no_window_are_refused(
@@ -263,9 +325,13 @@ def test_an_annotation_file_that_is_none_is_refused_only_when_markers_are_asked_
         run(path, "--markers")
 
 
-def test_an_annotation_file_is_told_from_the_trace_that_it_belongs_to(tmp_path: Path) -> None:
+def test_an_annotation_file_is_told_from_the_trace_that_it_belongs_to(
+    tmp_path: Path,
+) -> None:
     path = without_markers(tmp_path)
-    annotation_file(tmp_path / "plain.anno.jls", [(0.25, "vmarker", "1a"), (0.75, "vmarker", "1b")])
+    annotation_file(
+        tmp_path / "plain.anno.jls", [(0.25, "vmarker", "1a"), (0.75, "vmarker", "1b")]
+    )
     with pytest.raises(DataError, match=r"plain\.anno\.jls has no samples") as caught:
         run(path.with_name("plain.anno.jls"))
     assert (
@@ -281,7 +347,9 @@ def test_windows_by_times_cut_samples_by_their_fraction(capture: Path) -> None:
         (0.01365 - 0.01003) * LEVELS_A[0] * SUPPLY_V, rel=1e-6
     )
     assert last["energy_j"] == pytest.approx(0.01 * IDLE_A * SUPPLY_V, rel=1e-6)
-    assert found["total"]["energy_j"] == pytest.approx(first["energy_j"] + last["energy_j"])
+    assert found["total"]["energy_j"] == pytest.approx(
+        first["energy_j"] + last["energy_j"]
+    )
 
 
 def test_the_whole_trace_is_one_window_also_where_there_is_no_edge(
@@ -305,7 +373,9 @@ def test_windows_that_overlap_have_no_total(capture: Path) -> None:
     assert all(window["energy_j"] is not None for window in found["windows"])
 
 
-@pytest.mark.parametrize("times", ["0.2", "0.2-0.1", "a-b", "0.1-0.2-0.3", "-0.1-0.2", "0.1-inf"])
+@pytest.mark.parametrize(
+    "times", ["0.2", "0.2-0.1", "a-b", "0.1-0.2-0.3", "-0.1-0.2", "0.1-inf"]
+)
 def test_times_that_are_no_window_are_refused(capture: Path, times: str) -> None:
     with pytest.raises(ConfigError, match="--times"):
         run(capture, f"--times={times}")
@@ -321,13 +391,19 @@ def test_a_window_that_touches_a_gap_has_no_energy_and_says_so(tmp_path: Path) -
     done = run(tmp_path, "--json")
     found = json.loads(done.stdout)
     bad = [window for window in found["windows"] if window["energy_j"] is None]
-    assert len(bad) == 1 and "lost by the cable" in bad[0]["problem"] and bad[0]["mean_w"] is None
+    assert (
+        len(bad) == 1
+        and "lost by the cable" in bad[0]["problem"]
+        and bad[0]["mean_w"] is None
+    )
     assert (
         found["total"]["energy_j"] is None
         and "1 of 3 windows have no energy" in found["total"]["problem"]
     )
     assert done.return_value == 1
-    assert found["gaps"] == [{"start_s": 0.16, "stop_s": 0.17, "cause": "lost by the cable"}]
+    assert found["gaps"] == [
+        {"start_s": 0.16, "stop_s": 0.17, "cause": "lost by the cable"}
+    ]
     shown = run(tmp_path)
     assert (
         "no energy, samples 160 to 170: lost by the cable" in shown.stdout
@@ -343,13 +419,16 @@ def test_a_window_beyond_the_trace_has_no_energy(capture: Path) -> None:
     )
 
 
-def test_uncertainties_come_from_a_calibration_file(capture: Path, calibration: Path) -> None:
+def test_uncertainties_come_from_a_calibration_file(
+    capture: Path, calibration: Path
+) -> None:
     found = content(capture, "--calibration", calibration)
     window = found["windows"][0]
     third = math.sqrt(3)
     energy_j = window["energy_j"]
     duration_s = window["duration_s"]
-    # By hand, after the GUM: limits are rectangles; both edges are uniform over one GPI sample.
+    # By hand, after the GUM: limits are rectangles; both edges are uniform over one GPI
+    # sample.
     gain_j = 0.001 * energy_j / third
     offset_j = 1e-5 * SUPPLY_V * duration_s / third
     volt_j = 0.0005 * energy_j / third
@@ -369,7 +448,9 @@ def test_uncertainties_come_from_a_calibration_file(capture: Path, calibration: 
     assert window["charge_u_c"] == pytest.approx(
         math.hypot(gain_c, offset_c, clock_c, edges_c), rel=1e-6
     )
-    assert window["mean_u_a"] == pytest.approx(math.hypot(gain_c, offset_c) / duration_s, rel=1e-6)
+    assert window["mean_u_a"] == pytest.approx(
+        math.hypot(gain_c, offset_c) / duration_s, rel=1e-6
+    )
     total = found["total"]
     gain_w, volt_w, offset_w = (
         limit * total["mean_w"] / third
@@ -411,7 +492,9 @@ def test_a_trace_in_a_session_has_the_accuracy_that_is_stored_with_it(
         and found["origin"] == "rig"
         and found["accuracy"]["source"] == "the limits in the bench file"
     )
-    assert all(0 < window["energy_u_j"] < window["energy_j"] for window in found["windows"])
+    assert all(
+        0 < window["energy_u_j"] < window["energy_j"] for window in found["windows"]
+    )
     shown = run(folder / "trial-1")
     assert "uncertainty unknown" not in shown.stdout
     for label in ("SIMULATED", "RANDOM BYTES"):
@@ -428,7 +511,10 @@ def test_what_was_exported_of_a_session_keeps_its_labels(
     with open_trace(run_virtual().folder / "trial-1") as trace:
         part = trace.export(tmp_path / f"part.{form}", 0, 0.02)
     found = content(part)
-    assert found["simulated"] is True and found["labels"] == ["SIMULATED", "RANDOM BYTES"]
+    assert found["simulated"] is True and found["labels"] == [
+        "SIMULATED",
+        "RANDOM BYTES",
+    ]
 
 
 def test_a_table_of_another_program_has_no_labels_whatever_stands_above_it(
@@ -464,7 +550,10 @@ def test_power_alone_has_no_uncertainty_from_limits_of_current_and_voltage(
     assert found["windows"][0]["energy_j"] == pytest.approx(
         content(capture)["windows"][0]["energy_j"], rel=1e-6
     )
-    assert found["windows"][0]["charge_c"] is None and found["windows"][0]["energy_u_j"] is None
+    assert (
+        found["windows"][0]["charge_c"] is None
+        and found["windows"][0]["energy_u_j"] is None
+    )
     assert any("uncertainty unknown" in note for note in found["notes"])
 
 
@@ -486,12 +575,18 @@ def test_plus_or_minus_is_the_half_of_a_95_percent_interval_and_columns_say_so(
     rows = content(capture, *words)["windows"]
     for row in rows:
         for name in ("energy_{}_j", "mean_{}_w", "charge_{}_c", "mean_{}_a"):
-            assert row[name.format("u95")] == pytest.approx(1.96 * row[name.format("u")], rel=1e-4)
+            assert row[name.format("u95")] == pytest.approx(
+                1.96 * row[name.format("u")], rel=1e-4
+            )
     lines = run(capture, *words).stdout.splitlines()
     assert lines[1].split("± 95 %") and lines[1].count("± 95 %") == 2
-    first = dict(zip(("start", "time", "energy", "half"), lines[3].split()[1:], strict=False))
+    first = dict(
+        zip(("start", "time", "energy", "half"), lines[3].split()[1:], strict=False)
+    )
     part = rows[0]["energy_u95_j"] / rows[0]["energy_j"]
-    assert float(first["half"]) / float(first["energy"]) == pytest.approx(part, rel=0.03)
+    assert float(first["half"]) / float(first["energy"]) == pytest.approx(
+        part, rel=0.03
+    )
     heads = run(capture, *words, "--csv").stdout.splitlines()[0].split(",")
     assert heads.index("energy_u95_j") == heads.index("energy_u_j") + 1
 
@@ -508,9 +603,17 @@ def test_the_table_has_names_whole_large_numbers_and_negative_ones(
     tmp_path: Path,
 ) -> None:
     with TraceWriter(
-        tmp_path, sample_hz=10, edge_hz=10, source="t", serial="1", about={}, sync_kind="none"
+        tmp_path,
+        sample_hz=10,
+        edge_hz=10,
+        source="t",
+        serial="1",
+        about={},
+        sync_kind="none",
     ) as writer:
-        writer.analog(np.linspace(-0.123456789, 123.456789, 50_000), np.full(50_000, 3.3))
+        writer.analog(
+            np.linspace(-0.123456789, 123.456789, 50_000), np.full(50_000, 3.3)
+        )
     (tmp_path / "calibration.toml").write_text(CALIBRATION)
     names = [
         (1234.5678, "text", "the preprocessing"),
@@ -518,8 +621,12 @@ def test_the_table_has_names_whole_large_numbers_and_negative_ones(
         (4567.8901, "text", "the end of all"),
     ]
     writer = pyjls.Writer(str(tmp_path / "trace.anno.jls"))
-    writer.source_def(source_id=1, name="a", vendor="", model="", version="", serial_number="")
-    writer.signal_def(signal_id=1, source_id=1, sample_rate=10, name="current", units="A")
+    writer.source_def(
+        source_id=1, name="a", vendor="", model="", version="", serial_number=""
+    )
+    writer.signal_def(
+        signal_id=1, source_id=1, sample_rate=10, name="current", units="A"
+    )
     with pyjls.Reader(str(tmp_path / "trace.jls")) as reader:
         writer.utc(1, 0, reader.sample_id_to_timestamp(1, 0))
         writer.utc(1, 50_000, reader.sample_id_to_timestamp(1, 50_000))
@@ -541,12 +648,16 @@ def test_the_table_has_names_whole_large_numbers_and_negative_ones(
         ("--edges", "fall-fall", "--whole"),
     ],
 )
-def test_options_that_exclude_each_other_are_refused(capture: Path, words: tuple[str, ...]) -> None:
+def test_options_that_exclude_each_other_are_refused(
+    capture: Path, words: tuple[str, ...]
+) -> None:
     with pytest.raises(ConfigError):
         run(capture, *words)
 
 
-def test_files_and_folders_that_cannot_be_used_are_said(capture: Path, tmp_path: Path) -> None:
+def test_files_and_folders_that_cannot_be_used_are_said(
+    capture: Path, tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match=r"missing.jls cannot be read") as missing:
         run(tmp_path / "missing.jls")
     assert "No such file" in missing.value.evidence and missing.value.exit_code == 2
@@ -579,7 +690,9 @@ def test_a_window_beyond_the_ranges_of_a_calibration_has_an_energy_and_no_uncert
 
 
 def test_a_trace_without_samples_is_said_to_have_none(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="", about={}):
+    with TraceWriter(
+        tmp_path, sample_hz=1000, edge_hz=1000, source="t", serial="", about={}
+    ):
         pass
     with pytest.raises(DataError, match="has no samples"):
         run(tmp_path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other programs, rebuilt by hand in their form with other numbers: `rig measure` reads
-each at once, or says in one message what to add, and then reads it.
+"""Files of other programs, rebuilt by hand in their form with other numbers: `rig
+measure` reads each at once, or says in one message what to add, and then reads it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def exported_row(k: int) -> str:
 
 
 def late_row(k: int) -> str:
-    """Return a row of a logger that stamps when it gets to it: up to half a step late."""
+    """Return a row of a logger that stamps when it gets to it: up to half a step
+    late."""
     at_s = (k + 0.5 * (k * 0.618 % 1.0) * (0 < k < ROWS - 1)) / HZ
     text = f"2026-03-01 12:00:{at_s:09.6f};{LEVELS_A[k]:.4f};3.00\n"
     return text.replace(".", ",")
@@ -49,7 +50,9 @@ TABLES = {
     "ppk.csv": ("Timestamp(ms),Current(uA)\n", exported_row),
     "energytrace.csv": (
         "Time (ns),Current (nA),Voltage (mV),Energy (uJ)\n",
-        lambda k: f"{k * 100_000},{1e9 * LEVELS_A[k]:.0f},3000,{3e6 / HZ * 0.02 * k:.1f}\n",
+        lambda k: (
+            f"{k * 100_000},{1e9 * LEVELS_A[k]:.0f},3000,{3e6 / HZ * 0.02 * k:.1f}\n"
+        ),
     ),
     "datalog.csv": (
         "Model,N6705C\nSample interval,0.0001\nDate,2026/03/01 12:00:00\n\n"
@@ -75,7 +78,12 @@ def profiler(folder: Path) -> Path:
 
 def profiler_of_before(folder: Path) -> Path:
     path = folder / "old.ppk"
-    head = {"samplesPerSecond": HZ, "timestamp": 2e6, "index": ROWS - 1, "mode": "ampere"}
+    head = {
+        "samplesPerSecond": HZ,
+        "timestamp": 2e6,
+        "index": ROWS - 1,
+        "mode": "ampere",
+    }
     current_ua = (1e6 * np.array(LEVELS_A)).astype("<f4")
     start = ppk1.bson({"version": 1, "options": head, "chartState": {"live": False}})
     path.write_bytes(ppk1.packed(start, ppk1.section(current_ua.tobytes())))
@@ -99,10 +107,17 @@ def eembc(folder: Path) -> Path:
 def joulescope(folder: Path) -> Path:
     path = folder / "capture.jls"
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=1, name="JS220-001234", vendor="Jetperch", model="JS220")
+    writer.source_def(
+        source_id=1, name="JS220-001234", vendor="Jetperch", model="JS220"
+    )
     for number, name, units in ((1, "current", "A"), (2, "voltage", "V")):
         writer.signal_def(
-            signal_id=number, source_id=1, data_type="f32", sample_rate=HZ, name=name, units=units
+            signal_id=number,
+            source_id=1,
+            data_type="f32",
+            sample_rate=HZ,
+            name=name,
+            units=units,
         )
     writer.fsr(1, 700, np.array(LEVELS_A, np.float32))
     writer.fsr(2, 700, np.full(ROWS, SUPPLY_V, np.float32))
@@ -116,7 +131,9 @@ def joulescope_of_before(folder: Path) -> Path:
     voltage = np.full(ROWS, SUPPLY_V, np.float32)
     block = jls1.reduced(current, voltage, current * voltage, np.zeros(ROWS))
     footer = jls1.mjs(type="footer", size=ROWS)
-    path.write_bytes(jls1.file(jls1.config(HZ, "float32_v2"), jls1.start(0), block, footer))
+    path.write_bytes(
+        jls1.file(jls1.config(HZ, "float32_v2"), jls1.start(0), block, footer)
+    )
     return path
 
 
@@ -156,9 +173,12 @@ def test_a_file_is_read_at_once_or_after_one_message(tmp_path: Path, form: str) 
     if missing:
         with pytest.raises(RigError) as refused:
             content(path, "--whole")
-        message = f"{refused.value.cause} {refused.value.evidence} {refused.value.try_next}"
+        message = (
+            f"{refused.value.cause} {refused.value.evidence} {refused.value.try_next}"
+        )
         assert missing[0] in message, message
     (row,) = content(path, "--whole", *missing)["windows"]
-    # A table as stamped ends at its last row, half a sample earlier than the others on average.
+    # A table as stamped ends at its last row, half a sample earlier than the others on
+    # average.
     assert row["energy_j"] == pytest.approx(ENERGY_J, rel=1e-4)
     assert row["duration_s"] == pytest.approx(2.0, rel=1e-4)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure with numbers that no trace can have: an error that names them, never a traceback; and
-its JSON is JSON.
+"""rig measure with numbers that no trace can have: an error that names them, never a
+traceback; and its JSON is JSON.
 """
 
 from __future__ import annotations
@@ -33,15 +33,26 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def marked(path: Path, *markers: tuple[str, int], kind: str = "f32", value: float = 1.0) -> Path:
+def marked(
+    path: Path, *markers: tuple[str, int], kind: str = "f32", value: float = 1.0
+) -> Path:
     """Write 1000 samples at 1 kHz with vertical markers at samples."""
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     for number, name, unit in ((1, "current", "A"), (2, "voltage", "V")):
         writer.signal_def(
-            signal_id=number, source_id=1, data_type=kind, sample_rate=1000, name=name, units=unit
+            signal_id=number,
+            source_id=1,
+            data_type=kind,
+            sample_rate=1000,
+            name=name,
+            units=unit,
         )
-        writer.fsr(number, 0, np.full(1000, value, np.float32 if kind == "f32" else np.float64))
+        writer.fsr(
+            number, 0, np.full(1000, value, np.float32 if kind == "f32" else np.float64)
+        )
     for name, at in markers:
         writer.annotation(1, at, None, pyjls.AnnotationType.VMARKER, 0, name)
     writer.close()
@@ -49,7 +60,9 @@ def marked(path: Path, *markers: tuple[str, int], kind: str = "f32", value: floa
 
 
 def run(*words: Any) -> Result:
-    return CliRunner().invoke(measure, [str(word) for word in words], standalone_mode=False)
+    return CliRunner().invoke(
+        measure, [str(word) for word in words], standalone_mode=False
+    )
 
 
 def refused(kind: type[RigError], *words: Any) -> RigError:
@@ -63,7 +76,9 @@ def refused(kind: type[RigError], *words: Any) -> RigError:
 
 @pytest.mark.parametrize("rate", ["5e9", "1e12", "1e300", "1e-300", "1e-9"])
 @pytest.mark.parametrize("name", ["a.csv", "b.csv", "a.ppk2", "a.jls"])
-def test_a_rate_that_no_trace_can_have_is_refused(files: Path, rate: str, name: str) -> None:
+def test_a_rate_that_no_trace_can_have_is_refused(
+    files: Path, rate: str, name: str
+) -> None:
     supply = ("--supply-v", 3) if name == "a.ppk2" else ()
     error = refused(ConfigError, files / name, "--rate", rate, *supply)
     assert "rate_hz" in error.cause and "4294967295" in error.try_next
@@ -72,11 +87,15 @@ def test_a_rate_that_no_trace_can_have_is_refused(files: Path, rate: str, name: 
 def test_the_slowest_and_the_fastest_rate_are_taken(files: Path) -> None:
     for rate in ("0.001", "4294967295"):
         done = run(files / "a.csv", "--rate", rate, "--time", "none", "--json")
-        assert done.exception is None and json.loads(done.stdout)["sample_hz"] == float(rate)
+        assert done.exception is None and json.loads(done.stdout)["sample_hz"] == float(
+            rate
+        )
 
 
 @pytest.mark.parametrize("rate", ["1e300", "1e-300", "4294967296"])
-def test_a_rate_in_a_file_that_no_trace_can_have_is_refused(tmp_path: Path, rate: str) -> None:
+def test_a_rate_in_a_file_that_no_trace_can_have_is_refused(
+    tmp_path: Path, rate: str
+) -> None:
     about = f'{{"formatVersion": 2, "metadata": {{"samplesPerSecond": {rate}}}}}'
     (tmp_path / "a.ppk2").write_bytes(archive(frame(1.0) * 100, about))
     error = refused(DataError, tmp_path / "a.ppk2", "--supply-v", 3)
@@ -97,7 +116,8 @@ def test_a_recording_that_would_take_centuries_is_refused(tmp_path: Path) -> Non
     with zipfile.ZipFile(stream := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("session.raw", frame(1.0) * 5_000_000)
         out.writestr(
-            "metadata.json", '{"formatVersion": 2, "metadata": {"samplesPerSecond": 0.001}}'
+            "metadata.json",
+            '{"formatVersion": 2, "metadata": {"samplesPerSecond": 0.001}}',
         )
     (tmp_path / "a.ppk2").write_bytes(stream.getvalue())
     error = refused(DataError, tmp_path / "a.ppk2", "--supply-v", 3)
@@ -110,11 +130,17 @@ def test_a_window_that_ends_in_centuries_is_refused(files: Path, times: str) -> 
 
 
 @pytest.mark.parametrize("volts", ["1e308", "1e39"])
-def test_a_supply_voltage_beyond_single_precision_is_refused(files: Path, volts: str) -> None:
-    assert "supply_v" in refused(ConfigError, files / "a.ppk2", "--supply-v", volts).cause
+def test_a_supply_voltage_beyond_single_precision_is_refused(
+    files: Path, volts: str
+) -> None:
+    assert (
+        "supply_v" in refused(ConfigError, files / "a.ppk2", "--supply-v", volts).cause
+    )
 
 
-def test_readings_of_double_precision_beyond_single_precision_are_refused(tmp_path: Path) -> None:
+def test_readings_of_double_precision_beyond_single_precision_are_refused(
+    tmp_path: Path,
+) -> None:
     error = refused(DataError, marked(tmp_path / "a.jls", kind="f64", value=1e39))
     assert "current" in error.cause and "1e+39" in error.evidence
 
@@ -122,7 +148,10 @@ def test_readings_of_double_precision_beyond_single_precision_are_refused(tmp_pa
 @pytest.mark.parametrize("at", [0, 500, 1000])
 def test_markers_at_one_place_make_no_window(tmp_path: Path, at: int) -> None:
     error = refused(
-        DataError, marked(tmp_path / "a.jls", ("1a", at), ("1b", at)), "--markers", "--json"
+        DataError,
+        marked(tmp_path / "a.jls", ("1a", at), ("1b", at)),
+        "--markers",
+        "--json",
     )
     assert "1" in error.cause and "same place" in error.cause
 
@@ -152,22 +181,29 @@ def strict(text: str) -> Any:
         ["--times", "0-1e-9"],
     ],
 )
-def test_the_json_of_a_window_of_any_length_is_json(files: Path, words: list[str]) -> None:
+def test_the_json_of_a_window_of_any_length_is_json(
+    files: Path, words: list[str]
+) -> None:
     done = run(files / "a.csv", *words, "--json")
     assert done.exception is None
     for row in strict(done.stdout)["windows"]:
         # Nothing is left out silently.
         assert row["problem"] or all(
-            row[name] is not None for name in ("energy_j", "mean_w", "least_w", "most_w")
+            row[name] is not None
+            for name in ("energy_j", "mean_w", "least_w", "most_w")
         )
 
 
-def test_the_largest_limits_that_a_calibration_may_state_give_numbers(files: Path) -> None:
+def test_the_largest_limits_that_a_calibration_may_state_give_numbers(
+    files: Path,
+) -> None:
     limits = "".join(
         f"[[{name}]]\nup_to = 10\ngain = 1e12\noffset = 1e12\nnoise = 1e12\n"
         for name in ("current", "voltage")
     )
-    (files / "c.toml").write_text(f'source = "x"\nclock_ppm = 1e12\nedge_s = 1e12\n{limits}')
+    (files / "c.toml").write_text(
+        f'source = "x"\nclock_ppm = 1e12\nedge_s = 1e12\n{limits}'
+    )
     done = run(
         files / "a.csv",
         "--times",

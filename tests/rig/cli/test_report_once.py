@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig report` hashes every file and reduces every trial once, whatever it writes and checks."""
+"""`rig report` hashes every file and reduces every trial once, whatever it writes and
+checks."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ def test_a_report_hashes_each_trace_and_reduces_each_trial_once(
     # Its own hash is noted; the next check of it hashes it once more.
     assert hashed["report.html"] == 1
     page = (folder / "report.html").read_bytes()
-    assert report.callback(folder) == 0 and (folder / "report.html").read_bytes() == page
+    assert (
+        report.callback(folder) == 0 and (folder / "report.html").read_bytes() == page
+    )
 
 
 def test_a_report_of_a_changed_session_is_not_made_from_what_the_check_took_for_granted(
@@ -68,4 +71,6 @@ def test_a_report_of_a_changed_session_is_not_made_from_what_the_check_took_for_
     (folder / "trial-1" / "trace.jls").write_bytes(content)
     assert report.callback(folder) == 1
     assert "was changed" in capsys.readouterr().err
-    assert "is missing, was changed" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "is missing, was changed" in (folder / "report.html").read_text(
+        encoding="utf-8"
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Screens of lists, plans, probes and models, as stored in screens/: what is good, and errors that
-a user meets, in terminals of three widths and for a program.
+"""Screens of lists, plans, probes and models, as stored in screens/: what is good, and
+errors that a user meets, in terminals of three widths and for a program.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ SCREENS = Path(__file__).parent / "screens"
 VIRTUAL = ROOT / "benches" / "virtual-asc.toml"
 _LIF = ROOT / "tests" / "vectors" / "nir" / "norse-lif-0.001.nir"
 
-#: Screens, of which each has the same words in every width, and tables, which may have fewer
-#: columns in a narrow terminal.
+#: Screens, of which each has the same words in every width, and tables, which may have
+#: fewer columns in a narrow terminal.
 Show = Callable[[Terminal], None]
 TEXTS: dict[str, Show] = {}
 TABLES: dict[str, Show] = {}
@@ -71,21 +71,27 @@ def list_all(out: Terminal) -> None:
             ListedKind("gpu", "", "needs a package that is not installed: torch"),
             ListedKind(
                 "qemu",
-                "The firmware on a board that qemu-system-arm emulates, behind a pair of sockets; "
-                "simulated.",
+                "The firmware on a board that qemu-system-arm emulates, behind a pair"
+                " of sockets; simulated.",
             ),
-            ListedKind("uart", "A device behind a serial port or URL, over the shim protocol."),
+            ListedKind(
+                "uart", "A device behind a serial port or URL, over the shim protocol."
+            ),
         ],
         "monitor": [
-            ListedKind("rapl", "The processor's own energy counters: a host measures itself."),
+            ListedKind(
+                "rapl", "The processor's own energy counters: a host measures itself."
+            ),
             ListedKind(
                 "st_lpm01a",
-                "One board under host control; it supplies the DUT, measures its current and "
-                "reports edges at its input D7.",
+                "One board under host control; it supplies the DUT, measures its"
+                " current and reports edges at its input D7.",
             ),
         ],
         "scenario": [ListedKind("single_stream", "One sample at a time.")],
-        "task": [ListedKind("null", "Random payloads whose answer is their own beginning.")],
+        "task": [
+            ListedKind("null", "Random payloads whose answer is their own beginning.")
+        ],
     }
     rows = [
         Listed(
@@ -148,7 +154,10 @@ def probe_virtual(out: Terminal) -> None:
 @text
 def probe_wrong(out: Terminal) -> None:
     wire = "wire SYNC to the monitor's input, and ground to ground"
-    rate = "not decided, this computer is too busy: 1000000 Hz stated, 978066 Hz by this host's "
+    rate = (
+        "not decided, this computer is too busy: 1000000 Hz stated, 978066 Hz by this"
+        " host's "
+    )
     rows = [
         ProbeRow(Finding("monitor", True, "Joulescope JS220, 2000000 samples per second")),
         ProbeRow(
@@ -194,7 +203,9 @@ def sdk_doctor(out: Terminal) -> None:
     found = {
         "gpu": Diagnosis("gpu", "bin/python", "CPython 3.11.4", (), ("a/cache",), True),
         "loihi": Diagnosis("loihi", "", "", ("not installed",)),
-        "spinnaker": Diagnosis("spinnaker", "bin/python", "CPython 3.11.4", (_OTHER,), (), True),
+        "spinnaker": Diagnosis(
+            "spinnaker", "bin/python", "CPython 3.11.4", (_OTHER,), (), True
+        ),
         "xylo": Diagnosis("xylo", "bin/python", "CPython 3.11.4", (_FAILS,)),
     }
     sdk.print_diagnoses(out, [(known[name], found[name]) for name in found])
@@ -202,8 +213,15 @@ def sdk_doctor(out: Terminal) -> None:
 
 @text
 def firmware_build(out: Terminal) -> None:
-    sizes = {"asc": (18_424, 640, 31_000), "null": (9_884, 104, 9_664), "qubo": (8, 1, 26_275_536)}
-    images = [ImageSize(Path(f"build/stm32f405/{name}.elf"), *each) for name, each in sizes.items()]
+    sizes = {
+        "asc": (18_424, 640, 31_000),
+        "null": (9_884, 104, 9_664),
+        "qubo": (8, 1, 26_275_536),
+    }
+    images = [
+        ImageSize(Path(f"build/stm32f405/{name}.elf"), *each)
+        for name, each in sizes.items()
+    ]
     firmware.print_images(out, images)
 
 
@@ -232,7 +250,12 @@ def model_inspect(out: Terminal) -> None:
 
 @table
 def measure_trial(out: Terminal) -> None:
-    names = ("1", "9 idle", "10 preprocess of sample 12, warm-up", "11 infer of sample 12")
+    names = (
+        "1",
+        "9 idle",
+        "10 preprocess of sample 12, warm-up",
+        "11 infer of sample 12",
+    )
     rows = [
         WindowRow(
             name, 0.5 * k, 0.06, 2.519e-3, 3e-6, 7.5e-6, 7.6e-4, 1e-6, 2e-6, 0.042, 1e-4, 2e-4,
@@ -251,7 +274,10 @@ _UART = f'[sut.uart]\nport = "{_BY_ID}"'
 _BUSY = "N6705C is in use: another program has it open"
 _LET_GO = "end the program that has it, then look again"
 _OTHER = "numpy 2.4.0 is there, tried with ==1.26.4"
-_FAILS = "import samna: libsamna.so: cannot open shared object file: No such file or directory"
+_FAILS = (
+    "import samna: libsamna.so: cannot open shared object file: No such file or"
+    " directory"
+)
 
 ERRORS = {
     "list-no-section": ("list", "device.uart"),
@@ -264,7 +290,15 @@ ERRORS = {
     "plan-no-value": ("plan", str(VIRTUAL), "--set", "bench.trials"),
     "sdk-unknown": ("sdk", "doctor", "loihi2"),
     "model-no-file": ("model", "inspect", "nosuch.nir"),
-    "model-no-array": ("model", "inspect", str(_LIF), "--input", "nosuch.npy", "--dt", "0.001"),
+    "model-no-array": (
+        "model",
+        "inspect",
+        str(_LIF),
+        "--input",
+        "nosuch.npy",
+        "--dt",
+        "0.001",
+    ),
     "firmware-no-project": ("firmware", "build", "nosuch"),
     "firmware-no-model": ("firmware", "build", "nosuch", "--dt", "0.001"),
     "firmware-no-image": ("firmware", "flash", "text.jls"),
@@ -281,7 +315,9 @@ def _plan(out: Terminal, free_b: int) -> None:
     scenario, task, resolved = planning.open_plan(VIRTUAL)
     steps = planning.steps(scenario, task, planning.trial_seed(resolved.bench.seed, 1))
     found = estimate.of_plan(scenario, task, resolved, 5, Path("nosuch"))
-    facts = stated(config.load(VIRTUAL)) | {"task": {"samples": len(task)} | task.provenance()}
+    facts = stated(config.load(VIRTUAL)) | {
+        "task": {"samples": len(task)} | task.provenance()
+    }
     marked = labels.of_provenance(facts)
     plan.print_plan(out, steps[:5], steps, replace(found, free_b=free_b), marked)
 
@@ -302,18 +338,22 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def in_all_widths(show: Show) -> dict[str, str]:
-    shown = {f"{width} columns": screens.screen(show, width) for width in screens.WIDTHS}
+    shown = {
+        f"{width} columns": screens.screen(show, width) for width in screens.WIDTHS
+    }
     return shown | {"piped": screens.screen(show, 80, piped=True)}
 
 
 def compare(name: str, shown: dict[str, str]) -> None:
-    """Compare a screen with the stored one, all widths below each other; and see that no line is
-    wider than the terminal, but for one word that is to be copied.
+    """Compare a screen with the stored one, all widths below each other; and see that
+    no line is wider than the terminal, but for one word that is to be copied.
     """
     stored = "\n".join(f"---- {head} ----\n{said}" for head, said in shown.items())
     screens.compare(SCREENS / f"{name}.txt", stored)
     for width in screens.WIDTHS:
-        wide = [line for line in shown[f"{width} columns"].splitlines() if len(line) > width]
+        wide = [
+            line for line in shown[f"{width} columns"].splitlines() if len(line) > width
+        ]
         assert all(max(map(len, line.split())) > width / 2 for line in wide), wide
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands on sessions print, as stored in screens/: the good case, and what users meet."""
+"""What commands on sessions print, as stored in screens/: the good case, and what users
+meet."""
 
 from __future__ import annotations
 
@@ -40,9 +41,13 @@ EDITED = "sessions/20261124T133000Z-virtual-null"
 
 
 def record(root: Path) -> None:
-    """Record the sessions: one of five trials, one of more power, one cut off, and a grid."""
+    """Record the sessions: one of five trials, one of more power, one cut off, and a
+    grid."""
     sessions = root / "sessions"
-    for name, trials, more in ((GOOD, 5, ()), (OTHER, 5, ("sut.virtual.infer.power_w=0.09",))):
+    for name, trials, more in (
+        (GOOD, 5, ()),
+        (OTHER, 5, ("sut.virtual.infer.power_w=0.09",)),
+    ):
         with open_bench(VIRTUAL_NULL, [*FEW, *more]) as bench:
             bench.run(trials, sessions).folder.rename(root / name)
     stop = Stop()
@@ -53,7 +58,9 @@ def record(root: Path) -> None:
 
     with pytest.raises(Stopped), open_bench(VIRTUAL_NULL, FEW, stop=stop) as bench:
         bench.run(2, sessions, (after_one,))
-    [folder] = {path for path in sessions.iterdir() if path.name not in (GOOD[9:], OTHER[9:])}
+    [folder] = {
+        path for path in sessions.iterdir() if path.name not in (GOOD[9:], OTHER[9:])
+    }
     folder.rename(root / CUT_OFF)
     small = ("task.qubo.nodes=[10]",)
     with open_bench(ROOT / "benches" / "virtual-qubo.toml", small) as bench:
@@ -62,12 +69,16 @@ def record(root: Path) -> None:
         shutil.copytree(root / GOOD, root / name)
     results = root / CHANGED / "results.json"
     text = results.read_text(encoding="utf-8")
-    results.write_text(text.replace('"value": 1.0', '"value": 0.5', 1), encoding="utf-8")
+    results.write_text(
+        text.replace('"value": 1.0', '"value": 0.5', 1), encoding="utf-8"
+    )
     (root / DAMAGED / "trial-2" / "trace.jls").write_bytes(b"no trace")
     (root / EDITED / "events.jsonl").write_text("{\n")
     (root / "empty").mkdir()
     (root / "claim.toml").write_text("energy_infer = 1e-5\n", encoding="utf-8")
-    (root / "small.toml").write_text(config.load(VIRTUAL_NULL, FEW).toml(), encoding="utf-8")
+    (root / "small.toml").write_text(
+        config.load(VIRTUAL_NULL, FEW).toml(), encoding="utf-8"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +137,22 @@ WRITING: dict[str, tuple[str, ...]] = {
     "bundle": ("bundle", GOOD),
 }
 #: One of each kind of screen; details may take more.
-ONE_SCREEN = ("check", "check-changed", "compare", "coverage", "resume", "demo", "bundle")
+ONE_SCREEN = (
+    "check",
+    "check-changed",
+    "compare",
+    "coverage",
+    "resume",
+    "demo",
+    "bundle",
+)
 
 
 @pytest.mark.parametrize("name", READ)
 def test_a_screen_is_the_stored_one(name: str, here: Path) -> None:
-    found = screens.every(lambda width, piped: screens.of_command(width, piped, *READ[name]))
+    found = screens.every(
+        lambda width, piped: screens.of_command(width, piped, *READ[name])
+    )
     screens.compare(SCREENS / f"{name}.txt", found)
 
 
@@ -147,7 +168,9 @@ def test_a_screen_of_what_writes_is_the_stored_one(
             ("trial-1/uart.txt", "times and lengths on the link, at its end", 63_000),
         )
     )
-    monkeypatch.setattr(bundle, "collect", lambda *_, **__: Bundle(files, serials_kept=False))
+    monkeypatch.setattr(
+        bundle, "collect", lambda *_, **__: Bundle(files, serials_kept=False)
+    )
 
     def show(width: int, piped: bool) -> str:
         folder = tmp_path / f"{width}-{piped}"
@@ -182,7 +205,9 @@ def test_json_of_a_check_has_outcome_labels_chain_and_findings(here: Path) -> No
     good = printed(READ["check"], 0)
     assert (good["outcome"], good["status"], good["claim"]) == ("pass", "success", {})
     assert [label["text"] for label in good["labels"]] == ["SIMULATED", "RANDOM BYTES"]
-    assert len(good["chain"]) == 64 and all(finding["ok"] for finding in good["findings"])
+    assert len(good["chain"]) == 64 and all(
+        finding["ok"] for finding in good["findings"]
+    )
     changed = printed(READ["check-changed"], 1)
     assert changed["outcome"] == "fail"
     bad = {finding["name"] for finding in changed["findings"] if not finding["ok"]}
@@ -204,7 +229,9 @@ def test_json_of_two_sessions_has_outcomes_labels_and_what_differs(here: Path) -
     energy = next(row for row in found["metrics"] if row["metric"] == "energy_infer")
     assert energy["outcome"] == "differs" and energy["unit"] == "J"
     assert energy["difference"] == energy["second"]["value"] - energy["first"]["value"]
-    assert "bench.sut.virtual.infer.power_w" in {change["path"] for change in found["changes"]}
+    assert "bench.sut.virtual.infer.power_w" in {
+        change["path"] for change in found["changes"]
+    }
     changed = printed(READ["compare-changed"], 1)["sessions"][1]
     assert changed["outcome"] == "invalid"
     assert changed["labels"][-1]["text"] == "CHANGED AFTER THE RUN"
@@ -227,6 +254,7 @@ def test_json_of_several_sessions_is_the_one_that_is_written(here: Path) -> None
 
 def test_the_chain_is_printed_by_the_check_alone() -> None:
     texts = {
-        name: (SCREENS / f"{name}.txt").read_text(encoding="utf-8") for name in ("check", "demo")
+        name: (SCREENS / f"{name}.txt").read_text(encoding="utf-8")
+        for name in ("check", "demo")
     }
     assert "chain" in texts["check"] and "chain" not in texts["demo"]

@@ -72,7 +72,9 @@ def rows_with(folder: Path) -> Callable[[listing.Listing], list[Listed]]:
 
 
 def test_the_screen_of_a_folder_with_an_unreadable_session(unreadable: None) -> None:
-    found = screens.every(lambda width, piped: screens.of_command(width, piped, "sessions"))
+    found = screens.every(
+        lambda width, piped: screens.of_command(width, piped, "sessions")
+    )
     screens.compare(SCREENS / "sessions-unreadable.txt", found)
     assert not screens.wider(found)
 
@@ -81,8 +83,17 @@ def test_json_has_each_session_and_why_one_cannot_be_read(unreadable: None) -> N
     done = CliRunner().invoke(command, ["sessions", "--json"])
     assert done.exit_code == 0
     rows = json.loads(done.stdout)["sessions"]
-    assert [row["outcome"] for row in rows] == ["pass", "not tested", None, "invalid", None]
+    assert [row["outcome"] for row in rows] == [
+        "pass",
+        "not tested",
+        None,
+        "invalid",
+        None,
+    ]
     assert rows[0]["labels"] == list(LABELS) and rows[0]["error"] == ""
     assert rows[2]["status"] == "killed"
-    assert rows[-1]["status"] == "unreadable" and "events.jsonl, line 1" in rows[-1]["error"]
+    assert (
+        rows[-1]["status"] == "unreadable"
+        and "events.jsonl, line 1" in rows[-1]["error"]
+    )
     assert "5 sessions" in done.stderr

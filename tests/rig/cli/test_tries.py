@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an error, a finding or a scan says is to be tried exists: each command and option, each
-setting and kind, each extra and page; and an option is one of the command that says it.
+"""What an error, a finding or a scan says is to be tried exists: each command and
+option, each setting and kind, each extra and page; and an option is one of the command
+that says it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from tests.conftest import ROOT
 from tests.hints import Hint, hints
 from tests.rig.cli.test_hints import unknown
 
-#: Which commands print the hints of a file or folder that name options, where it is not the file
-#: of a command itself.
+#: Which commands print the hints of a file or folder that name options, where it is not
+#: the file of a command itself.
 CONTEXTS = {
     "rig/api/backends": ("compare",),
     "rig/bench/config.py": ("run", "probe", "plan", "compare", "serve", "qubo largest"),
@@ -36,7 +37,8 @@ CONTEXTS = {
     "rig/cli/options.py": ("sessions", "list"),
     "rig/cli/run.py": ("run", "demo"),
     "rig/firmware/flasher.py": ("firmware flash",),
-    # In a bench file drivers/playback.py, in the window gui/trace/shown/engine.py translates them.
+    # In a bench file drivers/playback.py, in the window gui/trace/shown/engine.py
+    # translates them.
     "rig/importers": ("measure",),
     "rig/measure": ("measure",),
     "rig/network": (
@@ -49,18 +51,23 @@ CONTEXTS = {
     "sut_backends/served": ("serve",),
     "sut_backends/spinnaker": ("model map",),
 }
-#: What a bench file has in the place of an option: of a network also `rig run` says what is to be
-#: tried.
+#: What a bench file has in the place of an option: of a network also `rig run` says
+#: what is to be tried.
 IN_BENCH = {"--dt": "dt_s", "--as": "rule", "--reset": "reset"}
 #: Hints of other programs' options: pip's, and pytest's with our plug-in.
-OTHERS = {"rig/shipped.py": {"--target"}, "rig/pytest_plugin/__init__.py": {"--rig-sessions"}}
+OTHERS = {
+    "rig/shipped.py": {"--target"},
+    "rig/pytest_plugin/__init__.py": {"--rig-sessions"},
+}
 #: Where a hint names no setting of another kind than its own.
 HOMES = {"sut": "sut_backends/", "monitor": "drivers/"}
 #: Of a claim, a line of any metric.
 CLAIMED = "metric"
 _COMMAND = re.compile(r"(?:^|[;:,.?] |\b(?:or|after|else) )rig ([a-z][^;,()?]*)")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-_PATH = re.compile(r"(?<![\w/.-])(sut|monitor|scenario|task|bench)\.([a-z][a-z0-9_.]*[a-z0-9_])")
+_PATH = re.compile(
+    r"(?<![\w/.-])(sut|monitor|scenario|task|bench)\.([a-z][a-z0-9_.]*[a-z0-9_])"
+)
 _TABLE = re.compile(r"\[(sut|monitor|scenario|task)\.([a-z]\w*)\]")
 _SETTING = re.compile(r"(?<![\w.])([a-z][a-z0-9_.]*) = ")
 _EXTRA = re.compile(r"neurorig\[(\w+)\]")
@@ -85,12 +92,15 @@ def commands() -> dict[str, click.Command]:
 
 def options(command: click.Command) -> set[str]:
     """Return the options of a command."""
-    named = [option for one in command.params for option in (*one.opts, *one.secondary_opts)]
+    named = [
+        option for one in command.params for option in (*one.opts, *one.secondary_opts)
+    ]
     return {"--help", *named}
 
 
 def speakers(path: str) -> list[click.Command]:
-    """Return the commands that print the hints of a file; none where that is not known."""
+    """Return the commands that print the hints of a file; none where that is not
+    known."""
     for place, names in CONTEXTS.items():
         if path == place or path.startswith(f"{place}/"):
             return [commands()[name] for name in names]
@@ -98,7 +108,9 @@ def speakers(path: str) -> list[click.Command]:
     return [
         one
         for one in commands().values()
-        if one.callback and one.callback.__module__ == own and not isinstance(one, click.Group)
+        if one.callback
+        and one.callback.__module__ == own
+        and not isinstance(one, click.Group)
     ]
 
 
@@ -123,15 +135,21 @@ def wrong_options(hint: Hint) -> Iterator[str]:
 
 @cache
 def keys(section: str, kind: str) -> frozenset[str]:
-    """Return the keys of a kind's settings, those of tables in it, and the tables themselves."""
-    settings = BenchSettings if section == "bench" else plugins.find(section, kind).Settings
+    """Return the keys of a kind's settings, those of tables in it, and the tables
+    themselves."""
+    settings = (
+        BenchSettings if section == "bench" else plugins.find(section, kind).Settings
+    )
     found = {key for key, _ in flat(fields_of(settings))}
-    return frozenset(key[: match.start()] for key in found for match in re.finditer(r"\.|$", key))
+    return frozenset(
+        key[: match.start()] for key in found for match in re.finditer(r"\.|$", key)
+    )
 
 
 @cache
 def every_key() -> frozenset[str]:
-    """Return the keys of all settings, whole and by their last part, and those of calibrations."""
+    """Return the keys of all settings, whole and by their last part, and those of
+    calibrations."""
     found = set(keys("bench", "")) | {f"bench.{key}" for key in keys("bench", "")}
     for section in plugins.GROUPS:
         for kind in plugins.names(section):
@@ -143,14 +161,20 @@ def every_key() -> frozenset[str]:
 
 def is_of(path: str, section: str, kind: str) -> bool:
     """Return whether a file is of the folder that brings a kind."""
-    [found] = (one for one in entry_points.installed(plugins.GROUPS[section]) if one.name == kind)
+    [found] = (
+        one
+        for one in entry_points.installed(plugins.GROUPS[section])
+        if one.name == kind
+    )
     return path.startswith("/".join(found.module.split(".")[:2]))
 
 
 def wrong_settings(hint: Hint) -> Iterator[str]:
     """Yield the settings, tables and kinds that a hint names and that do not exist."""
     for section, rest in _PATH.findall(hint.text):
-        kind, _, key = (section, "", rest) if section == "bench" else rest.partition(".")
+        kind, _, key = (
+            (section, "", rest) if section == "bench" else rest.partition(".")
+        )
         is_known = section == "bench" or kind in plugins.names(section)
         is_at_home = key and hint.path.startswith(HOMES.get(section, "\n"))
         if not is_known or (key and key not in keys(section, kind)):
@@ -179,7 +203,10 @@ def wrong_places(hint: Hint) -> Iterator[str]:
 @cache
 def every_hint() -> tuple[Hint, ...]:
     found = tuple(hints())
-    assert len({(hint.path, hint.line) for hint in found if hint.text not in ("", "X")}) > 500
+    assert (
+        len({(hint.path, hint.line) for hint in found if hint.text not in ("", "X")})
+        > 500
+    )
     return found
 
 
@@ -193,7 +220,9 @@ def every_hint() -> tuple[Hint, ...]:
 )
 def test_what_is_to_be_tried_exists(wrong: object, known: str) -> None:
     assert callable(wrong)
-    assert any(known in hint.text for hint in every_hint()), "the search finds what is known"
+    assert any(known in hint.text for hint in every_hint()), (
+        "the search finds what is known"
+    )
     found = {
         f"{hint.path}:{hint.line}: {what} in {hint.text!r}"
         for hint in every_hint()
@@ -230,5 +259,7 @@ def test_a_kind_without_an_extra_is_installed_again_with_what_it_needs() -> None
         entry_points.loaded(broken, "sut.posix", plugins.extra("posix"))
     assert "neurorig[" not in caught.value.try_next
     with pytest.raises(ConfigError) as caught:
-        entry_points.loaded(broken, "monitor.keysight_n6705", plugins.extra("keysight_n6705"))
+        entry_points.loaded(
+            broken, "monitor.keysight_n6705", plugins.extra("keysight_n6705")
+        )
     assert caught.value.try_next == "pip install 'neurorig[keysight]'"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions on folders that know no locks, as some of a network, and many of one second."""
+"""Sessions on folders that know no locks, as some of a network, and many of one
+second."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def test_a_session_is_measured_on_a_folder_without_locks(
 def test_many_sessions_of_one_second_have_folders_of_their_own_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0)))
+    monkeypatch.setattr(
+        time, "gmtime", lambda: time.struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0))
+    )
     made = {SessionFolder.create(tmp_path, "bench").path.name for _ in range(999)}
     assert len(made) == 999
     with pytest.raises(BenchError, match="999 sessions of this second") as caught:

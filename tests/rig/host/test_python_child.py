@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python of our own: what it may not import, when it is ready, and what it said last."""
+"""A Python of our own: what it may not import, when it is ready, and what it said
+last."""
 
 from __future__ import annotations
 
@@ -33,11 +34,16 @@ def test_a_child_says_when_it_is_ready_and_ends_with_its_pipe(module: Path) -> N
     assert running.process.returncode == 0
 
 
-def test_a_child_that_dies_before_it_is_ready_is_an_error_with_its_last_line(module: Path) -> None:
+def test_a_child_that_dies_before_it_is_ready_is_an_error_with_its_last_line(
+    module: Path,
+) -> None:
     module.write_text("print('nearly'); raise SystemError('no such thing')")
     with pytest.raises(BenchError, match="the child does not start") as caught:
         child()
-    assert "exit code 1" in caught.value.evidence and "no such thing" in caught.value.evidence
+    assert (
+        "exit code 1" in caught.value.evidence
+        and "no such thing" in caught.value.evidence
+    )
 
 
 def test_a_child_that_is_not_ready_in_time_is_an_error(
@@ -52,7 +58,9 @@ def test_a_child_that_is_not_ready_in_time_is_an_error(
 
 
 def test_a_file_of_the_current_folder_is_no_module_of_a_child(
-    module: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    module: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path_factory.mktemp("current")
     (folder / "json.py").write_text("raise SystemExit('the wrong json')")
@@ -66,8 +74,10 @@ def test_a_file_of_the_current_folder_is_no_module_of_a_child(
 def test_every_python_of_our_own_is_started_without_the_current_folder() -> None:
     # A command line that begins with this Python has -P, or -I.
     allowed = {
-        "sut_backends/sdk/install.py",  # one of several interpreters that are asked for their age
-        "sut_backends/workers/process.py",  # also Python 3.10, which has no -P; its code does it
+        # one of several interpreters that are asked for their age
+        "sut_backends/sdk/install.py",
+        # also Python 3.10, which has no -P; its code does it
+        "sut_backends/workers/process.py",
     }
     bare = set()
     for folder in ("rig", "drivers", "sut_backends", "scenarios", "gui"):
@@ -89,7 +99,8 @@ def _is_unsafe(node: ast.List) -> bool:
 
 
 def _is_loose(node: ast.AST) -> bool:
-    """Return whether this Python is put into a command in another way than as its first word."""
+    """Return whether this Python is put into a command in another way than as its first
+    word."""
     if not isinstance(node, ast.Assign | ast.Yield):
         return False
     return node.value is not None and ast.unparse(node.value) == "sys.executable"

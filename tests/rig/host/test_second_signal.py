@@ -16,8 +16,8 @@ from rig.host import second_signal
 from tests.waiting import eventually
 
 LIMIT_S = 10.0
-#: Commands that never end: inside the interpreter's own C code, which asks for no signals and lets
-#: no other thread run; and in Python that takes its time to clean up.
+#: Commands that never end: inside the interpreter's own C code, which asks for no
+#: signals and lets no other thread run; and in Python that takes its time to clean up.
 HANGS = """
 import sys, time
 from collections import deque
@@ -56,15 +56,24 @@ def begun(command: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def pending(process: subprocess.Popen[str]) -> bool:
-    """Return whether a signal was sent to a process and not yet taken by the system for it."""
+    """Return whether a signal was sent to a process and not yet taken by the system for
+    it."""
     status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
-    masks = [line.split()[1] for line in status.splitlines() if line[:7] in ("SigPnd:", "ShdPnd:")]
+    masks = [
+        line.split()[1]
+        for line in status.splitlines()
+        if line[:7] in ("SigPnd:", "ShdPnd:")
+    ]
     return any(int(mask, 16) for mask in masks)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only glibc forgets a handler by itself")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only glibc forgets a handler by itself"
+)
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_the_second_ends_a_command_that_hangs_in_a_library(ending: signal.Signals) -> None:
+def test_the_second_ends_a_command_that_hangs_in_a_library(
+    ending: signal.Signals,
+) -> None:
     with begun("hang") as process:
         process.send_signal(ending)
         eventually(lambda: not pending(process), LIMIT_S)
@@ -93,6 +102,10 @@ def test_signals_that_are_ignored_stay_so() -> None:
         "print('alive')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LIMIT_S
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
     )
     assert done.stdout == "alive\n"

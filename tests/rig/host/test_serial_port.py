@@ -30,10 +30,14 @@ def pty() -> Iterator[tuple[int, str]]:
             assert error.errno == errno.EBADF
 
 
-def test_blocks_are_read_whole_written_whole_and_told_to_the_table(pty: tuple[int, str]) -> None:
+def test_blocks_are_read_whole_written_whole_and_told_to_the_table(
+    pty: tuple[int, str],
+) -> None:
     master, path = pty
     told: list[tuple[str, bytes]] = []
-    port = SerialPort.open(path, 115_200, lambda direction, block: told.append((direction, block)))
+    port = SerialPort.open(
+        path, 115_200, lambda direction, block: told.append((direction, block))
+    )
     os.write(master, b"x" * 3000)
     blocks = []
     while sum(map(len, blocks)) < 3000:
@@ -66,12 +70,13 @@ def test_a_port_that_another_host_holds_is_busy_and_the_other_is_named(
     pty: tuple[int, str], tmp_path: Path
 ) -> None:
     script = (
-        "import sys; from rig.host.serial_port import SerialPort; p = SerialPort.open(sys.argv[1], "
-        "9600); print(1, "
-        "flush=True); input()"
+        "import sys; from rig.host.serial_port import SerialPort; p ="
+        " SerialPort.open(sys.argv[1], 9600); print(1, flush=True); input()"
     )
     other = subprocess.Popen(
-        [sys.executable, "-c", script, pty[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", script, pty[1]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     with other:
         assert other.stdout is not None and other.stdout.readline() == b"1\n"
@@ -152,7 +157,11 @@ def test_the_end_of_the_line_is_a_lost_device(pty: tuple[int, str], what: str) -
 def test_a_closed_port_is_a_lost_device(pty: tuple[int, str]) -> None:
     port = SerialPort.open(pty[1], 115_200)
     port.close()
-    for use in (lambda: port.read(0.0), lambda: port.write(b"x"), lambda: port.set_baud(9600)):
+    for use in (
+        lambda: port.read(0.0),
+        lambda: port.write(b"x"),
+        lambda: port.set_baud(9600),
+    ):
         with pytest.raises(DeviceLost):
             use()
 

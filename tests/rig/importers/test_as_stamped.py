@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose rows are at uneven times: integrated as stamped, with what that leaves open."""
+"""Tables whose rows are at uneven times: integrated as stamped, with what that leaves
+open."""
 
 from __future__ import annotations
 
@@ -16,17 +17,24 @@ from rig.importers.options import Options
 from tests.rig.cli.test_measure import content
 
 EXACT = 'source = "exact, for a test"\nclock_ppm = 0\n' + "".join(
-    f"[[{name}]]\nup_to = 100\ngain = 0\noffset = 0\n" for name in ("current", "voltage")
+    f"[[{name}]]\nup_to = 100\ngain = 0\noffset = 0\n"
+    for name in ("current", "voltage")
 )
 
 
-def log(folder: Path, rows: list[tuple[float, ...]], head: str = "t (s),I (A),U (V)") -> Path:
+def log(
+    folder: Path, rows: list[tuple[float, ...]], head: str = "t (s),I (A),U (V)"
+) -> Path:
     path = folder / "log.csv"
-    path.write_text(head + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))
+    path.write_text(
+        head + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows)
+    )
     return path
 
 
-def straight_j(times: list[float], watts: list[float], start: float, stop: float) -> float:
+def straight_j(
+    times: list[float], watts: list[float], start: float, stop: float
+) -> float:
     """Return the energy of straight lines, by a fine sum of its own."""
     at = np.linspace(start, stop, 200_001)
     return float(np.trapezoid(np.interp(at, times, watts), at))
@@ -51,18 +59,25 @@ TIMES = [0.0, 0.1, 0.35, 0.4, 0.9, 1.0, 1.3, 1.35, 1.9, 2.0]
 AMPERES = [0.1, 0.1, 0.5, 0.5, 0.2, 0.2, 0.2, 0.9, 0.9, 0.1]
 
 
-def test_the_uncertainty_is_that_of_a_power_anywhere_between_two_rows(tmp_path: Path) -> None:
+def test_the_uncertainty_is_that_of_a_power_anywhere_between_two_rows(
+    tmp_path: Path,
+) -> None:
     path = log(tmp_path, [(t, a, 2.0) for t, a in zip(TIMES, AMPERES, strict=True)])
     (tmp_path / "exact.toml").write_text(EXACT)
     found = content(path, "--calibration", tmp_path / "exact.toml", "--whole")
     row = found["windows"][0]
     watts = [2.0 * a for a in AMPERES]
-    assert row["energy_j"] == pytest.approx(straight_j(TIMES, watts, 0.0, 2.0), rel=1e-5)
+    assert row["energy_j"] == pytest.approx(
+        straight_j(TIMES, watts, 0.0, 2.0), rel=1e-5
+    )
     parts = [
         abs(b - a) * (u - t) / math.sqrt(12)
         for t, u, a, b in zip(TIMES, TIMES[1:], watts, watts[1:], strict=False)
     ]
-    stamps = [0.01 / math.sqrt(12) * (b - a) / 2 for a, b in zip(watts, watts[2:], strict=False)]
+    stamps = [
+        0.01 / math.sqrt(12) * (b - a) / 2
+        for a, b in zip(watts, watts[2:], strict=False)
+    ]
     due = math.hypot(*parts, *stamps)
     assert row["energy_u_j"] == pytest.approx(due, rel=1e-6)
     assert row["charge_u_c"] == pytest.approx(due / 2.0, rel=1e-6)
@@ -95,14 +110,18 @@ def test_a_pause_and_a_row_without_a_reading_are_gaps(tmp_path: Path) -> None:
     hz = found.trace.sample_hz
     begin = times[0]
     assert gaps[0][0] / hz <= times[20] - begin <= gaps[0][1] / hz
-    assert gaps[1][1] / hz - gaps[1][0] / hz == pytest.approx(times[50] - times[49], abs=0.05)
+    assert gaps[1][1] / hz - gaps[1][0] / hz == pytest.approx(
+        times[50] - times[49], abs=0.05
+    )
     assert any("2 pauses are gaps" in note for note in found.notes)
 
 
 def test_sync_is_known_to_the_interval_in_which_it_changes(tmp_path: Path) -> None:
     levels = [1, 1, 0, 0, 0, 1, 1, 0, 0, 0]
     rows = [(t, 0.1, 2.0, float(level)) for t, level in zip(TIMES, levels, strict=True)]
-    trace = open_any(log(tmp_path, rows, "t (s),I (A),U (V),sync"), tmp_path / "scratch").trace
+    trace = open_any(
+        log(tmp_path, rows, "t (s),I (A),U (V),sync"), tmp_path / "scratch"
+    ).trace
     assert [len(trace.falls_s), len(trace.rises_s)] == [2, 1]
     assert 1 / trace.edge_hz == pytest.approx(0.25)
     assert trace.falls_s[0] == pytest.approx(0.35, abs=0.25)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a foreign file is asked about: the options that fit it, what can be chosen, what it says."""
+"""What a foreign file is asked about: the options that fit it, what can be chosen, what
+it says."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def asked(path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
     return {each.field.name: (each.choices, each.said) for each in questions(path)}
 
 
-def test_a_recording_of_power_profiler_is_asked_for_volts_line_and_rate(tmp_path: Path) -> None:
+def test_a_recording_of_power_profiler_is_asked_for_volts_line_and_rate(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.ppk2"
     path.write_bytes(archive(frame(1.0) * 10))
     assert asked(path) == {
@@ -48,7 +51,10 @@ def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
         "current", "voltage", "supply_v", "shunt_ohm", "power", "sync", "time", "rate_hz"
     ]  # fmt: skip
     assert found["voltage"] == (
-        ("U (V)", *(f"{c}:{u}" for c in ("t", "I", "D0-D3") for u in ("V", "mV", "uV", "nV"))),
+        (
+            "U (V)",
+            *(f"{c}:{u}" for c in ("t", "I", "D0-D3") for u in ("V", "mV", "uV", "nV")),
+        ),
         "U (V)",
     )
     assert found["power"][1] == "P (mW)" and "I:uA" in found["current"][0]
@@ -68,18 +74,26 @@ def test_each_choice_of_a_column_opens_the_table(tmp_path: Path) -> None:
     currents = [choice for choice in found["current"][0] if choice.startswith("I:")]
     assert len(times) == len(currents) == 4
     energies = {
-        (time, current): open_any(
-            path, tmp_path / f"{time}{current}", Options(time=time, current=current)
-        ).trace.energy_j(0.0, 1e-12)
+        (time, current): (
+            open_any(
+                path, tmp_path / f"{time}{current}", Options(time=time, current=current)
+            ).trace.energy_j(0.0, 1e-12)
+        )
         for time in times
         for current in currents
     }
-    assert energies["t:ms", "I:A"] == pytest.approx(1e3 * energies["t:ms", "I:mA"], rel=1e-6)
+    assert energies["t:ms", "I:A"] == pytest.approx(
+        1e3 * energies["t:ms", "I:mA"], rel=1e-6
+    )
 
 
-def test_a_current_of_otii_without_its_voltage_is_opened_by_what_is_asked(tmp_path: Path) -> None:
+def test_a_current_of_otii_without_its_voltage_is_opened_by_what_is_asked(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "Main current - Ace.csv"
-    path.write_text('"Timestamp","Value"\n' + "".join(f"{k / 1e3},0.01\n" for k in range(100)))
+    path.write_text(
+        '"Timestamp","Value"\n' + "".join(f"{k / 1e3},0.01\n" for k in range(100))
+    )
     with pytest.raises(DataError, match="no voltage of Otii"):
         open_any(tmp_path, tmp_path / "1")
     assert "supply_v" in asked(path) and asked(tmp_path) == asked(path)
@@ -107,13 +121,18 @@ def test_a_recording_of_joulescope_is_asked_for_its_signals(tmp_path: Path) -> N
     found = asked(path)
     assert "source" not in found
     assert found["current"] == (("current", "other"), "")
-    assert found["sync"] == (("gpi[0]", "none"), "") and found["rate_hz"] == ((), "1 kHz")
+    assert found["sync"] == (("gpi[0]", "none"), "") and found["rate_hz"] == (
+        (),
+        "1 kHz",
+    )
     with pytest.raises(DataError, match="no voltage"):
         open_any(path, tmp_path / "1")
     open_any(path, tmp_path / "2", Options(current="other", supply_v=3.0))
 
 
-def test_several_sources_are_offered_and_a_cut_file_takes_any_name(tmp_path: Path) -> None:
+def test_several_sources_are_offered_and_a_cut_file_takes_any_name(
+    tmp_path: Path,
+) -> None:
     rows = {"a/current": (F32, 1000, "A", 1), "b/current": (F32, 1000, "A", 2)}
     file = Jls(tmp_path / "two.jls", rows, ("A", "B"))
     for name in rows:
@@ -123,7 +142,9 @@ def test_several_sources_are_offered_and_a_cut_file_takes_any_name(tmp_path: Pat
     cut = tmp_path / "cut.jls"
     cut.write_bytes(whole[:-100])
     os.utime(cut, (0, 0))
-    assert all(answer == ((), "") for answer in asked(cut).values()) and "source" in asked(cut)
+    assert all(
+        answer == ((), "") for answer in asked(cut).values()
+    ) and "source" in asked(cut)
 
 
 def test_other_kinds_are_asked_for_what_they_can_take(tmp_path: Path) -> None:
@@ -135,7 +156,13 @@ def test_other_kinds_are_asked_for_what_they_can_take(tmp_path: Path) -> None:
 
 def test_of_what_no_option_opens_nothing_is_asked(tmp_path: Path) -> None:
     with TraceWriter(
-        tmp_path, sample_hz=1e3, edge_hz=1e3, source="t", serial="", about={}, sync_kind="none"
+        tmp_path,
+        sample_hz=1e3,
+        edge_hz=1e3,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="none",
     ) as writer:
         writer.analog([1.0], [1.0])
     assert asked(tmp_path / "trace.jls") == {} == asked(tmp_path)

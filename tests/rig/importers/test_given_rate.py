@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rate that is given with --rate cannot silently contradict the file: beyond 1 % it is refused,
-below it is said.
+"""A rate that is given with --rate cannot silently contradict the file: beyond 1 % it
+is refused, below it is said.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def rows(times_s: Any, power_w: float = 1.0) -> str:
     return HEAD + "".join(f"{at:.6f},{power_w}\n" for at in times_s)
 
 
-def opened(folder: Path, content: str | bytes, name: str = "log.csv", **options: Any) -> Opened:
+def opened(
+    folder: Path, content: str | bytes, name: str = "log.csv", **options: Any
+) -> Opened:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return open_any(path, folder / "scratch", Options(**options))
@@ -45,9 +47,16 @@ def opened(folder: Path, content: str | bytes, name: str = "log.csv", **options:
 def jls(folder: Path, rate: int, stamped_hz: float = 0.0) -> bytes:
     path = folder / "made.jls"
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     writer.signal_def(
-        signal_id=1, source_id=1, data_type="f32", sample_rate=rate, name="current", units="A"
+        signal_id=1,
+        source_id=1,
+        data_type="f32",
+        sample_rate=rate,
+        name="current",
+        units="A",
     )
     writer.fsr(1, 0, np.ones(1000, np.float32))
     if stamped_hz:
@@ -93,14 +102,17 @@ def test_a_rate_within_1_percent_is_taken_and_the_difference_said(
     make, options = KINDS[name]
     found = opened(tmp_path, make(tmp_path), name, rate_hz=1005.0, **options)
     assert found.trace.sample_hz == 1005.0
-    (note, *_) = [note for note in found.notes if "1005 Hz is taken" in note]
+    note, *_ = [note for note in found.notes if "1005 Hz is taken" in note]
     assert "0.5 % more than" in note and "1000 Hz" in note
     same = opened(tmp_path, make(tmp_path), name, rate_hz=1000.0, **options)
     assert not any("is taken" in note for note in same.notes)
 
 
-def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(tmp_path: Path) -> None:
-    # As a program that reads a GPU's power writes it: 5 samples a second at first, and then fewer.
+def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(
+    tmp_path: Path,
+) -> None:
+    # As a program that reads a GPU's power writes it: 5 samples a second at first, and
+    # then fewer.
     times_s = np.concatenate([np.arange(100) * 0.2, 20 + np.arange(100) * 0.33])
     found = opened(tmp_path, rows(times_s))
     assert found.trace.duration_s == pytest.approx(times_s[-1])
@@ -108,7 +120,10 @@ def test_a_log_whose_rows_are_not_even_is_not_advised_to_be_taken_as_even(tmp_pa
     for rate_hz in (5.0, (len(times_s) - 1) / times_s[-1]):
         with pytest.raises(DataError, match="contradicts the column time_s"):
             opened(tmp_path, rows(times_s), rate_hz=rate_hz)
-    assert opened(tmp_path, rows(times_s), rate_hz=5.0, time="none").trace.duration_s == 40.0
+    assert (
+        opened(tmp_path, rows(times_s), rate_hz=5.0, time="none").trace.duration_s
+        == 40.0
+    )
 
 
 def test_a_log_whose_stamps_scatter_about_an_even_sampling_is_told_in_which_range_its_rate_is(
@@ -149,7 +164,8 @@ def test_stamps_in_whole_seconds_may_be_given_their_rate_as_far_as_they_tell_it(
 
 
 def seconds_of_day(count: int) -> str:
-    """Return a table as a power meter stores it, with ten rows to each second of its clock."""
+    """Return a table as a power meter stores it, with ten rows to each second of its
+    clock."""
     cells = (f"2026/03/01,12:00:{3 + k // 10:02d},1.0\n" for k in range(7, count + 7))
     return "Date,Time,P (W)\n" + "".join(cells)
 
@@ -175,13 +191,19 @@ def test_a_rate_that_stamps_leave_open_is_refused_or_its_energies_are_within_wha
         try:
             found = opened(tmp_path, content, rate_hz=given_hz)
         except DataError as error:
-            # Of 300 rows in whole seconds the average is 10.3103 Hz, and no even sampling.
-            assert given_hz != 10.0 and f"between {low_hz:g} and {high_hz:g} Hz" in str(error)
+            # Of 300 rows in whole seconds the average is 10.3103 Hz, and no even
+            # sampling.
+            assert given_hz != 10.0 and f"between {low_hz:g} and {high_hz:g} Hz" in str(
+                error
+            )
             continue
         part = found.rate_ppm * 1e-6
         energy_j = found.trace.energy_j(0.0, found.trace.duration_s)
         assert part > 50e-6 and abs(energy_j - true_j) <= part * energy_j
-        assert any("does not confirm" in note and "known to within" in note for note in found.notes)
+        assert any(
+            "does not confirm" in note and "known to within" in note
+            for note in found.notes
+        )
 
 
 @given(
@@ -207,7 +229,8 @@ def test_a_given_rate_is_refused_or_the_true_energy_is_within_what_is_said(
     step = Decimal(10) ** -places
     to = ROUND_FLOOR if floor else ROUND_HALF_EVEN
     stamps = [
-        (Decimal((k + phase) / rate_hz)).quantize(step, to) + Decimal(0) for k in range(count)
+        (Decimal((k + phase) / rate_hz)).quantize(step, to) + Decimal(0)
+        for k in range(count)
     ]
     content = HEAD + "".join(f"{stamp:f},1\n" for stamp in stamps)
     folder = tmp_path_factory.mktemp("t")
@@ -246,20 +269,29 @@ def test_a_jls_file_whose_rate_is_cut_to_a_whole_number_may_be_given_the_true_on
     tmp_path: Path,
 ) -> None:
     for given_hz, rate in ((12.7, 12), (12.7, 13), (10.5, 10)):
-        found = opened(tmp_path, jls(tmp_path, rate), "a.jls", supply_v=1.0, rate_hz=given_hz)
+        found = opened(
+            tmp_path, jls(tmp_path, rate), "a.jls", supply_v=1.0, rate_hz=given_hz
+        )
         assert found.trace.sample_hz == given_hz
     with pytest.raises(DataError, match="contradicts"):
         opened(tmp_path, jls(tmp_path, 12), "a.jls", supply_v=1.0, rate_hz=14.1)
 
 
 def test_without_a_column_of_times_none_is_asked_for(tmp_path: Path) -> None:
-    assert opened(tmp_path, "power_w\n" + "1\n" * 20, rate_hz=10.0).trace.duration_s == 2.0
+    assert (
+        opened(tmp_path, "power_w\n" + "1\n" * 20, rate_hz=10.0).trace.duration_s == 2.0
+    )
     with pytest.raises(DataError, match="no column of times") as caught:
         opened(tmp_path, rows(np.arange(20)), time="none")
     assert caught.value.try_next == "--rate HZ"
 
 
-FORMS = ["%Y-%m-%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%H:%M:%S.%f"]
+FORMS = [
+    "%Y-%m-%d %H:%M:%S.%f",
+    "%Y/%m/%d %H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M:%S.%f",
+    "%H:%M:%S.%f",
+]
 
 
 def dated(form: str, times_s: Any) -> str:
@@ -269,10 +301,15 @@ def dated(form: str, times_s: Any) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_dates_that_are_not_read_contradict_a_rate_as_well(tmp_path: Path, form: str) -> None:
-    # A program that reads a GPU's power asks for 10 samples a second, and gets 7.5 of them.
+def test_dates_that_are_not_read_contradict_a_rate_as_well(
+    tmp_path: Path, form: str
+) -> None:
+    # A program that reads a GPU's power asks for 10 samples a second, and gets 7.5 of
+    # them.
     content = dated(form, np.arange(400) / 7.52)
-    with pytest.raises(DataError, match="--rate 10 contradicts the column timestamp") as caught:
+    with pytest.raises(
+        DataError, match="--rate 10 contradicts the column timestamp"
+    ) as caught:
         opened(tmp_path, content, rate_hz=10.0)
     assert "7.52 samples a second on average" in caught.value.evidence
     assert opened(tmp_path, content, rate_hz=7.52).trace.sample_hz == 7.52
@@ -293,8 +330,8 @@ def test_times_of_day_past_midnight_are_compared_and_those_that_are_none_are_sai
         opened(tmp_path, content, rate_hz=1.3)
     found = opened(tmp_path, content, rate_hz=1.0, time="none")
     assert (
-        "--rate 1 Hz is not compared with the column timestamp, whose times are not understood"
-        in found.notes
+        "--rate 1 Hz is not compared with the column timestamp, whose times are not"
+        " understood" in found.notes
     )
 
 
@@ -311,10 +348,13 @@ def test_how_far_rows_are_from_an_even_sampling_is_what_the_farthest_is(
     times_s = first_s + np.arange(count) / rate_hz * stretch
     found = fit((times_s[at : at + piece] for at in range(0, count, piece)), rate_hz)
     assert found.rows == count
-    assert found.duration_s == pytest.approx((count - 1) / rate_hz * stretch, rel=1e-6, abs=1e-9)
+    assert found.duration_s == pytest.approx(
+        (count - 1) / rate_hz * stretch, rel=1e-6, abs=1e-9
+    )
     assert found.off_s == pytest.approx(
         abs(stretch - 1) * (count - 1) / rate_hz, rel=1e-6, abs=1e-9
     )
     assert (
-        math.isclose(found.average_hz * stretch, rate_hz, rel_tol=1e-4) or found.duration_s < 1e-3
+        math.isclose(found.average_hz * stretch, rate_hz, rel_tol=1e-4)
+        or found.duration_s < 1e-3
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A foreign JLS file that is measured where it lies: the numbers of its conversion, and no copy."""
+"""A foreign JLS file that is measured where it lies: the numbers of its conversion, and
+no copy."""
 
 from __future__ import annotations
 
@@ -30,8 +31,12 @@ def test_windows_gaps_and_notes_are_those_of_the_conversion(
     assert found.trace.path == path and not (tmp_path / "2").exists()
     assert path.read_bytes() == before
     spans = trace_windows.by_edges(found.trace, "fall-fall")
-    assert spans == trace_windows.by_edges(converted.trace, "fall-fall") and len(spans) > 5
-    rows = [trace_windows.tabulate(each.trace, spans, None) for each in (found, converted)]
+    assert (
+        spans == trace_windows.by_edges(converted.trace, "fall-fall") and len(spans) > 5
+    )
+    rows = [
+        trace_windows.tabulate(each.trace, spans, None) for each in (found, converted)
+    ]
     assert rows[0] == rows[1]
     assert found.trace.gaps == converted.trace.gaps
     assert (found.notes, found.about, found.trace.sample_hz) == (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an error says is what is wrong: the file that is missing, not its calibration; a file that
-is no port, not a missing one.
+"""What an error says is what is wrong: the file that is missing, not its calibration; a
+file that is no port, not a missing one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,21 @@ from rig.importers.open import open_any
 @pytest.mark.parametrize(
     "damage", ["noise", "noise, not closed", "zeros, not closed", "a little noise"]
 )
-def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(
+    tmp_path: Path, damage: str
+) -> None:
     path = tmp_path / "a.jls"
     writer = pyjls.Writer(str(path))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     writer.signal_def(
-        signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A"
+        signal_id=1,
+        source_id=1,
+        data_type="f32",
+        sample_rate=1000,
+        name="current",
+        units="A",
     )
     writer.fsr(1, 0, np.ones(100_000, np.float32))
     writer.close()
@@ -47,26 +56,37 @@ def test_a_damaged_jls_file_is_said_to_be_one_in_a_sentence(tmp_path: Path, dama
         open_any(path, tmp_path / "scratch")
     said = str(caught.value)
     assert "Traceback" not in said and "File " not in said and "\n  " not in said
-    assert path.name in caught.value.cause and caught.value.evidence and caught.value.try_next
+    assert (
+        path.name in caught.value.cause
+        and caught.value.evidence
+        and caught.value.try_next
+    )
 
 
-@pytest.mark.parametrize("rows_before", [2, 20_000], ids=["in the first rows", "far below"])
+@pytest.mark.parametrize(
+    "rows_before", [2, 20_000], ids=["in the first rows", "far below"]
+)
 def test_zero_bytes_in_a_table_are_named_and_not_all_shown(
     tmp_path: Path, rows_before: int
 ) -> None:
     rows = [f"{number / 1000},0.01\n" for number in range(rows_before + 2)]
     path = tmp_path / "a.csv"
     head = "".join(rows[:rows_before])
-    path.write_text(f"time (s),power (W)\n{head}{chr(0) * 3000}{''.join(rows[rows_before:])}")
+    path.write_text(
+        f"time (s),power (W)\n{head}{chr(0) * 3000}{''.join(rows[rows_before:])}"
+    )
     with pytest.raises(DataError) as caught:
         open_any(path, tmp_path / "scratch")
     assert f"line {rows_before + 2}" in str(caught.value)
     assert "zero bytes" in caught.value.try_next and len(str(caught.value)) < 500
 
 
-def test_an_error_quotes_no_more_than_the_beginning_and_the_end_of_what_is_very_long() -> None:
+def test_an_error_quotes_no_more_than_the_beginning_and_the_end_of_what_is_very_long():
     error = DataError("a file is damaged", evidence="begins" + "x" * 100_000 + "ends")
-    assert error.evidence.startswith("begins") and "ends (100010 characters)" in error.evidence
+    assert (
+        error.evidence.startswith("begins")
+        and "ends (100010 characters)" in error.evidence
+    )
     assert len(str(error)) < 5000
     assert DataError("a file is damaged", evidence="x" * 3000).evidence == "x" * 3000
 
@@ -93,8 +113,12 @@ def shown(capsys: pytest.CaptureFixture[str], *rows: ScanRow) -> str:
 def test_a_scan_that_found_on_board_ports_alone_does_not_say_that_there_is_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    port = ScanRow(ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"')
-    said = shown(capsys, port, ScanRow("nvml", "pynvml", MISSING, try_next="pip install x"))
+    port = ScanRow(
+        ONBOARD, "/dev/ttyS0", FOUND, setting='[sut.uart]\nport = "/dev/ttyS0"'
+    )
+    said = shown(
+        capsys, port, ScanRow("nvml", "pynvml", MISSING, try_next="pip install x")
+    )
     assert "nothing is attached" not in said
     assert (
         "on-board ports are there whether or not anything is connected" in said

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other origin: what is in them is found exactly, what is missing or unclear is said, and
-they stay as they were.
+"""Files of other origin: what is in them is found exactly, what is missing or unclear
+is said, and they stay as they were.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def opened(tmp_path: Path) -> Open:
     def open_it(path: Path, **options: Any) -> Opened:
         before = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         try:
-            return open_any(path, tmp_path / f"scratch-{next(count)}", Options(**options))
+            return open_any(
+                path, tmp_path / f"scratch-{next(count)}", Options(**options)
+            )
         finally:
             if before:
                 assert hashlib.sha256(path.read_bytes()).hexdigest() == before, (
@@ -56,7 +58,8 @@ def opened(tmp_path: Path) -> Open:
 
 
 class Jls:
-    """A JLS file as pyjls alone writes it; signals by name: (kind, rate, units, source)."""
+    """A JLS file as pyjls alone writes it; signals by name: (kind, rate, units,
+    source)."""
 
     def __init__(
         self,
@@ -74,7 +77,9 @@ class Jls:
                 version="",
                 serial_number=f"00{number}",
             )
-        for number, (name, (kind, rate, units, source)) in enumerate(signals.items(), start=1):
+        for number, (name, (kind, rate, units, source)) in enumerate(
+            signals.items(), start=1
+        ):
             self._numbers[name] = number
             self._writer.signal_def(
                 signal_id=number,
@@ -119,7 +124,9 @@ def plain(path: Path, hz: int = 1000, samples: int = 100) -> Path:
 
 @given(
     seed=st.integers(0, 2**32),
-    offsets=st.tuples(st.integers(0, 10**9), st.integers(-20, 20), st.integers(-40, 40)),
+    offsets=st.tuples(
+        st.integers(0, 10**9), st.integers(-20, 20), st.integers(-40, 40)
+    ),
     gpi_times=st.sampled_from([1, 2, 5]),
     voltage_part=st.sampled_from([1, 4]),
 )
@@ -160,9 +167,13 @@ def test_signals_of_any_offset_and_rate_are_laid_side_by_side_exactly(
         for k in range(first, last)
     ]
     assert trace.length == last - first
-    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(math.fsum(power) / hz, rel=1e-9)
+    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(
+        math.fsum(power) / hz, rel=1e-9
+    )
     changes = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
-    times_s = [((gpi_at + k) * 2 - 1) / (2 * hz * gpi_times) - first / hz for k in changes]
+    times_s = [
+        ((gpi_at + k) * 2 - 1) / (2 * hz * gpi_times) - first / hz for k in changes
+    ]
     falls = [
         t
         for t, k in zip(times_s, changes, strict=True)
@@ -196,7 +207,9 @@ def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path, opened: Open) -
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(120, 160)]
     assert found.trace.falls_s.tolist() == pytest.approx([0.01975, 0.17975])
     assert found.trace.rises_s.tolist() == pytest.approx([0.02975, 0.18975])
-    assert "2 edges at the borders of lost samples are left out" in " ".join(found.notes)
+    assert "2 edges at the borders of lost samples are left out" in " ".join(
+        found.notes
+    )
 
 
 def test_a_loss_that_fills_no_whole_bytes_of_sync_is_pointed_out(
@@ -229,7 +242,10 @@ def test_power_alone_has_energy_and_no_charge(tmp_path: Path, opened: Open) -> N
     )
     found = opened(path)
     assert found.trace.energy_j(0.0, 0.1) == pytest.approx(0.025, rel=1e-9)
-    assert not found.has_current and "power alone: there is no charge and no current" in found.notes
+    assert (
+        not found.has_current
+        and "power alone: there is no charge and no current" in found.notes
+    )
 
 
 def test_a_supply_voltage_stands_for_one_that_was_not_recorded(
@@ -246,7 +262,9 @@ def test_a_supply_voltage_stands_for_one_that_was_not_recorded(
         "--supply-v" in error.value.try_next
         and "JS220-1: current [A] 1000 Hz" in error.value.evidence
     )
-    assert opened(path, supply_v=3.0).trace.energy_j(0.0, 0.1) == pytest.approx(0.15, rel=1e-9)
+    assert opened(path, supply_v=3.0).trace.energy_j(0.0, 0.1) == pytest.approx(
+        0.15, rel=1e-9
+    )
 
 
 def test_of_several_sources_one_must_be_named(tmp_path: Path, opened: Open) -> None:
@@ -257,18 +275,25 @@ def test_of_several_sources_one_must_be_named(tmp_path: Path, opened: Open) -> N
     }
     file = Jls(tmp_path / "a.jls", signals, ("JS220-1", "JS220-2"))
     for name in signals:
-        file.put(name, 0, np.full(100, 1.0 if name.startswith("1") else 2.0, np.float32))
+        file.put(
+            name, 0, np.full(100, 1.0 if name.startswith("1") else 2.0, np.float32)
+        )
     path = file.close()
     with pytest.raises(DataError, match="2 sources") as error:
         opened(path)
-    assert "JS220-1: current" in error.value.evidence and "JS220-2: voltage" in error.value.evidence
+    assert (
+        "JS220-1: current" in error.value.evidence
+        and "JS220-2: voltage" in error.value.evidence
+    )
     assert opened(path, source="JS220-2").trace.energy_j(0.0, 0.1) == pytest.approx(0.4)
     assert opened(path, source="001").trace.energy_j(0.0, 0.1) == pytest.approx(0.1)
     with pytest.raises(DataError, match="0 sources are called JS110"):
         opened(path, source="JS110")
 
 
-def test_of_several_digital_lines_one_must_be_named_or_none(tmp_path: Path, opened: Open) -> None:
+def test_of_several_digital_lines_one_must_be_named_or_none(
+    tmp_path: Path, opened: Open
+) -> None:
     signals = {
         "current": (F32, 1000, "A", 1),
         "voltage": (F32, 1000, "V", 1),
@@ -276,7 +301,9 @@ def test_of_several_digital_lines_one_must_be_named_or_none(tmp_path: Path, open
         "gpi[3]": (U1, 1000, "", 1),
     }
     file = Jls(tmp_path / "a.jls", signals)
-    file.put("current", 0, np.ones(80, np.float32)).put("voltage", 0, np.ones(80, np.float32))
+    file.put("current", 0, np.ones(80, np.float32)).put(
+        "voltage", 0, np.ones(80, np.float32)
+    )
     file.put("gpi[2]", 0, np.ones(80, bool)).put("gpi[3]", 0, np.arange(80) < 40)
     path = file.close()
     with pytest.raises(DataError, match=r"2 digital signals, none called gpi\[0\]"):
@@ -329,8 +356,13 @@ def test_what_a_jls_file_lacks_is_said_with_what_it_has(
     assert "JS220-1: " in error.value.evidence
 
 
-def test_current_and_voltage_of_different_times_are_refused(tmp_path: Path, opened: Open) -> None:
-    file = Jls(tmp_path / "a.jls", {"current": (F32, 1000, "A", 1), "voltage": (F32, 1000, "V", 1)})
+def test_current_and_voltage_of_different_times_are_refused(
+    tmp_path: Path, opened: Open
+) -> None:
+    file = Jls(
+        tmp_path / "a.jls",
+        {"current": (F32, 1000, "A", 1), "voltage": (F32, 1000, "V", 1)},
+    )
     path = (
         file.put("current", 0, np.ones(80, np.float32))
         .put("voltage", 500, np.ones(80, np.float32))
@@ -344,21 +376,27 @@ def test_a_rate_that_the_time_stamps_contradict_is_pointed_out_and_can_be_set_ri
     tmp_path: Path, opened: Open
 ) -> None:
     # JLS keeps whole numbers: 10.5 samples a second are written as 10.
-    file = Jls(tmp_path / "a.jls", {"current": (F32, 10, "A", 1), "gpi[0]": (U1, 20, "", 1)})
-    file.put("current", 0, np.ones(80, np.float32)).put("gpi[0]", 0, np.arange(160) < 80)
+    file = Jls(
+        tmp_path / "a.jls", {"current": (F32, 10, "A", 1), "gpi[0]": (U1, 20, "", 1)}
+    )
+    file.put("current", 0, np.ones(80, np.float32)).put(
+        "gpi[0]", 0, np.arange(160) < 80
+    )
     path = file.utc("current", 0, 1000.0).utc("current", 80, 1000.0 + 80 / 10.5).close()
     found = opened(path, supply_v=1.0)
     assert found.trace.duration_s == pytest.approx(8.0)
     assert (
-        "the rate is 10 Hz, but the file's time stamps make it 10.5 Hz: --rate HZ if they are right"
-        in found.notes
+        "the rate is 10 Hz, but the file's time stamps make it 10.5 Hz: --rate HZ if"
+        " they are right" in found.notes
     )
     right = opened(path, supply_v=1.0, rate_hz=10.5)
     assert right.trace.energy_j(0.0, 80 / 10.5) == pytest.approx(80 / 10.5)
     assert right.trace.falls_s.tolist() == pytest.approx([79.5 / 21])
 
 
-def test_an_unclosed_file_is_recovered_from_a_copy(tmp_path: Path, opened: Open) -> None:
+def test_an_unclosed_file_is_recovered_from_a_copy(
+    tmp_path: Path, opened: Open
+) -> None:
     program = f"""
         import os, time, signal, numpy as np, pyjls
         w = pyjls.Writer({str(tmp_path / "crashed.jls")!r})
@@ -379,9 +417,9 @@ def test_an_unclosed_file_is_recovered_from_a_copy(tmp_path: Path, opened: Open)
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False)
     assert done.returncode == -signal.SIGKILL
     found = opened(tmp_path / "crashed.jls")
-    assert found.trace.length > 500_000 and found.trace.energy_j(0.0, 500.0) == pytest.approx(
-        1000.0
-    )
+    assert found.trace.length > 500_000 and found.trace.energy_j(
+        0.0, 500.0
+    ) == pytest.approx(1000.0)
     assert "was not closed properly" in found.notes[0]
 
 
@@ -423,7 +461,12 @@ def test_a_trace_of_the_rig_is_opened_where_it_is(tmp_path: Path, opened: Open) 
     folder = tmp_path / "trial-1"
     folder.mkdir()
     with TraceWriter(
-        folder, sample_hz=1000, edge_hz=1000, source="t", serial="1", about={"simulated": True}
+        folder,
+        sample_hz=1000,
+        edge_hz=1000,
+        source="t",
+        serial="1",
+        about={"simulated": True},
     ) as writer:
         writer.analog(np.ones(80, np.float32), np.ones(80, np.float32))
         writer.sync((np.arange(80) < 40).astype(np.uint8))
@@ -432,14 +475,17 @@ def test_a_trace_of_the_rig_is_opened_where_it_is(tmp_path: Path, opened: Open) 
         found = opened(path)
         assert found.trace.path == folder / "trace.jls"
         assert (
-            found.trace.falls_s.tolist() == pytest.approx([0.0395]) and len(found.trace.gaps) == 1
+            found.trace.falls_s.tolist() == pytest.approx([0.0395])
+            and len(found.trace.gaps) == 1
         )
         assert found.about["simulated"] and found.sync == "digital"
     with pytest.raises(ConfigError, match="rig's own"):
         opened(folder, supply_v=3.3)
 
 
-def test_what_is_no_trace_is_refused_with_the_reason(tmp_path: Path, opened: Open) -> None:
+def test_what_is_no_trace_is_refused_with_the_reason(
+    tmp_path: Path, opened: Open
+) -> None:
     (tmp_path / "text.jls").write_text("time_s,current_a\n0,1\n")
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
@@ -465,19 +511,25 @@ def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path) -> None:
     words = [*unprivileged.RIG, "measure", str(path.parent)]
     path.chmod(0)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and f"{path} cannot be read" in done.stderr.replace("\n", "")
+    assert done.returncode == 2 and f"{path} cannot be read" in done.stderr.replace(
+        "\n", ""
+    )
     assert "Permission denied" in done.stderr and "chmod" in done.stderr
 
 
 # Tables
 
 
-def table(tmp_path: Path, text: str, name: str = "a.csv", encoding: str = "utf-8") -> Path:
+def table(
+    tmp_path: Path, text: str, name: str = "a.csv", encoding: str = "utf-8"
+) -> Path:
     (tmp_path / name).write_bytes(text.encode(encoding))
     return tmp_path / name
 
 
-NUMBERS = st.floats(-10, 10, allow_nan=False, width=32).filter(lambda x: x == 0 or abs(x) > 1e-9)
+NUMBERS = st.floats(-10, 10, allow_nan=False, width=32).filter(
+    lambda x: x == 0 or abs(x) > 1e-9
+)
 
 
 @given(
@@ -505,7 +557,9 @@ def test_any_numbers_written_as_text_and_read_back_give_the_same_energy(
         delimiter.join(repr(x) for x in (start_s + k / hz, i, u)).replace(".", comma)
         for k, (i, u) in enumerate(rows)
     ]
-    trace = open_any(table(folder, "\n".join([heading, *lines, ""])), folder / "scratch").trace
+    trace = open_any(
+        table(folder, "\n".join([heading, *lines, ""])), folder / "scratch"
+    ).trace
     scale = sum(abs(i * u) for i, u in rows) / hz
     assert trace.length == len(rows) and trace.sample_hz == pytest.approx(hz, rel=1e-7)
     assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(
@@ -520,9 +574,13 @@ def test_units_in_headings_are_understood(tmp_path: Path, opened: Open) -> None:
         ("time [ms],Main current (µA),Main voltage (V)", 1e-6),
         ("ms,nA,V", 1e-9),
     ):
-        found = opened(table(tmp_path, heading + "\n" + "".join(f"{k},5,2\n" for k in range(10))))
+        found = opened(
+            table(tmp_path, heading + "\n" + "".join(f"{k},5,2\n" for k in range(10)))
+        )
         assert found.trace.sample_hz == 1000.0
-        assert found.trace.energy_j(0.0, 0.01) == pytest.approx(0.1 * factor, rel=1e-6), heading
+        assert found.trace.energy_j(0.0, 0.01) == pytest.approx(
+            0.1 * factor, rel=1e-6
+        ), heading
 
 
 def test_a_heading_may_be_behind_a_byte_order_mark_in_latin_1_in_utf_16_or_missing(
@@ -539,18 +597,18 @@ def test_a_heading_may_be_behind_a_byte_order_mark_in_latin_1_in_utf_16_or_missi
         (rows, "utf-8", {"current": "2:uA", "voltage": "3:V", "rate_hz": 10.0}),
     ):
         found = opened(table(tmp_path, text, encoding=encoding), **options)
-        assert found.trace.length == 10 and found.trace.energy_j(0.0, 1.0) == pytest.approx(
-            1e-5, rel=1e-6
-        ), (text[:30], encoding)
+        assert found.trace.length == 10 and found.trace.energy_j(
+            0.0, 1.0
+        ) == pytest.approx(1e-5, rel=1e-6), (text[:30], encoding)
 
 
 def test_a_table_of_one_column_with_blank_lines_names_the_right_line(
     tmp_path: Path, opened: Open
 ) -> None:
     text = "power_mw\n1000\n\n1000\n"
-    assert opened(table(tmp_path, text), rate_hz=10.0).trace.energy_j(0.0, 0.2) == pytest.approx(
-        0.2
-    )
+    assert opened(table(tmp_path, text), rate_hz=10.0).trace.energy_j(
+        0.0, 0.2
+    ) == pytest.approx(0.2)
     with pytest.raises(DataError, match="line 5: power_mw is not a number"):
         opened(table(tmp_path, text + "x\n"), rate_hz=10.0)
 
@@ -558,10 +616,29 @@ def test_a_table_of_one_column_with_blank_lines_names_the_right_line(
 def test_a_power_profiler_export_with_eight_lines_in_one_column_is_read(
     tmp_path: Path, opened: Open
 ) -> None:
-    # As the application's source writes it: bit 0 first, X for a line that was both within one
-    # sample.
-    levels = ["1", "1", "1", "0", "0", "0", "1", "1", "1", "X", "0", "0", "0", "X", "0", "1"]
-    rows = "".join(f"{k / 100},{1000.0 + k:.3f},{level}00000X0\n" for k, level in enumerate(levels))
+    # As the application's source writes it: bit 0 first, X for a line that was both
+    # within one sample.
+    levels = [
+        "1",
+        "1",
+        "1",
+        "0",
+        "0",
+        "0",
+        "1",
+        "1",
+        "1",
+        "X",
+        "0",
+        "0",
+        "0",
+        "X",
+        "0",
+        "1",
+    ]
+    rows = "".join(
+        f"{k / 100},{1000.0 + k:.3f},{level}00000X0\n" for k, level in enumerate(levels)
+    )
     path = table(tmp_path, "Timestamp(ms),Current(uA),D0-D7\n" + rows)
     with pytest.raises(DataError, match="no voltage"):
         opened(path)
@@ -581,16 +658,20 @@ def test_a_power_profiler_export_with_eight_lines_in_one_column_is_read(
 def test_a_power_profiler_export_with_a_column_for_each_line_is_read(
     tmp_path: Path, opened: Open
 ) -> None:
-    rows = "".join(f"{k / 100},1000.000,0,{int(k < 5)},0,0,0,0,0,0\n" for k in range(10))
+    rows = "".join(
+        f"{k / 100},1000.000,0,{int(k < 5)},0,0,0,0,0,0\n" for k in range(10)
+    )
     path = table(tmp_path, "Timestamp(ms),Current(uA),D0,D1,D2,D3,D4,D5,D6,D7\n" + rows)
-    assert opened(path, supply_v=3.0, sync="D1").trace.falls_s.tolist() == pytest.approx([4.5e-5])
+    assert opened(
+        path, supply_v=3.0, sync="D1"
+    ).trace.falls_s.tolist() == pytest.approx([4.5e-5])
 
 
 def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(
     tmp_path: Path, opened: Open
 ) -> None:
-    # Heading and form of the numbers as in a file that Otii 3 exported: the channel stands in the
-    # file's name alone.
+    # Heading and form of the numbers as in a file that Otii 3 exported: the channel
+    # stands in the file's name alone.
     rows = "".join(f"{k / 50_000:.6f},{0.005 + k * 1e-6:.9g}\n" for k in range(200))
     path = table(tmp_path, '"Timestamp","Value"\n' + rows, name="Main power - Ace.csv")
     with pytest.raises(DataError, match="no column of times") as error:
@@ -602,11 +683,15 @@ def test_an_otii_export_of_one_channel_is_read_with_its_unit_named(
         0.0, 200 / 50_000
     ) == pytest.approx(expected_j, rel=1e-6)
     current = opened(path, time="Timestamp:s", current="Value:A", supply_v=3.3)
-    assert current.trace.energy_j(0.0, 200 / 50_000) == pytest.approx(3.3 * expected_j, rel=1e-6)
+    assert current.trace.energy_j(0.0, 200 / 50_000) == pytest.approx(
+        3.3 * expected_j, rel=1e-6
+    )
 
 
 def test_a_missing_row_is_a_gap_and_hides_edges(tmp_path: Path, opened: Open) -> None:
-    rows = "".join(f"{k},0.5,2,{int(k < 50)}\n" for k in range(100) if k not in (48, 49, 70))
+    rows = "".join(
+        f"{k},0.5,2,{int(k < 50)}\n" for k in range(100) if k not in (48, 49, 70)
+    )
     found = opened(table(tmp_path, "time_ms,current_a,voltage_v,sync\n" + rows))
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(48, 50), (70, 71)]
     assert "before line 50" in found.trace.gaps[0].cause
@@ -622,24 +707,32 @@ def test_an_empty_cell_or_nan_is_a_lost_sample(tmp_path: Path, opened: Open) -> 
 
 def test_a_pause_of_any_length_is_a_gap(tmp_path: Path, opened: Open) -> None:
     times = [*range(50), *(1000.4 + k for k in range(50))]
-    found = opened(table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times)))
+    found = opened(
+        table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times))
+    )
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 1000)]
 
 
-def test_rounded_times_and_a_jitter_within_bounds_are_no_gaps(tmp_path: Path, opened: Open) -> None:
+def test_rounded_times_and_a_jitter_within_bounds_are_no_gaps(
+    tmp_path: Path, opened: Open
+) -> None:
     random = np.random.default_rng(1)
     for times in (
         [round(k / 3, 2) for k in range(3000)],
         (np.arange(3000) + random.uniform(-0.1, 0.1, 3000)).tolist(),
     ):
-        found = opened(table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times)))
+        found = opened(
+            table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times))
+        )
         assert found.trace.length == 3000 and not found.trace.gaps
         assert found.trace.sample_hz == pytest.approx(
             3000 / (times[-1] - times[0]) * 1000, rel=1e-3
         )
 
 
-def test_a_sync_voltage_gives_edges_between_samples(tmp_path: Path, opened: Open) -> None:
+def test_a_sync_voltage_gives_edges_between_samples(
+    tmp_path: Path, opened: Open
+) -> None:
     volts = [3.0] * 10 + [0.75] + [0.0] * 10 + [3.0] * 9
     path = table(
         tmp_path,
@@ -647,26 +740,34 @@ def test_a_sync_voltage_gives_edges_between_samples(tmp_path: Path, opened: Open
         + "".join(f"{k},1,2,{v}\n" for k, v in enumerate(volts)),
     )
     found = opened(path)
-    assert found.sync == "voltage" and found.trace.falls_s.tolist() == pytest.approx([0.01025])
+    assert found.sync == "voltage" and found.trace.falls_s.tolist() == pytest.approx(
+        [0.01025]
+    )
 
 
-def test_a_big_table_is_read_in_pieces_without_a_seam(tmp_path: Path, opened: Open) -> None:
+def test_a_big_table_is_read_in_pieces_without_a_seam(
+    tmp_path: Path, opened: Open
+) -> None:
     count = 150_000
     with (tmp_path / "a.csv").open("w") as stream:
         stream.write("time_us,current_ma,voltage_v,sync\n")
         stream.writelines(
-            f"{10 * k},{k % 1000},3,{int(k % 50_000 > 100)}\n" for k in range(count) if k != 100_000
+            f"{10 * k},{k % 1000},3,{int(k % 50_000 > 100)}\n"
+            for k in range(count)
+            if k != 100_000
         )
     found = opened(tmp_path / "a.csv")
-    assert found.trace.length == count and [(gap.start, gap.stop) for gap in found.trace.gaps] == [
-        (100_000, 100_001)
-    ]
+    assert found.trace.length == count and [
+        (gap.start, gap.stop) for gap in found.trace.gaps
+    ] == [(100_000, 100_001)]
     expected_j = sum(k % 1000 for k in range(100_000)) * 3e-3 / 100_000
     assert found.trace.energy_j(0.0, 1.0) == pytest.approx(expected_j, rel=1e-6)
     assert found.trace.falls_s.tolist() == pytest.approx([0.499995], abs=1e-9), (
         "the other falls at the gap"
     )
-    assert not list((tmp_path / "scratch-0").rglob("*.bin")), "the numbers in between are gone"
+    assert not list((tmp_path / "scratch-0").rglob("*.bin")), (
+        "the numbers in between are gone"
+    )
 
 
 HEAD = "time_ms,current_a,voltage_v\n"
@@ -679,22 +780,57 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
         ("", {}, "is empty", ""),
         (HEAD, {}, "heading and no rows", ""),
         (HEAD + "0,1,2\n", {}, "one row", "--rate"),
-        (HEAD + GOOD + "20,x,2\n21,1,2\n", {}, "line 22: current_a is not a number", "'x'"),
-        (HEAD + GOOD + "20,1\n21,1,2\n", {}, "line 22 has 2 cells where the heading has 3", ""),
+        (
+            HEAD + GOOD + "20,x,2\n21,1,2\n",
+            {},
+            "line 22: current_a is not a number",
+            "'x'",
+        ),
+        (
+            HEAD + GOOD + "20,1\n21,1,2\n",
+            {},
+            "line 22 has 2 cells where the heading has 3",
+            "",
+        ),
         (HEAD + "0,0,1,5,2\n1,0,1,5,2\n", {}, "line 2 has 5 cells", "decimal commas"),
-        (HEAD + '0,"0,1",2\n1,"0,1",2\n', {}, "line 2: current_a is not a number", "'0,1'"),
+        (
+            HEAD + '0,"0,1",2\n1,"0,1",2\n',
+            {},
+            "line 2: current_a is not a number",
+            "'0,1'",
+        ),
         (
             HEAD + GOOD + "18,1,2\n",
             {},
             "line 22: time runs backwards or stands still",
             "0.018 s after 0.019 s",
         ),
-        (HEAD + GOOD + "19,1,2\n", {}, "line 22: time runs backwards or stands still", ""),
+        (
+            HEAD + GOOD + "19,1,2\n",
+            {},
+            "line 22: time runs backwards or stands still",
+            "",
+        ),
         (HEAD + GOOD + ",1,2\n21,1,2\n", {}, "line 22: there is no time", ""),
-        (HEAD + "2024-01-01T00:00:00,1,2\n", {}, "line 2: time_ms is not a number", "2024"),
+        (
+            HEAD + "2024-01-01T00:00:00,1,2\n",
+            {},
+            "line 2: time_ms is not a number",
+            "2024",
+        ),
         ("current_a,voltage_v\n1,2\n", {}, "no column of times", "--rate"),
-        ("time_s,u (V)\n1,2\n", {}, "no column of current or power", "the columns are time_s, u"),
-        ("time,current\n0,1\n1,1\n", {"supply_v": 1.0}, "no column of times", "--time COLUMN:UNIT"),
+        (
+            "time_s,u (V)\n1,2\n",
+            {},
+            "no column of current or power",
+            "the columns are time_s, u",
+        ),
+        (
+            "time,current\n0,1\n1,1\n",
+            {"supply_v": 1.0},
+            "no column of times",
+            "--time COLUMN:UNIT",
+        ),
         (
             "time_s,current\n0,1\n1,1\n",
             {"supply_v": 1.0, "current": "current"},
@@ -714,11 +850,21 @@ GOOD = "".join(f"{k},1,2\n" for k in range(20))
             "--current",
         ),
         (HEAD + GOOD, {"sync": "gate"}, "no column is called gate", "--sync none"),
-        ("time_s,power_w,sync\n0,1,1\n1,1,maybe\n", {}, "line 3: sync is not a level", "'maybe'"),
+        (
+            "time_s,power_w,sync\n0,1,1\n1,1,maybe\n",
+            {},
+            "line 3: sync is not a level",
+            "'maybe'",
+        ),
     ],
 )
 def test_each_fault_of_a_table_is_named_with_its_place(
-    tmp_path: Path, opened: Open, text: str, options: dict[str, Any], message: str, more: str
+    tmp_path: Path,
+    opened: Open,
+    text: str,
+    options: dict[str, Any],
+    message: str,
+    more: str,
 ) -> None:
     with pytest.raises(DataError, match=message) as error:
         opened(table(tmp_path, text), **options)
@@ -726,17 +872,23 @@ def test_each_fault_of_a_table_is_named_with_its_place(
     assert error.value.try_next
 
 
-def test_a_last_line_that_was_cut_off_is_left_out_and_said(tmp_path: Path, opened: Open) -> None:
+def test_a_last_line_that_was_cut_off_is_left_out_and_said(
+    tmp_path: Path, opened: Open
+) -> None:
     found = opened(table(tmp_path, HEAD + GOOD + "20,1"))
     assert (
         found.trace.length == 20
-        and "the last line, 22, does not end and may be cut off: it is left out" in found.notes
+        and "the last line, 22, does not end and may be cut off: it is left out"
+        in found.notes
     )
 
 
 def test_times_that_do_not_begin_at_zero_are_said(tmp_path: Path, opened: Open) -> None:
     found = opened(
-        table(tmp_path, "time_s,power_w\n" + "".join(f"{5 + k / 100},1\n" for k in range(50)))
+        table(
+            tmp_path,
+            "time_s,power_w\n" + "".join(f"{5 + k / 100},1\n" for k in range(50)),
+        )
     )
     assert (
         "time 0 is the file's 5 s" in found.notes
@@ -753,6 +905,8 @@ def test_times_that_do_not_begin_at_zero_are_said(tmp_path: Path, opened: Open) 
         {"power": "p", "current": "i"},
     ],
 )
-def test_options_that_contradict_each_other_are_refused(options: dict[str, Any]) -> None:
+def test_options_that_contradict_each_other_are_refused(
+    options: dict[str, Any],
+) -> None:
     with pytest.raises(ConfigError):
         checked(Options(**options), "")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in the forms that instruments and loggers write, rebuilt by hand: dates, lines above the
-heading, headings of two rows. The power is 1 W in all of them, and then 2 W.
+"""Tables in the forms that instruments and loggers write, rebuilt by hand: dates, lines
+above the heading, headings of two rows. The power is 1 W in all of them, and then 2 W.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def opened(folder: Path, text: str, **options: Any) -> Opened:
 
 def check(found: Opened, hz: float = 1 / STEP_S) -> None:
     trace = found.trace
-    assert trace.sample_hz == pytest.approx(hz) and trace.length == ROWS and not trace.gaps
+    assert (
+        trace.sample_hz == pytest.approx(hz) and trace.length == ROWS and not trace.gaps
+    )
     half_s = ROWS / 2 / hz
     assert trace.energy_j(0.0, half_s) == pytest.approx(half_s)
     assert trace.energy_j(half_s, 2 * half_s) == pytest.approx(2 * half_s)
@@ -56,14 +58,18 @@ DATED = {
 @pytest.mark.parametrize("form", DATED)
 def test_dates_are_read_as_times(tmp_path: Path, form: str) -> None:
     cells = DATED[form]
-    text = "timestamp,power (W)\n" + "".join(f"{cells(k)},{watts(k)}\n" for k in range(ROWS))
+    text = "timestamp,power (W)\n" + "".join(
+        f"{cells(k)},{watts(k)}\n" for k in range(ROWS)
+    )
     found = opened(tmp_path, text)
     check(found)
     assert any("time: timestamp in dates" in note for note in found.notes)
 
 
 def test_a_date_beside_a_time_of_day_is_read_as_one(tmp_path: Path) -> None:
-    rows = "".join(f"{at(k):%Y-%m-%d};{at(k):%H:%M:%S.%f};{watts(k)};\n" for k in range(ROWS))
+    rows = "".join(
+        f"{at(k):%Y-%m-%d};{at(k):%H:%M:%S.%f};{watts(k)};\n" for k in range(ROWS)
+    )
     found = opened(tmp_path, "Date;Time;P (W);Remark\n" + rows)
     check(found)
     assert any("time: Date and Time in dates" in note for note in found.notes)
@@ -71,7 +77,8 @@ def test_a_date_beside_a_time_of_day_is_read_as_one(tmp_path: Path) -> None:
 
 def test_nanoseconds_of_a_date_are_kept(tmp_path: Path) -> None:
     rows = "".join(
-        f"2026-03-01T12:00:00.{1_000 * k + 123_000_000:09d},{watts(k)}\n" for k in range(ROWS)
+        f"2026-03-01T12:00:00.{1_000 * k + 123_000_000:09d},{watts(k)}\n"
+        for k in range(ROWS)
     )
     check(opened(tmp_path, "timestamp,power_w\n" + rows), 1e6)
 
@@ -93,15 +100,21 @@ def plain(delimiter: str = ",") -> str:
 
 
 PREAMBLES = {
-    "Keysight data log": "Model,N6705C\nSample interval,0.02\nDate,2026/03/01 12:00:00\n\n"
-    "Sample,Curr avg 1 (A),Volt avg 1 (V)\n" + plain(),
-    "Keysight data log, in words": "Data log file\nSample interval: 20 ms\n\n"
-    "Sample,I1 (A),V1 (V)\n" + plain(),
-    "oscilloscope, Start and Increment": "X,CH1,CH2,Start,Increment\n"
-    "Sequence,Ampere,Volt,-1.0,0.02\n"
-    + "".join(f"{k},{watts(k) / 2},2.0,,\n" for k in range(ROWS)),
-    "oscilloscope, key and value": "Record Length,100\nSample Interval,2.0e-02\nVertical Units,V\n"
-    "n,CH1 (A),CH2 (V)\n" + plain(),
+    "Keysight data log": (
+        "Model,N6705C\nSample interval,0.02\nDate,2026/03/01 12:00:00\n\n"
+        "Sample,Curr avg 1 (A),Volt avg 1 (V)\n" + plain()
+    ),
+    "Keysight data log, in words": (
+        "Data log file\nSample interval: 20 ms\n\nSample,I1 (A),V1 (V)\n" + plain()
+    ),
+    "oscilloscope, Start and Increment": (
+        "X,CH1,CH2,Start,Increment\nSequence,Ampere,Volt,-1.0,0.02\n"
+        + "".join(f"{k},{watts(k) / 2},2.0,,\n" for k in range(ROWS))
+    ),
+    "oscilloscope, key and value": (
+        "Record Length,100\nSample Interval,2.0e-02\nVertical Units,V\n"
+        "n,CH1 (A),CH2 (V)\n" + plain()
+    ),
     "a rate": "# logger 3\n# Sample rate: 50 Hz\nn;I (A);U (V)\n" + plain(";"),
 }
 
@@ -126,10 +139,14 @@ INTERVALS = {
 
 
 @pytest.mark.parametrize("line", INTERVALS)
-def test_the_unit_of_an_interval_may_stand_beside_its_name(tmp_path: Path, line: str) -> None:
+def test_the_unit_of_an_interval_may_stand_beside_its_name(
+    tmp_path: Path, line: str
+) -> None:
     rows = "".join(f"{k},{watts(k)}\n" for k in range(ROWS))
     text = "No,P (W)\n" + rows
-    found = opened(tmp_path, f"{line}\n" + (text.replace(",", ";") if ";" in line else text))
+    found = opened(
+        tmp_path, f"{line}\n" + (text.replace(",", ";") if ";" in line else text)
+    )
     check(found, INTERVALS[line])
 
 
@@ -147,4 +164,8 @@ def test_a_heading_of_two_rows_has_names_and_units(tmp_path: Path) -> None:
 
 def test_lines_above_a_heading_with_times_are_passed_over(tmp_path: Path) -> None:
     rows = "".join(f"{k * STEP_S:.2f},{watts(k)}\n" for k in range(ROWS))
-    check(opened(tmp_path, "Recorder,3\nOperator,somebody\nNotes,\n\nTime (s),P (W)\n" + rows))
+    check(
+        opened(
+            tmp_path, "Recorder,3\nOperator,somebody\nNotes,\n\nTime (s),P (W)\n" + rows
+        )
+    )

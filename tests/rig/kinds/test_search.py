@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search: which are right, what they tell of its thresholds, and what its answer
-must agree with.
+"""The marks of a search: which are right, what they tell of its thresholds, and what
+its answer must agree with.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def marks(*phases: int) -> list[Mark]:
 
 
 @given(reached=st.sets(st.integers(0, 2)))
-def test_a_threshold_is_told_by_the_first_mark_of_it_or_of_one_behind_it(reached: set[int]) -> None:
+def test_a_threshold_is_told_by_the_first_mark_of_it_or_of_one_behind_it(
+    reached: set[int],
+) -> None:
     told = marks(1, *[REACHED + number for number in sorted(reached)], END)
     assert mark_fault(told, STEP) == ""
     for number, found in enumerate(crossings(Completion(tuple(told)), STEP)):
@@ -51,7 +53,9 @@ def test_a_threshold_is_told_by_the_first_mark_of_it_or_of_one_behind_it(reached
         (1, 0x40, END),
     ],
 )
-def test_marks_that_are_not_those_of_a_search_are_a_fault(phases: tuple[int, ...]) -> None:
+def test_marks_that_are_not_those_of_a_search_are_a_fault(
+    phases: tuple[int, ...],
+) -> None:
     assert mark_fault(marks(*phases), STEP)
 
 
@@ -62,11 +66,16 @@ def scored(cost: int, claimed: int) -> Score:
 def test_the_answer_must_cost_what_the_device_claims_and_marks() -> None:
     told = Completion(tuple(marks(1, REACHED + 1, END)))
     assert problems(3, STEP, told, scored(-7, -7)) == []
-    assert problems(3, STEP, told, scored(-8, -8)) == [], "better than the last mark is no fault"
+    assert problems(3, STEP, told, scored(-8, -8)) == [], (
+        "better than the last mark is no fault"
+    )
     (claim,) = problems(3, STEP, told, scored(-7, -8))
     assert claim.code == "cost" and "claims -8, its vector costs -7" in claim.detail
     (mark,) = problems(3, STEP, told, scored(-6, -6))
-    assert mark.code == "cost" and "marks -7 as reached, its vector costs -6" in mark.detail
+    assert (
+        mark.code == "cost"
+        and "marks -7 as reached, its vector costs -6" in mark.detail
+    )
 
 
 def test_a_vector_of_another_length_is_a_problem_in_the_tasks_words() -> None:
@@ -80,7 +89,9 @@ def test_a_vector_of_another_length_is_a_problem_in_the_tasks_words() -> None:
 
 
 def test_the_devices_own_ticks_tell_when_it_knew_what_a_mark_told_later() -> None:
-    told = Completion((Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=(110, 120))
+    told = Completion(
+        (Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=(110, 120)
+    )
     assert known_fault(told, STEP) == ""
     assert crossings(told, STEP) == [(100, 110), (100, 120), None]
     assert crossings(Completion(told.marks), STEP) == [(100, 160), (100, 160), None], (
@@ -101,14 +112,18 @@ def test_the_devices_own_ticks_tell_when_it_knew_what_a_mark_told_later() -> Non
 def test_own_ticks_that_contradict_the_marks_are_a_problem_and_not_believed(
     known: tuple[int, ...], said: str
 ) -> None:
-    told = Completion((Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=known)
+    told = Completion(
+        (Mark(1, 100), Mark(REACHED + 1, 160), Mark(END, 900)), known=known
+    )
     (problem,) = problems(3, STEP, told, scored(-7, -7))
     assert problem.code == "clock" and said in problem.detail
     assert crossings(told, STEP) == [(100, 160), (100, 160), None]
 
 
 def test_a_mark_may_wait_for_the_pulse_before_it_and_for_nothing_else() -> None:
-    waited = Completion((Mark(1, 100), Mark(REACHED, 200), Mark(END, 900)), known=(110,))
+    waited = Completion(
+        (Mark(1, 100), Mark(REACHED, 200), Mark(END, 900)), known=(110,)
+    )
     assert late_mark(waited, STEP, hold_ticks=50, slack_ticks=5) == ""
     said = late_mark(waited, STEP, hold_ticks=40, slack_ticks=5)
     assert "threshold 0 20 ticks later than it says that it knew it" in said

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kind of step that the rig does not know: one class and one scenario, and it is planned, done,
-stored, read back, measured, described and checked.
+"""A kind of step that the rig does not know: one class and one scenario, and it is
+planned, done, stored, read back, measured, described and checked.
 """
 
 from __future__ import annotations
@@ -81,10 +81,14 @@ class BlinkKind(StepKind[Blink]):
     def payloads(self, task: Task, step: Blink) -> Sequence[bytes]:
         return (b"\1",) * step.times
 
-    def due(self, item: StepRecord, step: Blink, phases: Sequence[str]) -> list[int] | None:
+    def due(
+        self, item: StepRecord, step: Blink, phases: Sequence[str]
+    ) -> list[int] | None:
         return [BLINK, END]
 
-    def spans(self, item: StepRecord, step: Blink, phases: Sequence[str]) -> Iterator[Span]:
+    def spans(
+        self, item: StepRecord, step: Blink, phases: Sequence[str]
+    ) -> Iterator[Span]:
         lit, out = item.completion.marks
         yield Span(item, "blink", (lit.tick, out.tick), step.times)
 
@@ -94,7 +98,9 @@ class BlinkKind(StepKind[Blink]):
     def lengthened_by(self, span: Span, step: Blink) -> str:
         return "times"
 
-    def measure(self, item: StepRecord, step: Blink, windows: Windows, timed: Timed) -> Measured:
+    def measure(
+        self, item: StepRecord, step: Blink, windows: Windows, timed: Timed
+    ) -> Measured:
         return Measured((self._sample(item.number, step, windows),), ())
 
     def imagine(self, number: int, step: Blink, trial: ImaginedTrial) -> Measured:
@@ -150,7 +156,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     find = plugins.find
     own = {("sut", "blinking"): BlinkingSut, ("scenario", "blinks"): Blinks}
     monkeypatch.setattr(
-        plugins, "find", lambda section, kind: own.get((section, kind)) or find(section, kind)
+        plugins,
+        "find",
+        lambda section, kind: own.get((section, kind)) or find(section, kind),
     )
     path = tmp_path / "bench.toml"
     path.write_text(BENCH, encoding="utf-8")
@@ -164,7 +172,9 @@ def test_it_is_planned_and_described(bench: Path) -> None:
     assert "2 idle times (0.4 s), 3 blinks; 5 trials" in shown.output
 
 
-def test_it_is_done_stored_read_back_measured_and_checked(bench: Path, tmp_path: Path) -> None:
+def test_it_is_done_stored_read_back_measured_and_checked(
+    bench: Path, tmp_path: Path
+) -> None:
     with open_bench(bench) as opened:
         result = opened.run(2, tmp_path / "sessions")
     assert result.content["problems"] == []
@@ -176,11 +186,17 @@ def test_it_is_done_stored_read_back_measured_and_checked(bench: Path, tmp_path:
         *("Idle", "Sync"),
     ]
     assert len(set(blinks)) == 1 and 2 <= blinks[0].times <= 5
-    line = json.loads((result.folder / "trial-1" / "completions.jsonl").read_text().split("\n")[2])
+    line = json.loads(
+        (result.folder / "trial-1" / "completions.jsonl").read_text().split("\n")[2]
+    )
     assert (line["kind"], line["times"]) == ("blink", blinks[0].times)
     assert result.metrics["latency_blink"].value == pytest.approx(LIT_S, rel=1e-3)
-    assert result.metrics["energy_total"].value == pytest.approx(LIT_S * LIT_W, rel=2e-2)
-    assert [finding for finding in check(result.folder).findings if not finding.ok] == []
+    assert result.metrics["energy_total"].value == pytest.approx(
+        LIT_S * LIT_W, rel=2e-2
+    )
+    assert [
+        finding for finding in check(result.folder).findings if not finding.ok
+    ] == []
 
 
 def test_its_windows_and_counts_are_judged_as_those_of_any_other(
@@ -209,7 +225,10 @@ def test_a_device_without_it_and_a_session_without_the_plug_in_say_so(
         open_bench(bench) as opened,
     ):
         opened.run(1, tmp_path / "dark")
-    with open_bench(bench, ["bench.trials=1"]) as opened, pytest.raises(LocalProtocolError):
+    with (
+        open_bench(bench, ["bench.trials=1"]) as opened,
+        pytest.raises(LocalProtocolError),
+    ):
         VirtualSut.do(opened.sut, Blink(1))  # type: ignore[arg-type]
     monkeypatch.setattr(
         registry,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream's windows in ticks: against exact arithmetic, and marks that are not those of a
-stream.
+"""A stream's windows in ticks: against exact arithmetic, and marks that are not those
+of a stream.
 """
 
 from __future__ import annotations
@@ -45,9 +45,12 @@ class Letters:
         return {}
 
 
-def stream(*lengths: int, hop: int = 50, window: int = 100, **settings: object) -> Stream:
+def stream(
+    *lengths: int, hop: int = 50, window: int = 100, **settings: object
+) -> Stream:
     scenes = tuple(
-        Scene("ab"[number % 2], (number,), samples) for number, samples in enumerate(lengths)
+        Scene("ab"[number % 2], (number,), samples)
+        for number, samples in enumerate(lengths)
     )
     return Stream(scenes, hop, window, 8000, **settings)  # type: ignore[arg-type]
 
@@ -74,8 +77,8 @@ def test_a_window_belongs_to_the_scene_that_most_of_its_newest_hop_lies_in(
         end = window * hop + hop + longer
         newest = played[end - hop : end]
         found = step.scene_of(window)
-        # Two halves: the later one. With scenes shorter than a hop there may be no scene that has
-        # more than half.
+        # Two halves: the later one. With scenes shorter than a hop there may be no
+        # scene that has more than half.
         large = {scene for scene in newest if 2 * newest.count(scene) >= hop}
         if len(large) == 2 or any(2 * newest.count(scene) > hop for scene in large):
             assert found == max(large)
@@ -93,7 +96,10 @@ def test_windows_are_cut_from_what_is_played_one_hop_after_the_other(
     assert (
         list(windows)
         == windows[:]
-        == [b"".join(samples[k * hop : k * hop + hop + longer]) for k in range(step.windows)]
+        == [
+            b"".join(samples[k * hop : k * hop + hop + longer])
+            for k in range(step.windows)
+        ]
     )
 
 
@@ -104,7 +110,10 @@ def test_an_answer_of_no_use_is_not_right_when_it_is_read_again() -> None:
 
 
 @given(
-    st.integers(0, 2**48), st.integers(0, 10**8), st.integers(1, 96_000), st.integers(1_000, 10**9)
+    st.integers(0, 2**48),
+    st.integers(0, 10**8),
+    st.integers(1, 96_000),
+    st.integers(1_000, 10**9),
 )
 def test_a_sample_is_captured_at_the_tick_that_exact_arithmetic_says(
     began: int, sample: int, sample_hz: int, tick_hz: int
@@ -114,11 +123,15 @@ def test_a_sample_is_captured_at_the_tick_that_exact_arithmetic_says(
     assert streaming.captured(began, sample, sample_hz, float(tick_hz)) == due
 
 
-def test_a_window_is_ready_with_its_last_sample_and_its_scene_begins_with_its_first() -> None:
+def test_a_window_is_ready_with_its_last_sample_and_its_scene_begins_with_its_first():
     step = stream(130, 120)
     told = (
         Mark(STREAM, 500),
-        *(Mark(phase, 20_000 + phase) for _ in range(step.windows) for phase in (1, 2, DECIDED)),
+        *(
+            Mark(phase, 20_000 + phase)
+            for _ in range(step.windows)
+            for phase in (1, 2, DECIDED)
+        ),
         Mark(END, 90_000),
     )
     found = list(streaming.windows(step, told, 2, 1_000_000))
@@ -147,20 +160,28 @@ def test_each_answer_is_scored_by_the_scene_of_its_window() -> None:
 
 
 @pytest.mark.parametrize(("windows", "output"), [(4, b"abc"), (0, b"a"), (5, b"ababa")])
-def test_outputs_that_do_not_fit_the_windows_are_refused(windows: int, output: bytes) -> None:
-    with pytest.raises(RemoteProtocolError, match="no answers of one length to 4 windows"):
+def test_outputs_that_do_not_fit_the_windows_are_refused(
+    windows: int, output: bytes
+) -> None:
+    with pytest.raises(
+        RemoteProtocolError, match="no answers of one length to 4 windows"
+    ):
         streaming.scores(Letters(), stream(130, 120), completion(windows, output))
 
 
 def test_a_broken_stream_and_windows_without_an_answer_are_problems() -> None:
     step = stream(130, 120)
     assert problems(step, completion(4, iterations=4)) == []
-    found = problems(step, completion(3, iterations=3, faults=("window 3 was not there",)))
+    found = problems(
+        step, completion(3, iterations=3, faults=("window 3 was not there",))
+    )
     assert [(problem.code, problem.detail) for problem in found] == [
         ("stream", "step 2: window 3 was not there"),
         ("stream", "step 2: 3 of 4 windows were answered"),
     ]
-    assert [problem.code for problem in problems(step, completion(4, iterations=3))] == ["clock"]
+    assert [
+        problem.code for problem in problems(step, completion(4, iterations=3))
+    ] == ["clock"]
 
 
 def test_a_stream_is_read_back_from_its_line_as_it_was() -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meter as a tap: its sums are those of the trace, and a recording begins at its trigger."""
+"""The meter as a tap: its sums are those of the trace, and a recording begins at its
+trigger."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ RANGES = Accuracy(
 class Rig:
     """A writer that keeps no file, with a meter as its tap."""
 
-    def __init__(self, folder: Path, kind: str = "digital", edge_hz: float = HZ) -> None:
+    def __init__(
+        self, folder: Path, kind: str = "digital", edge_hz: float = HZ
+    ) -> None:
         self.meter = Meter(RANGES)
         self.kind = kind
         self.edge_hz = edge_hz
@@ -87,7 +90,9 @@ def high(count: int) -> np.ndarray:
     return np.ones(count, dtype=np.uint8)
 
 
-def test_nothing_is_kept_of_a_trace_that_is_only_metered(make: MakeRig, tmp_path: Path) -> None:
+def test_nothing_is_kept_of_a_trace_that_is_only_metered(
+    make: MakeRig, tmp_path: Path
+) -> None:
     rig = make()
     rig.feed(np.full(5000, 0.5), high(5000))
     rig.writer.skip(200, "lost")
@@ -121,7 +126,9 @@ def test_now_and_the_newest_second(make: MakeRig, tmp_path: Path) -> None:
     assert rig.meter.reading().total.lost == 1
 
 
-def test_sums_and_uncertainties_are_those_of_the_trace(make: MakeRig, tmp_path: Path) -> None:
+def test_sums_and_uncertainties_are_those_of_the_trace(
+    make: MakeRig, tmp_path: Path
+) -> None:
     rig = make(edge_hz=2 * HZ)
     random = np.random.default_rng(3)
     rig.meter.record(tmp_path / "r", Trigger())
@@ -146,7 +153,9 @@ def test_sums_and_uncertainties_are_those_of_the_trace(make: MakeRig, tmp_path: 
     assert amounts.charge_c == pytest.approx(stated.charge_c, rel=1e-12)
     assert amounts.energy_u_j == pytest.approx(stated.energy_u_j, rel=1e-9)
     assert amounts.charge_u_c == pytest.approx(stated.charge_u_c, rel=1e-9)
-    assert Trace.open(found.folder / TRACE).sync_s == pytest.approx(amounts.duration_s, abs=8 / HZ)
+    assert Trace.open(found.folder / TRACE).sync_s == pytest.approx(
+        amounts.duration_s, abs=8 / HZ
+    )
 
 
 @pytest.mark.parametrize(
@@ -263,7 +272,9 @@ def test_a_disk_that_fills_ends_the_recording_alone(
     assert rig.meter.reading().total.samples == 1800
 
 
-def test_reset_begins_the_sums_again_and_not_the_recording(make: MakeRig, tmp_path: Path) -> None:
+def test_reset_begins_the_sums_again_and_not_the_recording(
+    make: MakeRig, tmp_path: Path
+) -> None:
     rig = make()
     Meter(RANGES).reset()
     rig.meter.record(tmp_path / "r", Trigger())
@@ -275,7 +286,9 @@ def test_reset_begins_the_sums_again_and_not_the_recording(make: MakeRig, tmp_pa
     rig.recorded()
 
 
-def test_samples_that_are_not_to_be_trusted_are_said(make: MakeRig, tmp_path: Path) -> None:
+def test_samples_that_are_not_to_be_trusted_are_said(
+    make: MakeRig, tmp_path: Path
+) -> None:
     rig = make()
     rig.feed(np.full(500, 0.1), high(500))
     rig.meter.record(tmp_path / "r", Trigger())
@@ -302,7 +315,9 @@ def test_what_has_no_limits_has_no_uncertainty() -> None:
     assert one.amounts().remark == "90 of 100 samples are lost"
 
 
-def test_levels_that_begin_late_or_overlap_stay_in_step(make: MakeRig, tmp_path: Path) -> None:
+def test_levels_that_begin_late_or_overlap_stay_in_step(
+    make: MakeRig, tmp_path: Path
+) -> None:
     form = TraceForm(HZ, HZ, "digital", "made", "7", {})
     recorder = MeterRecorder(tmp_path / "r", form, RANGES, 100, time.time())
     samples = np.full(400, 0.1, dtype=np.float32)
@@ -319,7 +334,9 @@ def test_levels_that_begin_late_or_overlap_stay_in_step(make: MakeRig, tmp_path:
     assert trace.rises_s == pytest.approx([199.5 / HZ])
 
 
-def test_a_clock_of_the_host_is_moved_to_the_first_sample(make: MakeRig, tmp_path: Path) -> None:
+def test_a_clock_of_the_host_is_moved_to_the_first_sample(
+    make: MakeRig, tmp_path: Path
+) -> None:
     rig = make("clock")
     rig.feed(np.full(HZ, 0.1))
     rig.meter.record(tmp_path / "r", Trigger())

@@ -88,7 +88,11 @@ def test_traces_are_counted_by_rail() -> None:
     for rail in ("core", "io", "core"):
         feed(observers.tap(rail, FORM), 1)
     observers.close()
-    assert [(block.rail, block.trace) for block in seen] == [("core", 1), ("io", 1), ("core", 2)]
+    assert [(block.rail, block.trace) for block in seen] == [
+        ("core", 1),
+        ("io", 1),
+        ("core", 2),
+    ]
     assert not [thread for thread in threading.enumerate() if thread.name == "live"]
 
 

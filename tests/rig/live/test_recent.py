@@ -76,7 +76,10 @@ def test_what_is_missing_is_no_number_and_a_new_trace_begins_again() -> None:
     recent(block(150, 50, lost=50_000))
     picture = recent.picture(10.0, 1000)
     assert picture is not None
-    assert np.isnan(picture.mean_w[100:150]).all() and np.isfinite(picture.mean_w[150:]).all()
+    assert (
+        np.isnan(picture.mean_w[100:150]).all()
+        and np.isfinite(picture.mean_w[150:]).all()
+    )
     assert picture.lost == 50_000
     recent(block(0, 20, trace=2))
     picture = recent.picture(10.0, 1000)

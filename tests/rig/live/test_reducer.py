@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of what is written, whatever its pieces; and a trace that is the same with and without
-somebody who looks.
+"""Columns of what is written, whatever its pieces; and a trace that is the same with
+and without somebody who looks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tests.length import length
 HZ = 100_000.0
 
 
-def reducer(blocks: list[LiveBlock], form: TraceForm | None = None, **more: Any) -> Reducer:
+def reducer(
+    blocks: list[LiveBlock], form: TraceForm | None = None, **more: Any
+) -> Reducer:
     return Reducer(
         "core",
         1,
@@ -43,7 +45,9 @@ def joined(blocks: list[LiveBlock], name: str) -> NDArray[Any]:
     return np.concatenate([getattr(block, name) for block in blocks])
 
 
-@given(st.lists(st.integers(1, 700), min_size=1, max_size=30), st.integers(0, 2**32 - 1))
+@given(
+    st.lists(st.integers(1, 700), min_size=1, max_size=30), st.integers(0, 2**32 - 1)
+)
 @settings(max_examples=length(100, 25))
 def test_columns_do_not_depend_on_the_pieces(sizes: list[int], seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -62,7 +66,9 @@ def test_columns_do_not_depend_on_the_pieces(sizes: list[int], seed: int) -> Non
     assert blocks[0].column_s == pytest.approx(0.0005)
     assert joined(blocks, "least_w").tolist() == [float(each.min()) for each in columns]
     assert joined(blocks, "most_w").tolist() == [float(each.max()) for each in columns]
-    assert joined(blocks, "mean_w") == pytest.approx([each.mean() for each in columns], rel=1e-5)
+    assert joined(blocks, "mean_w") == pytest.approx(
+        [each.mean() for each in columns], rel=1e-5
+    )
     for before, after in pairwise(blocks):
         assert after.start_s == pytest.approx(before.stop_s, abs=1e-12)
 
@@ -120,7 +126,9 @@ def test_slow_monitors_have_a_column_a_sample_at_once() -> None:
     for value in (1.0, 2.0):
         taking.analog(np.array([value], dtype=np.float32), np.ones(1, dtype=np.float32))
     assert [block.mean_w.tolist() for block in blocks] == [[1.0], [2.0]]
-    assert blocks[1].start_s == pytest.approx(0.1) and blocks[1].column_s == pytest.approx(0.1)
+    assert blocks[1].start_s == pytest.approx(0.1) and blocks[
+        1
+    ].column_s == pytest.approx(0.1)
 
 
 def test_edges_of_a_voltage_that_is_noisy(tmp_path: Path) -> None:
@@ -154,7 +162,9 @@ def test_the_trace_is_the_same_byte_for_byte(
         folder = tmp_path / name
         folder.mkdir()
         with (
-            tapped(folder if name == "watched" else tmp_path, partial(observers.tap, "")),
+            tapped(
+                folder if name == "watched" else tmp_path, partial(observers.tap, "")
+            ),
             TraceWriter(
                 folder,
                 sample_hz=HZ,
@@ -169,16 +179,22 @@ def test_the_trace_is_the_same_byte_for_byte(
                 piece = current[at : at + 7_003]
                 writer.analog(piece, np.full(len(piece), 3.3))
                 if sync_kind == "digital":
-                    writer.sync((np.arange(at, at + len(piece)) % 5_000 > 40).astype(np.uint8))
+                    writer.sync(
+                        (np.arange(at, at + len(piece)) % 5_000 > 40).astype(np.uint8)
+                    )
                 elif sync_kind == "voltage":
-                    writer.sync_voltage(3.0 * (np.arange(at, at + len(piece)) % 5_000 > 40))
+                    writer.sync_voltage(
+                        3.0 * (np.arange(at, at + len(piece)) % 5_000 > 40)
+                    )
                 else:
                     writer.stamp(at / HZ)
             writer.skip(12_345, "lost")
             writer.analog(current[:100], np.full(100, 3.3))
     observers.close()
     files = {path.name: path.read_bytes() for path in (tmp_path / "alone").iterdir()}
-    assert files == {path.name: path.read_bytes() for path in (tmp_path / "watched").iterdir()}
+    assert files == {
+        path.name: path.read_bytes() for path in (tmp_path / "watched").iterdir()
+    }
     assert sum(block.lost for block in blocks) == 12_345
     trace = Trace.open(tmp_path / "alone" / "trace.jls")
     assert joined(blocks, "falls_s") == pytest.approx(trace.falls_s, abs=1.5 / HZ)
@@ -200,7 +216,9 @@ def test_a_tap_that_raises_is_dropped_and_the_trace_goes_on(tmp_path: Path) -> N
     tap = Spoilt()
     with (
         tapped(tmp_path, lambda form: tap),  # type: ignore[arg-type,return-value]
-        TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer,
+        TraceWriter(
+            tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+        ) as writer,
     ):
         for _ in range(3):
             writer.analog(np.ones(100), np.ones(100))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows from a file of time stamps and above a threshold, some of them, and their spread."""
+"""Windows from a file of time stamps and above a threshold, some of them, and their
+spread."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def energies(path: Path, *words: str | Path) -> list[float]:
     return [row["energy_j"] for row in rows]
 
 
-DUE = [pytest.approx(VOLTS * level * (last - first) / HZ) for first, last, level in BURSTS]
+DUE = [
+    pytest.approx(VOLTS * level * (last - first) / HZ) for first, last, level in BURSTS
+]
 
 
 def test_above_a_threshold_each_burst_is_a_window(table: Path) -> None:
@@ -49,7 +52,8 @@ def test_above_a_threshold_each_burst_is_a_window(table: Path) -> None:
 def test_a_burst_that_touches_lost_samples_is_one_window_without_energy(
     table: Path, lost: tuple[int, int]
 ) -> None:
-    """Not two, nor a shorter one, which would be a mean per inference that nobody measured."""
+    """Not two, nor a shorter one, which would be a mean per inference that nobody
+    measured."""
     heading, *rows = table.read_text().splitlines(keepends=True)
     table.write_text(heading + "".join(rows[: lost[0]] + rows[lost[1] :]))
     whole_is_lost = lost[0] < BURSTS[1][0] and lost[1] > BURSTS[1][1]
@@ -93,9 +97,12 @@ def test_of_single_stamps_each_begins_a_window_and_odd_ones_are_the_bursts(
 
 
 @pytest.mark.parametrize(
-    "text", ["[[0.1, 0.15], [0.3, 0.35], [0.5, 0.55]]", "0.1 0.15\n0.3, 0.35\n0.5;0.55\n"]
+    "text",
+    ["[[0.1, 0.15], [0.3, 0.35], [0.5, 0.55]]", "0.1 0.15\n0.3, 0.35\n0.5;0.55\n"],
 )
-def test_pairs_are_windows_as_they_stand(table: Path, tmp_path: Path, text: str) -> None:
+def test_pairs_are_windows_as_they_stand(
+    table: Path, tmp_path: Path, text: str
+) -> None:
     stamps = tmp_path / "pairs"
     stamps.write_text(text)
     assert energies(table, "--times", stamps) == DUE
@@ -133,7 +140,10 @@ def test_mean_median_and_spread_are_a_line_of_their_own(table: Path) -> None:
     assert spread["median_j"] == pytest.approx(each[2])
     assert spread["deviation_j"] == pytest.approx(VOLTS * 0.001 * 0.05 / 5)
     printed = run(*words).stdout
-    assert "energy of each of 5 in a window, 3 windows: mean 330 µJ, median 330 µJ" in printed
+    assert (
+        "energy of each of 5 in a window, 3 windows: mean 330 µJ, median 330 µJ"
+        in printed
+    )
     assert content(table, "--supply-v", "3", "--whole")["spread"] is None
 
 

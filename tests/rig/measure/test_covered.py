@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the traces of a cut-off segment reach: a step counts where both the samples and the SYNC
-line of its last mark were kept.
+"""How far the traces of a cut-off segment reach: a step counts where both the samples
+and the SYNC line of its last mark were kept.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ BURST_MS = (10, 12, 16, 18, 26, 28, 32, 34)
 IDLES_MS = ((60, 91), (120, 157), (190, 233))
 
 
-def record(number: int, step: Idle | Sync, phases: list[int], at_ms: tuple[int, ...]) -> StepRecord:
-    marks = tuple(Mark(phase, 1000 * ms) for phase, ms in zip(phases, at_ms, strict=True))
+def record(
+    number: int, step: Idle | Sync, phases: list[int], at_ms: tuple[int, ...]
+) -> StepRecord:
+    marks = tuple(
+        Mark(phase, 1000 * ms) for phase, ms in zip(phases, at_ms, strict=True)
+    )
     return StepRecord(number, step, Completion(marks))
 
 
@@ -54,7 +58,8 @@ def recorded(folder: Path, analog_s: float, sync_s: float) -> Rail:
 
 
 @pytest.mark.parametrize(
-    ("analog_s", "sync_s", "last"), [(0.3, 0.3, 3), (0.2, 0.3, 2), (0.3, 0.2, 2), (0.3, 0.15, 1)]
+    ("analog_s", "sync_s", "last"),
+    [(0.3, 0.3, 3), (0.2, 0.3, 2), (0.3, 0.2, 2), (0.3, 0.15, 1)],
 )
 def test_a_step_counts_where_samples_and_sync_of_its_last_mark_were_kept(
     tmp_path: Path, analog_s: float, sync_s: float, last: int

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rig measure between edges, where the truth is a waveform in continuous time: no bias, and a
-covering uncertainty.
+"""rig measure between edges, where the truth is a waveform in continuous time: no bias,
+and a covering uncertainty.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ offset = 0.0
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A current that is active between pairs of instants, in samples; and its samples, means over
-    [k, k + 1).
+    """A current that is active between pairs of instants, in samples; and its samples,
+    means over [k, k + 1).
     """
 
     active: list[tuple[float, float]]
@@ -48,7 +48,8 @@ class Truth:
 
     @property
     def current_a(self) -> NDArray[np.float64]:
-        """Return the means, from the integral of the waveform at the borders of the samples."""
+        """Return the means, from the integral of the waveform at the borders of the
+        samples."""
         borders = np.arange(self.length + 1, dtype=np.float64)
         times = [0.0]
         charge = [0.0]
@@ -71,7 +72,10 @@ class Truth:
 
 def measured(folder: Path, truth: Truth, *words: str) -> dict[str, Any]:
     rows = zip(truth.current_a, truth.levels, strict=True)
-    lines = [f"{k},{current:.12f},{SUPPLY_V},{level}" for k, (current, level) in enumerate(rows)]
+    lines = [
+        f"{k},{current:.12f},{SUPPLY_V},{level}"
+        for k, (current, level) in enumerate(rows)
+    ]
     (folder / "t.csv").write_text("\n".join(["time_ms,I (A),U (V),sync", *lines, ""]))
     (folder / "c.toml").write_text(CALIBRATION)
     done = CliRunner().invoke(
@@ -116,19 +120,26 @@ def test_windows_between_edges_have_no_bias_and_their_uncertainty_covers_their_e
     if pattern == "rise-fall":
         spans = list(zip(ends[1], ends[0][1:], strict=False))
         level_a = IDLE_A
-    true_j = np.array([level_a * SUPPLY_V * (stop - start) / HZ for start, stop in spans])
+    true_j = np.array(
+        [level_a * SUPPLY_V * (stop - start) / HZ for start, stop in spans]
+    )
     energy_j, u_j = (
         np.array([window[name] for window in found["windows"]])
         for name in ("energy_j", "energy_u_j")
     )
     off = (energy_j - true_j) / u_j
-    # Two ends, each somewhere within one period: a triangle, of which two standard uncertainties
-    # hold 96.6 %.
+    # Two ends, each somewhere within one period: a triangle, of which two standard
+    # uncertainties hold 96.6 %.
     assert 0.93 < np.mean(np.abs(off) <= 2) <= 1.0
     assert abs(off.mean()) < 4 / np.sqrt(len(off))
-    assert abs(found["total"]["energy_j"] - true_j.sum()) < 3 * found["total"]["energy_u_j"]
+    assert (
+        abs(found["total"]["energy_j"] - true_j.sum())
+        < 3 * found["total"]["energy_u_j"]
+    )
     # What is half before or behind a window is neither its least nor its most.
-    extremes = {window[name] for window in found["windows"] for name in ("least_w", "most_w")}
+    extremes = {
+        window[name] for window in found["windows"] for name in ("least_w", "most_w")
+    }
     assert [*extremes] == pytest.approx([level_a * SUPPLY_V] * len(extremes), rel=1e-6)
 
 
@@ -147,23 +158,33 @@ def test_a_window_of_fewer_than_four_samples_has_an_energy_and_no_uncertainty(
 
 @pytest.mark.parametrize(
     ("times", "least_a", "most_a"),
-    [("0-0.07", 0.1, 0.1), ("0.07-0.1", 1.0, 1.0), ("0.07-0.29", 1.0, 1.0), ("0.29-0.4", 0.1, 0.1)],
+    [
+        ("0-0.07", 0.1, 0.1),
+        ("0.07-0.1", 1.0, 1.0),
+        ("0.07-0.29", 1.0, 1.0),
+        ("0.29-0.4", 0.1, 0.1),
+    ],
 )
 def test_times_on_the_borders_of_samples_take_no_sample_beside(
     tmp_path: Path, times: str, least_a: float, most_a: float
 ) -> None:
-    # 0.07 and 0.29 are no binary fractions: times 1000 they are a little more or less than 70 and
-    # 290.
-    [window] = measured(tmp_path, Truth([(70.0, 290.0)], 400), "--times", times)["windows"]
+    # 0.07 and 0.29 are no binary fractions: times 1000 they are a little more or less
+    # than 70 and 290.
+    [window] = measured(tmp_path, Truth([(70.0, 290.0)], 400), "--times", times)[
+        "windows"
+    ]
     assert (window["least_w"], window["most_w"]) == (
         pytest.approx(least_a * SUPPLY_V),
         pytest.approx(most_a * SUPPLY_V),
     )
 
 
-def decaying(folder: Path, starts: NDArray[np.float64], lasts: float, even: bool) -> list[float]:
-    """Write a trace of a device that draws an inrush at each edge, which dies away within a sample
-    or two, and stamps of its edges; return the true energy of each window, in joules.
+def decaying(
+    folder: Path, starts: NDArray[np.float64], lasts: float, even: bool
+) -> list[float]:
+    """Write a trace of a device that draws an inrush at each edge, which dies away
+    within a sample or two, and stamps of its edges; return the true energy of each
+    window, in joules.
     """
     fine = 64
     inrush_a = 0.0 if even else 3.0
@@ -177,7 +198,13 @@ def decaying(folder: Path, starts: NDArray[np.float64], lasts: float, even: bool
         true_j.append(float(current_a[inside].sum()) / fine / HZ * SUPPLY_V)
     means_a = current_a.reshape(-1, fine).mean(axis=1).astype(np.float32)
     with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=1e6, source="t", serial="", about={}, sync_kind="stamps"
+        folder,
+        sample_hz=HZ,
+        edge_hz=1e6,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="stamps",
     ) as writer:
         writer.analog(means_a, np.full(len(means_a), SUPPLY_V, np.float32))
         for start in starts.tolist():
@@ -188,9 +215,12 @@ def decaying(folder: Path, starts: NDArray[np.float64], lasts: float, even: bool
 
 
 def between_stamps(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the energies that are measured between the stamps, and their uncertainties."""
+    """Return the energies that are measured between the stamps, and their
+    uncertainties."""
     words = ["--edges", "fall-rise", "--calibration", str(folder / "c.toml"), "--json"]
-    done = CliRunner().invoke(measure, [str(folder / "trace.jls"), *words], standalone_mode=False)
+    done = CliRunner().invoke(
+        measure, [str(folder / "trace.jls"), *words], standalone_mode=False
+    )
     assert done.exception is None, done.exception
     rows = json.loads(done.stdout)["windows"]
     energies = np.array([row["energy_j"] for row in rows])
@@ -198,20 +228,25 @@ def between_stamps(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def test_samples_that_no_edge_cuts_count_as_they_were_read(tmp_path: Path) -> None:
-    # 0.1 s at 1 kS/s: with the reading of its neighbour in the first sample's place, 1.6 % less.
+    # 0.1 s at 1 kS/s: with the reading of its neighbour in the first sample's place,
+    # 1.6 % less.
     starts = np.array([50.0, 250.0, 450.0])
     true_j = decaying(tmp_path, starts, 100.0, even=False)
     energy_j, _ = between_stamps(tmp_path)
     assert energy_j == pytest.approx(true_j, rel=1e-5)
 
 
-def test_the_uncertainty_covers_a_power_that_is_not_even_beside_an_edge(tmp_path: Path) -> None:
+def test_the_uncertainty_covers_a_power_that_is_not_even_beside_an_edge(
+    tmp_path: Path,
+) -> None:
     random = np.random.default_rng(11)
     starts = 50 + 200 * np.arange(40) + random.uniform(0.02, 0.98, 40).round(2)
     true_j = decaying(tmp_path, starts, 100.0, even=False)
     energy_j, u_j = between_stamps(tmp_path)
     off_j = energy_j - true_j
-    assert np.abs(off_j).max() > 0.005 * max(true_j), "the neighbour of a cut sample is no twin"
+    assert np.abs(off_j).max() > 0.005 * max(true_j), (
+        "the neighbour of a cut sample is no twin"
+    )
     assert (np.abs(off_j) <= 2 * u_j).all()
 
 
@@ -230,21 +265,31 @@ def test_a_power_that_is_even_on_both_sides_of_an_edge_costs_no_more_than_before
 def test_an_edge_that_is_known_to_one_sample_only_is_covered_on_a_border(
     tmp_path: Path, inside_a: float
 ) -> None:
-    # Stamps in milliseconds at 1 kS/s, as of EEMBC's runner: the true edge lies anywhere within
-    # half a sample of the border it is put on.
+    # Stamps in milliseconds at 1 kS/s, as of EEMBC's runner: the true edge lies
+    # anywhere within half a sample of the border it is put on.
     random = np.random.default_rng(3)
     count = length(300, 120)
     stamps = 40 * np.arange(1, 2 * count + 1)
     edges = stamps + random.uniform(-0.5, 0.5, 2 * count)
     pairs = edges.reshape(-1, 2)
-    truth = Truth([(start, stop) for start, stop in pairs.tolist()], int(stamps[-1]) + 40)
+    truth = Truth(
+        [(start, stop) for start, stop in pairs.tolist()], int(stamps[-1]) + 40
+    )
     outside_a = 0.3
     share = (truth.current_a - IDLE_A) / (ACTIVE_A - IDLE_A)
     means_a = outside_a + (inside_a - outside_a) * share
     with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="stamps"
+        tmp_path,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="stamps",
     ) as writer:
-        writer.analog(means_a.astype(np.float32), np.full(len(means_a), SUPPLY_V, np.float32))
+        writer.analog(
+            means_a.astype(np.float32), np.full(len(means_a), SUPPLY_V, np.float32)
+        )
         for number, stamp in enumerate(stamps.tolist()):
             writer.stamp(stamp / HZ, fall=number % 2 == 0)
     (tmp_path / "c.toml").write_text(CALIBRATION)

@@ -71,26 +71,33 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
         world = bench.context.world
     assert not result.content["problems"]
 
-    # True time = monitor time over the rate of the monitor's crystal, from the moment the recording
-    # began: the world's time 0.
+    # True time = monitor time over the rate of the monitor's crystal, from the moment
+    # the recording began: the world's time 0.
     stretch = 1 / (1 + monitor_ppm * 1e-6)
     truth_s = np.array(falls_ns(world.states())) / 1e9
     trace = Trace.open(result.folder / "trial-1" / "trace.jls")
     worst.edge_samples = max(
-        worst.edge_samples, float(np.max(np.abs(trace.falls_s * stretch - truth_s))) * SAMPLE_HZ
+        worst.edge_samples,
+        float(np.max(np.abs(trace.falls_s * stretch - truth_s))) * SAMPLE_HZ,
     )
 
-    # The k-th mark of the trial is the k-th fall: after 8 pulses of the first burst the steps
-    # follow in their order.
-    expected = iter(mark_times(result.folder / "trial-1" / "completions.jsonl", truth_s))
+    # The k-th mark of the trial is the k-th fall: after 8 pulses of the first burst the
+    # steps follow in their order.
+    expected = iter(
+        mark_times(result.folder / "trial-1" / "completions.jsonl", truth_s)
+    )
     lines = [
         json.loads(line)
-        for line in (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
+        for line in (
+            (result.folder / "trial-1" / "samples.jsonl").read_text().splitlines()
+        )
     ]
     found = {line["step"]: line["windows"] for line in lines if "step" in line}
     idles = iter([line["idle"]] for line in lines if "idle" in line)
     for step, times_s in expected:
-        windows = found[step] if step in found else next(idles) if len(times_s) == 2 else []
+        windows = (
+            found[step] if step in found else next(idles) if len(times_s) == 2 else []
+        )
         for window, (true_start_s, true_stop_s) in zip(
             windows, pairwise(times_s), strict=bool(windows)
         ):
@@ -98,10 +105,13 @@ def one_run(seed: int, root: Path, worst: Worst) -> None:
             stop_s = window["stop_s"] * stretch
             off_s = max(abs(start_s - true_start_s), abs(stop_s - true_stop_s))
             worst.fit_samples = max(worst.fit_samples, off_s * SAMPLE_HZ)
-            true_j = world.true_energy_j(round(true_start_s * 1e9), round(true_stop_s * 1e9))
+            true_j = world.true_energy_j(
+                round(true_start_s * 1e9), round(true_stop_s * 1e9)
+            )
             worst.energy = max(worst.energy, abs(window["energy_j"] / true_j - 1))
             worst.latency = max(
-                worst.latency, abs(window["latency_s"] / (true_stop_s - true_start_s) - 1)
+                worst.latency,
+                abs(window["latency_s"] / (true_stop_s - true_start_s) - 1),
             )
             worst.windows += 1
 
@@ -117,10 +127,10 @@ def test_runs_with_skew_jitter_and_noise_stay_close_to_the_truth(
         one_run(seed, tmp_path, worst)
     with capsys.disabled():
         print(
-            f"\n{runs} virtual runs, up to 100 ppm skew each: worst edge {worst.edge_samples:.3f} "
-            "samples, worst fitted mark "
-            f"{worst.fit_samples:.3f} samples, worst energy of a window {worst.energy:.2e}, worst "
-            f"latency {worst.latency:.2e}"
+            f"\n{runs} virtual runs, up to 100 ppm skew each: worst edge"
+            f" {worst.edge_samples:.3f} samples, worst fitted mark"
+            f" {worst.fit_samples:.3f} samples, worst energy of a window"
+            f" {worst.energy:.2e}, worst latency {worst.latency:.2e}"
         )
     assert worst.edge_samples < 1.0
     assert worst.fit_samples < 1.0

@@ -32,7 +32,10 @@ def test_a_share_lies_within_0_and_1_and_has_the_interval_of_its_count() -> None
     metric = Metric.of_share([True] * 9 + [False], higher_is_better=True)
     assert (metric.value, metric.unit, metric.bounded) == (0.9, "1", True)
     assert metric.statistic is Statistic.SHARE and metric.prominence is Prominence.MAIN
-    assert metric.interval == (pytest.approx(0.5550, abs=1e-4), pytest.approx(0.9975, abs=1e-4))
+    assert metric.interval == (
+        pytest.approx(0.5550, abs=1e-4),
+        pytest.approx(0.9975, abs=1e-4),
+    )
 
 
 @pytest.mark.parametrize("statistic", list(Statistic))

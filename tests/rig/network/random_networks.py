@@ -9,7 +9,15 @@ from typing import Any
 import nir
 import numpy as np
 
-from rig.network.conventions import PRESETS, Conventions, Current, Gains, Reset, Scheme, Start
+from rig.network.conventions import (
+    PRESETS,
+    Conventions,
+    Current,
+    Gains,
+    Reset,
+    Scheme,
+    Start,
+)
 from rig.network.shapes import leaving
 
 DT_S = 1e-3
@@ -25,7 +33,10 @@ def neurons(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> Any:
 
     times = {"tau": drawn(2 * DT_S, 30 * DT_S)}
     if kind.startswith("Cuba"):
-        times = {"tau_syn": drawn(DT_S, 9 * DT_S), "tau_mem": drawn(2 * DT_S, 30 * DT_S)}
+        times = {
+            "tau_syn": drawn(DT_S, 9 * DT_S),
+            "tau_mem": drawn(2 * DT_S, 30 * DT_S),
+        }
     fields: dict[str, Any] = {"r": drawn(0.5, 3.0)}
     if kind in ("I", "IF"):
         fields["r"] = drawn(100.0, 800.0)
@@ -85,7 +96,8 @@ def body(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> Any:
 
 
 def random_graph(seed: int) -> Any:
-    """Return a graph of up to six nodes, often with a cycle, a side way or a subgraph."""
+    """Return a graph of up to six nodes, often with a cycle, a side way or a
+    subgraph."""
     rng = np.random.default_rng(seed)
     shapes = [(int(rng.integers(1, 6)),), (2, 6), (int(rng.integers(1, 3)), 5, 4)]
     first = shapes[int(rng.integers(len(shapes)))]
@@ -108,7 +120,8 @@ def random_graph(seed: int) -> Any:
         if after == shape and kind in NEURON_KINDS and rng.random() < 0.6:
             again = f"again_{number}"
             size = int(np.prod(shape))
-            # Weak behind neurons that do not fire: a network that runs away cannot be compared.
+            # Weak behind neurons that do not fire: a network that runs away cannot be
+            # compared.
             strength = 1.0 if kind.endswith("F") else 0.01 / size
             nodes[again] = (
                 nir.Linear(rng.normal(0, strength, (size, size)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong or doubtful in a NIR file, one fault at a time, and files that are none."""
+"""What is wrong or doubtful in a NIR file, one fault at a time, and files that are
+none."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def sound() -> Any:
         ),
         "output": nir.Output(np.array([3])),
     }
-    return nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S}, type_check=False)
+    return nir.NIRGraph(
+        nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S}, type_check=False
+    )
 
 
 def of(change: Callable[[Any], None], dt_s: float | None = None) -> list[str]:
@@ -64,22 +67,42 @@ def add_sink(changed: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (put("neurons", "tau_mem", np.array([9e-3, -1e-3, 9e-3])), "tau_mem is -0.001 s, not pos"),
+        (
+            put("neurons", "tau_mem", np.array([9e-3, -1e-3, 9e-3])),
+            "tau_mem is -0.001 s, not pos",
+        ),
         (put("neurons", "tau_syn", np.zeros(3)), "tau_syn is 0 s, not positive"),
-        (put("neurons", "tau_syn", np.zeros(3) + 1e-5), "tau_syn is 1e-05 s, less than the time"),
-        (put("weight", "weight", np.full((3, 4), np.nan)), "weight holds NaN or infinity, 12 of"),
-        (put("neurons", "v_threshold", np.full(3, np.inf)), "v_threshold holds NaN or infinity"),
-        (put("weight", "bias", np.zeros(4)), "the bias has the shape (4,), the weight gives 3"),
+        (
+            put("neurons", "tau_syn", np.zeros(3) + 1e-5),
+            "tau_syn is 1e-05 s, less than the time",
+        ),
+        (
+            put("weight", "weight", np.full((3, 4), np.nan)),
+            "weight holds NaN or infinity, 12 of",
+        ),
+        (
+            put("neurons", "v_threshold", np.full(3, np.inf)),
+            "v_threshold holds NaN or infinity",
+        ),
+        (
+            put("weight", "bias", np.zeros(4)),
+            "the bias has the shape (4,), the weight gives 3",
+        ),
         (put("weight", "weight", np.ones((2, 4))), "given another shape than it takes"),
         (put("neurons", "v_reset", np.full(3, 2.0)), "v_reset lies above v_threshold"),
         (put("delay", "delay", np.full(3, -DT_S)), "a delay of -0.001 s"),
         (add_edge("weight", "nowhere"), "an edge names nowhere, which is no node"),
         (add_lonely, "lonely: no input reaches it"),
-        (lambda changed: changed.metadata.clear(), "the file states no time step; try: --dt"),
+        (
+            lambda changed: changed.metadata.clear(),
+            "the file states no time step; try: --dt",
+        ),
         (lambda changed: changed.nodes.pop("output"), "names output, which is no node"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_node(change: Callable[[Any], None], said: str) -> None:
+def test_what_is_wrong_is_named_with_its_node(
+    change: Callable[[Any], None], said: str
+) -> None:
     assert findings(sound()) == []
     found = of(change)
     assert any(text.startswith("wrong: ") and said in text for text in found), found
@@ -100,7 +123,9 @@ def test_what_is_wrong_is_named_with_its_node(change: Callable[[Any], None], sai
         (add_edge("input", "weight"), "an edge is there twice"),
     ],
 )
-def test_what_is_doubtful_is_said_and_runs(change: Callable[[Any], None], said: str) -> None:
+def test_what_is_doubtful_is_said_and_runs(
+    change: Callable[[Any], None], said: str
+) -> None:
     found = of(change)
     assert len(found) == 1
     assert found[0].startswith("doubtful: ")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complexity: equal to NeuroBench's public harness on stored networks, and counted by hand on small
-ones.
+"""Complexity: equal to NeuroBench's public harness on stored networks, and counted by
+hand on small ones.
 """
 
 from __future__ import annotations
@@ -40,19 +40,23 @@ def test_the_counts_are_those_of_the_public_harness(name: str) -> None:
     assert found.dense == told["Dense"]
     assert found.effective_macs == pytest.approx(told["Effective_MACs"], rel=1e-12)
     assert found.effective_acs == pytest.approx(told["Effective_ACs"], rel=1e-12)
-    assert found.activation_sparsity == pytest.approx(told["ActivationSparsity"], rel=1e-12)
+    assert found.activation_sparsity == pytest.approx(
+        told["ActivationSparsity"], rel=1e-12
+    )
     # The harness rounds this one to four decimals.
     assert round(found.connection_sparsity, 4) == told["ConnectionSparsity"]
     assert found.effective_macs > 0
     assert found.effective_acs > 0
 
 
-def test_the_footprint_is_the_harness_s_where_the_framework_holds_the_same_numbers() -> None:
+def test_the_footprint_is_the_harness_s_where_the_framework_holds_the_same_numbers():
     assert counted("asc").footprint_b == HARNESS["asc"]["one"]["Footprint"]
 
 
 @pytest.mark.parametrize("name", sorted(HARNESS))
-def test_the_harness_s_macs_and_acs_depend_on_the_batch_and_their_sum_does_not(name: str) -> None:
+def test_the_harness_s_macs_and_acs_depend_on_the_batch_and_their_sum_does_not(
+    name: str,
+) -> None:
     one, together = HARNESS[name]["one"], HARNESS[name]["together"]
     assert one["Effective_MACs"] < together["Effective_MACs"]
     assert counted(name).effective == pytest.approx(
@@ -62,7 +66,10 @@ def test_the_harness_s_macs_and_acs_depend_on_the_batch_and_their_sum_does_not(n
 
 def test_samples_add_up() -> None:
     parts = [counted("recurrent", samples=slice(at, at + 1)) for at in range(4)]
-    assert sum(part.effective_macs for part in parts) == 4 * counted("recurrent").effective_macs
+    assert (
+        sum(part.effective_macs for part in parts)
+        == 4 * counted("recurrent").effective_macs
+    )
 
 
 def test_many_samples_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,13 +85,17 @@ def chain(*nodes: object) -> graph.Network:
 
 
 def test_a_small_network_by_hand() -> None:
-    # Neuron 0 takes inputs 0 and 1, neuron 1 takes input 1; a membrane gains what enters it.
+    # Neuron 0 takes inputs 0 and 1, neuron 1 takes input 1; a membrane gains what
+    # enters it.
     weight = np.array([[1, 1, 0], [0, 1, 0]], np.float32)
-    neurons = nir.IF(np.ones(2, np.float32), np.full(2, 1.5, np.float32), np.zeros(2, np.float32))
+    neurons = nir.IF(
+        np.ones(2, np.float32), np.full(2, 1.5, np.float32), np.zeros(2, np.float32)
+    )
     network = chain(
         nir.Input(np.array([3])), nir.Linear(weight), neurons, nir.Output(np.array([2]))
     )
-    # Step 1: input 0, one weight. Step 2: inputs 0 and 1, three weights. Step 3: a 2 multiplies.
+    # Step 1: input 0, one weight. Step 2: inputs 0 and 1, three weights. Step 3: a 2
+    # multiplies.
     values = np.array([[[1, 0, 0], [1, 1, 0], [0, 2, 1]]])
     found = complexity.count(network, values, 1.0)
     assert (found.dense, found.effective_acs, found.effective_macs) == (18, 4, 2)
@@ -116,7 +127,8 @@ def test_delays_and_late_values_are_states() -> None:
     edges = [("in", "n"), ("n", "back"), ("back", "n"), ("n", "d"), ("d", "out")]
     network = graph.network(nir.NIRGraph(nodes, edges, type_check=False))
     found = complexity.count(network, np.zeros((1, 4, 2)), 1.0)
-    # Membrane and current of two neurons, five steps of delay, two values that arrive late.
+    # Membrane and current of two neurons, five steps of delay, two values that arrive
+    # late.
     assert found.states_b == 4 * (4 + 5 + 2)
 
 

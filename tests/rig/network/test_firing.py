@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that cannot fire are found without a run, and those that fire are left alone."""
+"""Networks that cannot fire are found without a run, and those that fire are left
+alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks in whole numbers: against numbers worked out by hand, and against floating point."""
+"""Networks in whole numbers: against numbers worked out by hand, and against floating
+point."""
 
 from __future__ import annotations
 
@@ -15,7 +16,14 @@ import pytest
 from rig.errors import DataError
 from rig.network import graph
 from rig.network.fixed import file
-from rig.network.fixed.form import KEEP_ONE, Edge, FixedNetwork, FixedNode, Pass, Population
+from rig.network.fixed.form import (
+    KEEP_ONE,
+    Edge,
+    FixedNetwork,
+    FixedNode,
+    Pass,
+    Population,
+)
 from rig.network.fixed.interpreter import run
 from rig.network.fixed.make import quantised, side_by_side
 from rig.network.fixed.report import to_inputs
@@ -60,12 +68,16 @@ NEURON = Population(
 )
 
 
-def small(body: Any, edges: tuple[Edge, ...] = (Edge("in", False),), kind: str = "x") -> Any:
+def small(
+    body: Any, edges: tuple[Edge, ...] = (Edge("in", False),), kind: str = "x"
+) -> Any:
     """Return a network of one node between an input and an output of one value."""
     nodes = [
         FixedNode("in", "Input", (), (1,), (1,), 1, 1, 0, 0, Pass()),
         FixedNode("one", kind, edges, (1,), (1,), 1, 1, 0, 0, body),
-        FixedNode("out", "Output", (Edge("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()),
+        FixedNode(
+            "out", "Output", (Edge("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()
+        ),
     ]
     return FixedNetwork(tuple(nodes), ("in",), ("out",), ("",), 2, 1e-3, 8, {})
 
@@ -78,16 +90,20 @@ def of(network: FixedNetwork, *values: int) -> tuple[list[int], int, dict[str, i
 
 
 def test_a_step_of_a_neuron_is_that_of_the_definition() -> None:
-    # x = 21: d = round(63 / 2) = 32 (halves up); I = 32; d = round(160 / 4) = 40; V = 4 + 40 - 1.
+    # x = 21: d = round(63 / 2) = 32 (halves up); I = 32; d = round(160 / 4) = 40; V = 4
+    # + 40 - 1.
     assert of(small(NEURON), 21) == ([0], 43, {})
-    # x = -21: round(-31.5) = -31; I = 16 - 31 = -15; round(-18.75) = -19; V = 22 - 19 - 1.
+    # x = -21: round(-31.5) = -31; I = 16 - 31 = -15; round(-18.75) = -19; V = 22 - 19 -
+    # 1.
     assert of(small(NEURON), 21, -21) == ([0, 0], 2, {})
     # x = 65: d = 98, I = 98, d = round(122.5) = 123, V = 126 > 100: a spike, then -7.
     assert of(small(NEURON), 65) == ([1], -7, {})
     last = replace(NEURON, last_current=True)
-    assert of(small(last), 65, 0) == ([0, 1], -7, {})  # 4 - 1 = 3; then 2 (1.5 up) + 123 - 1
+    # 4 - 1 = 3; then 2 (1.5 up) + 123 - 1
+    assert of(small(last), 65, 0) == ([0, 1], -7, {})
     together = replace(NEURON, together=True, subtracts=True, spikes_max=5, above=False)
-    # I = round(98 / 2) = 49; d = round(61.25) = 61; V = 64. With 21 000: I = 15750, d = 19688.
+    # I = round(98 / 2) = 49; d = round(61.25) = 61; V = 64. With 21 000: I = 15750, d =
+    # 19688.
     assert of(small(together), 65) == ([0], 64, {})
     assert of(small(together), 21_000) == ([5], 19_191, {})
     exact = replace(together, threshold=whole(32))
@@ -112,8 +128,8 @@ def test_edges_are_scaled_summed_and_late() -> None:
 
 
 def compare(seed: int, folder: Path) -> tuple[float, int, int]:
-    """Return how far the integer model is from floating point with the same rounded weights: the
-    largest distance of a value, and spikes that differ, of all.
+    """Return how far the integer model is from floating point with the same rounded
+    weights: the largest distance of a value, and spikes that differ, of all.
     """
     made = random_graph(seed)
     network = graph.network(made)
@@ -136,14 +152,18 @@ def compare(seed: int, folder: Path) -> tuple[float, int, int]:
             differing += int(distance.sum())
             spikes += int(real.sum())
         elif node.kind != "Threshold":
-            furthest = max(furthest, float(distance.max() / (np.abs(real).max() or 1.0)))
+            furthest = max(
+                furthest, float(distance.max() / (np.abs(real).max() or 1.0))
+            )
     return furthest, differing, spikes
 
 
 def test_the_integer_model_is_floating_point_but_for_rounding(tmp_path: Path) -> None:
     found = [compare(seed, tmp_path) for seed in range(1000, 1060)]
     # A spike at its very threshold may come or not, and what follows differs then.
-    assert sum(furthest < 0.01 and not differing for furthest, differing, _ in found) >= 51
+    assert (
+        sum(furthest < 0.01 and not differing for furthest, differing, _ in found) >= 51
+    )
     spikes = sum(spikes for _, _, spikes in found)
     assert spikes > 2000
     assert sum(differing for _, differing, _ in found) < 0.01 * spikes
@@ -155,14 +175,21 @@ def dense(*nodes: Any) -> Any:
     every = {"input": nir.Input(np.array([inputs]))}
     every |= {f"node{number}": node for number, node in enumerate(nodes)}
     every["output"] = nir.Output(np.array([outputs]))
-    return nir.NIRGraph(every, list(pairwise(every)), metadata={"dt_s": 1e-3}, type_check=False)
+    return nir.NIRGraph(
+        every, list(pairwise(every)), metadata={"dt_s": 1e-3}, type_check=False
+    )
 
 
 def test_whole_weights_stay_and_a_bias_is_finer() -> None:
     fixed = quantised(dense(nir.Linear(np.array([[3.0, -127.0], [0.0, 1.0]])))).fixed
     body: Any = fixed.node("node0").body
-    assert (body.weight.tolist(), fixed.node("node0").weight_scale) == ([[3, -127], [0, 1]], 1.0)
-    fixed = quantised(dense(nir.Affine(np.array([[0.5, 0.25]]), np.array([0.001])))).fixed
+    assert (body.weight.tolist(), fixed.node("node0").weight_scale) == (
+        [[3, -127], [0, 1]],
+        1.0,
+    )
+    fixed = quantised(
+        dense(nir.Affine(np.array([[0.5, 0.25]]), np.array([0.001])))
+    ).fixed
     body = fixed.node("node0").body
     assert body.weight.tolist() == [[127, 64]]
     assert body.bias[0] * fixed.node("node0").scale == pytest.approx(0.001, rel=0.04)
@@ -189,7 +216,10 @@ def test_fewer_bits_are_said_to_cost_spikes() -> None:
     with np.load(VECTORS / "norse-lif-0.001.npz") as stored:
         vector = dict(stored)
     made = graph.read(VECTORS / "norse-lif-0.001.nir")
-    reports = {bits: quantised(made, vector["input"], 1e-3, bits=bits).report for bits in (8, 6, 3)}
+    reports = {
+        bits: quantised(made, vector["input"], 1e-3, bits=bits).report
+        for bits in (8, 6, 3)
+    }
     differing = [sum(node.differing for node in one.nodes) for one in reports.values()]
     assert differing == sorted(differing)
     assert differing[0] <= 6

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference interpreter against equations worked out by hand, and its own symmetries."""
+"""The reference interpreter against equations worked out by hand, and its own
+symmetries."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ def chain(**nodes: Any) -> graph.Network:
     """Return the network of nodes in a row between an input and an output."""
     first = next(iter(nodes.values()))
     size = np.shape(first.weight)[1] if hasattr(first, "weight") else 1
-    every = {"input": nir.Input(np.array([size])), **nodes, "output": nir.Output(np.array([1]))}
+    every = {
+        "input": nir.Input(np.array([size])),
+        **nodes,
+        "output": nir.Output(np.array([1])),
+    }
     every["output"] = nir.Output(np.array(_last(every)))
     return graph.network(nir.NIRGraph(every, list(pairwise(every)), type_check=False))
 
@@ -35,8 +40,12 @@ def _last(nodes: dict[str, Any]) -> list[int]:
     return [shapes[-1] if shapes else 1]
 
 
-def outputs(network: graph.Network, values: Any, how: Conventions | None = None) -> list[float]:
-    done = run(network, np.asarray(values, float)[None, :, None], DT_S, how or Conventions())
+def outputs(
+    network: graph.Network, values: Any, how: Conventions | None = None
+) -> list[float]:
+    done = run(
+        network, np.asarray(values, float)[None, :, None], DT_S, how or Conventions()
+    )
     return done.values["output"][0, :, 0].tolist()  # type: ignore[no-any-return]
 
 
@@ -71,7 +80,8 @@ def test_an_integrator_adds_dt_r_i() -> None:
 
 
 def test_a_neuron_fires_above_its_threshold_and_not_at_it() -> None:
-    # 0.5 + 0.25 + ... comes to 1 - 2^-n; an input of 2 reaches exactly 1 in the first step.
+    # 0.5 + 0.25 + ... comes to 1 - 2^-n; an input of 2 reaches exactly 1 in the first
+    # step.
     assert outputs(chain(one=lif()), [2, 0]) == [0, 0]
     assert outputs(chain(one=lif()), [2, 0], Conventions(above=False)) == [1, 0]
     assert outputs(chain(one=lif()), [2.0001, 0]) == [1, 0]
@@ -83,7 +93,10 @@ def test_a_reset_is_to_its_value_or_by_the_threshold() -> None:
     to_value = run(chain(one=neuron), np.full((1, 2, 1), 4.0), DT_S)
     assert to_value.membranes["one"].tolist() == [[-0.5]]
     by_threshold = run(
-        chain(one=neuron), np.full((1, 2, 1), 4.0), DT_S, Conventions(reset=Reset.SUBTRACT)
+        chain(one=neuron),
+        np.full((1, 2, 1), 4.0),
+        DT_S,
+        Conventions(reset=Reset.SUBTRACT),
     )
     assert by_threshold.membranes["one"].tolist() == [[1.5]]
     assert to_value.spikes == by_threshold.spikes == {"one": 2}
@@ -104,9 +117,12 @@ def test_the_new_current_drives_a_membrane_or_the_last_one() -> None:
 
 
 def test_spikes_are_as_many_as_the_threshold_fits_where_a_rule_says_so() -> None:
-    # One spike of weight 8 a step: current 8 (k + k^2 + ...), membrane likewise, with k = 1/2 both:
-    # currents 4, 6, 7; membranes 4; 2 + 6 = 8, fires once, 1; 0.5 + 7 = 7.5, fires once, 0.5.
-    cuba = nir.CubaLIF(2 * DT_S * ONE, 2 * DT_S * ONE, ONE, 0 * ONE, 7 * ONE, 0 * ONE, w_in=3 * ONE)
+    # One spike of weight 8 a step: current 8 (k + k^2 + ...), membrane likewise, with k
+    # = 1/2 both: currents 4, 6, 7; membranes 4; 2 + 6 = 8, fires once, 1; 0.5 + 7 =
+    # 7.5, fires once, 0.5.
+    cuba = nir.CubaLIF(
+        2 * DT_S * ONE, 2 * DT_S * ONE, ONE, 0 * ONE, 7 * ONE, 0 * ONE, w_in=3 * ONE
+    )
     network = chain(weight=nir.Linear(8 * np.ones((1, 1))), one=cuba)
     assert outputs(network, [1, 1, 1], PRESETS["xylo"]) == [0, 1, 1]
     done = run(network, np.full((1, 1, 1), 20.0), DT_S, PRESETS["xylo"])
@@ -125,18 +141,25 @@ def test_a_delay_of_each_value_is_its_own() -> None:
         "delay": nir.Delay(np.array([0.0, DT_S, 3 * DT_S])),
         "output": nir.Output(np.array([3])),
     }
-    network = graph.network(nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False))
+    network = graph.network(
+        nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False)
+    )
     values = np.arange(1.0, 6.0)[None, :, None] * np.ones(3)
     found = run(network, values, DT_S).values["output"][0].T.tolist()
     assert found == [[1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [0, 0, 0, 1, 2]]
 
 
 def recurrent(nested: bool) -> graph.Network:
-    """A neuron that excites itself, as a cycle of edges or as a graph within the graph."""
+    """A neuron that excites itself, as a cycle of edges or as a graph within the
+    graph."""
     inner = {"one": lif(), "again": nir.Linear(np.array([[2.5]]))}
     cycle = [("one", "again"), ("again", "one")]
     if nested:
-        inside = {"input": nir.Input(np.array([1])), **inner, "output": nir.Output(np.array([1]))}
+        inside = {
+            "input": nir.Input(np.array([1])),
+            **inner,
+            "output": nir.Output(np.array([1])),
+        }
         edges = [("input", "one"), *cycle, ("one", "output")]
         part = nir.NIRGraph(inside, edges, type_check=False)
         nodes = {"input": nir.Input(np.array([1])), "part": part}
@@ -151,7 +174,9 @@ def recurrent(nested: bool) -> graph.Network:
 @pytest.mark.parametrize("nested", [False, True])
 def test_what_comes_back_in_a_cycle_is_that_of_the_step_before(nested: bool) -> None:
     network = recurrent(nested)
-    assert [source.removeprefix("part.") for source, _ in network.late_edges] == ["again"]
+    assert [source.removeprefix("part.") for source, _ in network.late_edges] == [
+        "again"
+    ]
     # The first spike is kept going: 2.5 / 2 exceeds 1 again and again.
     assert outputs(network, [3, 0, 0, 0]) == [1, 1, 1, 1]
     assert outputs(network, [0, 3, 0, 0]) == [0, 1, 1, 1]
@@ -162,16 +187,22 @@ def test_what_comes_back_in_a_cycle_is_that_of_the_step_before(nested: bool) -> 
     preset=st.sampled_from(sorted(PRESETS)),
     steps=st.integers(1, 12),
 )
-def test_samples_side_by_side_are_those_one_by_one(seed: int, preset: str, steps: int) -> None:
+def test_samples_side_by_side_are_those_one_by_one(
+    seed: int, preset: str, steps: int
+) -> None:
     rng = np.random.default_rng(seed)
     zero = np.zeros(3)
     network = chain(
         weight=nir.Affine(rng.normal(0, 2, (3, 2)), rng.normal(0, 1, 3)),
-        one=nir.CubaLIF(zero + 3e-3, zero + 5e-3, zero + 1, zero, zero + 0.3, zero, w_in=zero + 1),
+        one=nir.CubaLIF(
+            zero + 3e-3, zero + 5e-3, zero + 1, zero, zero + 0.3, zero, w_in=zero + 1
+        ),
     )
     values = rng.integers(0, 3, (4, steps, 2)).astype(float)
     together = run(network, values, DT_S, PRESETS[preset])
-    alone: list[Run] = [run(network, values[k : k + 1], DT_S, PRESETS[preset]) for k in range(4)]
+    alone: list[Run] = [
+        run(network, values[k : k + 1], DT_S, PRESETS[preset]) for k in range(4)
+    ]
     each = np.concatenate([one.values["output"] for one in alone])
     assert np.array_equal(together.values["output"], each)
     assert together.spikes["one"] == sum(one.spikes["one"] for one in alone)
@@ -192,11 +223,14 @@ def test_an_edge_that_is_never_used_changes_nothing(seed: int) -> None:
         "output": nir.Output(np.array([1])),
     }
     ways = [("input", "weight"), ("weight", "one"), ("one", "again"), ("again", "one")]
-    cycle = graph.network(nir.NIRGraph(nodes, [*ways, ("one", "output")], type_check=False))
+    cycle = graph.network(
+        nir.NIRGraph(nodes, [*ways, ("one", "output")], type_check=False)
+    )
     assert cycle.late_edges
     assert not plain.late_edges
     assert np.array_equal(
-        run(plain, values, DT_S).values["output"], run(cycle, values, DT_S).values["output"]
+        run(plain, values, DT_S).values["output"],
+        run(cycle, values, DT_S).values["output"],
     )
 
 

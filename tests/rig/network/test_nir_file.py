@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NIR file that is damaged ends in an error: HDF5 hangs or crashes in a process of its own."""
+"""A NIR file that is damaged ends in an error: HDF5 hangs or crashes in a process of
+its own."""
 
 from __future__ import annotations
 
@@ -125,12 +126,15 @@ def test_a_file_that_claims_more_than_is_allowed_is_refused_before_it_is_read(
         hdf5_tree.answer(str(path), 8)
 
 
-@pytest.mark.parametrize("where", ["heap", pytest.param("links", marks=pytest.mark.repeats)])
+@pytest.mark.parametrize(
+    "where", ["heap", pytest.param("links", marks=pytest.mark.repeats)]
+)
 def test_a_file_on_which_hdf5_loops_is_refused_at_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(nir_file, "_LIMIT_S", 1.0)
-    monkeypatch.setattr(processor_limit, "_WALLS", 30.0)  # others want the processor, too
+    # others want the processor, too
+    monkeypatch.setattr(processor_limit, "_WALLS", 30.0)
     path = with_byte(tmp_path, *LOOPS[where])
     with pytest.raises(DataError, match=r"cannot be read") as caught:
         graph.read(path)
@@ -150,7 +154,9 @@ def test_a_reader_that_the_computer_does_not_let_run_says_nothing_of_the_file(
     with pytest.raises(DataError, match="was not read in time") as caught:
         graph.read(path)
     assert "not used the 1 s of processor time" in caught.value.evidence
-    assert "damaged" not in str(caught.value) and "not a NIR file" not in str(caught.value)
+    assert "damaged" not in str(caught.value) and "not a NIR file" not in str(
+        caught.value
+    )
 
 
 def stopped_at_once(*words: Any, **how: Any) -> Any:
@@ -177,9 +183,13 @@ def test_a_stop_ends_the_reading_and_its_process(damaged: Path) -> None:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_however_the_rig_ends_nothing_of_it_goes_on(damaged: Path, end: signal.Signals) -> None:
+def test_however_the_rig_ends_nothing_of_it_goes_on(
+    damaged: Path, end: signal.Signals
+) -> None:
     command = [sys.executable, "-m", "rig", "model", "check", str(damaged)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as rig:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as rig:
         eventually(lambda: len(readers(damaged)) == 2, process=rig)
         rig.send_signal(end)
         said, _ = rig.communicate(timeout=10.0)
@@ -205,7 +215,9 @@ def test_a_claim_beyond_what_the_file_holds_takes_no_memory(
 ) -> None:
     path = tmp_path / "huge.nir"
     with h5py.File(path, "w") as file:
-        file.create_dataset("node/weight", shape=(1 << 40,), dtype="f4", chunks=(1 << 20,))
+        file.create_dataset(
+            "node/weight", shape=(1 << 40,), dtype="f4", chunks=(1 << 20,)
+        )
     with pytest.raises(DataError) as caught:
         graph.read(path)
     assert "Claimed: /node/weight claims 4398046511104 bytes" in caught.value.evidence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The presets of `--as` against the programs whose names they bear: files that each wrote by its
-own exporter, with its defaults, and what it fired on random input.
+"""The presets of `--as` against the programs whose names they bear: files that each
+wrote by its own exporter, with its defaults, and what it fired on random input.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ NAMES = sorted(path.stem for path in VECTORS.glob("*.npz"))
 PROGRAMS = ("snntorch", "norse", "sinabs", "rockpool", "spyx")
 
 
-def differing(folder: Path, name: str, how: str = "", reset: Reset | None = None) -> int:
-    """Return on how many of its outputs a network differs from what its program fired."""
+def differing(
+    folder: Path, name: str, how: str = "", reset: Reset | None = None
+) -> int:
+    """Return on how many of its outputs a network differs from what its program
+    fired."""
     with np.load(folder / f"{name}.npz") as stored:
         values, output = stored["input"][None].astype(float), stored["output"]
         preset = how or str(stored["preset"])
@@ -61,12 +64,18 @@ def test_every_program_that_pip_installs_has_a_vector_and_says_its_version() -> 
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_an_installed_program_fires_as_its_preset_says(program: str, tmp_path: Path) -> None:
+def test_an_installed_program_fires_as_its_preset_says(
+    program: str, tmp_path: Path
+) -> None:
     python = os.environ.get(f"RIG_{program.upper()}_PYTHON", "")
     if not python:
-        pytest.skip(f"no {program}: RIG_{program.upper()}_PYTHON names a Python that has it")
+        pytest.skip(
+            f"no {program}: RIG_{program.upper()}_PYTHON names a Python that has it"
+        )
     script = VECTORS / "make_presets.py"
     for seed in ("1", "2"):
-        subprocess.run([python, script, program, tmp_path, seed], check=True, capture_output=True)
+        subprocess.run(
+            [python, script, program, tmp_path, seed], check=True, capture_output=True
+        )
         for path in sorted(tmp_path.glob("*.npz")):
             assert differing(tmp_path, path.stem) == 0, (path.stem, seed)

@@ -18,7 +18,9 @@ DT_S = 1e-3
 TWO = np.array([2, 2])
 
 
-def chain(shape: tuple[int, ...], *middle: Any, out: tuple[int, ...] | None = None) -> Any:
+def chain(
+    shape: tuple[int, ...], *middle: Any, out: tuple[int, ...] | None = None
+) -> Any:
     """Return the network of nodes in a row behind an input of a shape."""
     nodes: dict[str, Any] = {"input": nir.Input(np.array(shape))}
     nodes |= {f"node{number}": node for number, node in enumerate(middle)}
@@ -26,7 +28,9 @@ def chain(shape: tuple[int, ...], *middle: Any, out: tuple[int, ...] | None = No
     return graph.network(nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False))
 
 
-def conv(weight: Any, padding: Any = 0, stride: Any = 1, groups: int = 1, sides: Any = None) -> Any:
+def conv(
+    weight: Any, padding: Any = 0, stride: Any = 1, groups: int = 1, sides: Any = None
+) -> Any:
     bias = np.zeros(len(weight))
     kind = nir.Conv1d if np.ndim(weight) == 3 else nir.Conv2d
     return kind(sides, np.asarray(weight, float), stride, padding, 1, groups, bias)
@@ -34,7 +38,9 @@ def conv(weight: Any, padding: Any = 0, stride: Any = 1, groups: int = 1, sides:
 
 def through(network: Any, values: Any) -> Any:
     """Return what one step gives for one sample."""
-    return run(network, np.asarray(values, float)[None, None], DT_S).values["output"][0, 0]
+    return run(network, np.asarray(values, float)[None, None], DT_S).values["output"][
+        0, 0
+    ]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,9 @@ def test_pools_flatten_scale_and_threshold() -> None:
     for first, last, flat in ((0, -1, (24,)), (1, -1, (2, 12)), (0, 1, (6, 4))):
         network = chain((2, 3, 4), nir.Flatten(shape, first, last), out=flat)
         assert through(network, np.zeros((2, 3, 4))).shape == flat
-    doubled = chain((2,), nir.Scale(np.array([2.0, 3.0])), nir.Threshold(np.array([4.0, 4.0])))
+    doubled = chain(
+        (2,), nir.Scale(np.array([2.0, 3.0])), nir.Threshold(np.array([4.0, 4.0]))
+    )
     assert through(doubled, [2.0, 2.0]).tolist() == [0, 1]
 
 
@@ -75,11 +83,17 @@ def test_pools_flatten_scale_and_threshold() -> None:
         ((2, 8), conv(np.ones((1, 1, 3))), "takes (1, 'any')"),
         ((1, 2), conv(np.ones((1, 1, 3))), "nothing is left of 2 values"),
         ((4, 8), conv(np.ones((3, 2, 3)), groups=2), "3 output channels in 2 groups"),
-        ((4, 4), nir.SumPool2d(TWO, TWO, 0 * TWO), "takes ('channels', 'height', 'width')"),
+        (
+            (4, 4),
+            nir.SumPool2d(TWO, TWO, 0 * TWO),
+            "takes ('channels', 'height', 'width')",
+        ),
         ((1, 8), conv(np.ones((1, 1, 3)), sides=9), "takes (1, 9)"),
     ],
 )
-def test_a_shape_that_does_not_fit_is_named(shape: tuple[int, ...], node: Any, said: str) -> None:
+def test_a_shape_that_does_not_fit_is_named(
+    shape: tuple[int, ...], node: Any, said: str
+) -> None:
     with pytest.raises(DataError, match="node0") as caught:
         chain(shape, node)
     assert said in str(caught.value)
@@ -92,7 +106,12 @@ def test_what_is_fed_by_different_shapes_or_by_nothing_is_refused() -> None:
         "scale": nir.Scale(np.array(1.0)),
         "output": nir.Output(np.array([2])),
     }
-    edges = [("input", "wide"), ("input", "scale"), ("wide", "scale"), ("scale", "output")]
+    edges = [
+        ("input", "wide"),
+        ("input", "scale"),
+        ("wide", "scale"),
+        ("scale", "output"),
+    ]
     with pytest.raises(DataError, match="fed by nodes of different shapes"):
         graph.network(nir.NIRGraph(nodes, edges, type_check=False))
     nodes |= {"one": nir.Scale(np.array(1.0)), "back": nir.Linear(np.ones((3, 2)))}
@@ -110,10 +129,16 @@ def test_a_subgraph_with_two_ways_out_is_refused() -> None:
         "two": nir.Output(np.array([2])),
     }
     part = nir.NIRGraph(inside, [("input", "one"), ("input", "two")], type_check=False)
-    nodes = {"input": nir.Input(np.array([2])), "part": part, "output": nir.Output(np.array([2]))}
+    nodes = {
+        "input": nir.Input(np.array([2])),
+        "part": part,
+        "output": nir.Output(np.array([2])),
+    }
     with pytest.raises(DataError, match="part has 2 Output nodes"):
         graph.network(
-            nir.NIRGraph(nodes, [("input", "part"), ("part", "output")], type_check=False)
+            nir.NIRGraph(
+                nodes, [("input", "part"), ("part", "output")], type_check=False
+            )
         )
 
 
@@ -129,5 +154,10 @@ def test_a_node_that_is_not_known_is_refused() -> None:
 def test_a_footprint_counts_a_weight_at_each_place_of_its_kernel() -> None:
     network = chain((1, 8), conv([[[1.0, 0.0, 2.0]]]), out=(1, 6))
     size = footprint.of(network)
-    assert (size.synapses, size.nonzero, size.parameters, size.neurons) == (18, 12, 4, 0)
+    assert (size.synapses, size.nonzero, size.parameters, size.neurons) == (
+        18,
+        12,
+        4,
+        0,
+    )
     assert size.sparsity == pytest.approx(1 / 3)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference interpreter against norse, snntorch and torch: stored vectors of their runs."""
+"""The reference interpreter against norse, snntorch and torch: stored vectors of their
+runs."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ VALUES = sorted({path.stem for path in VECTORS.glob("*.npz")} - set(SPIKES))
 
 
 def run_vector(name: str, preset: str) -> tuple[np.ndarray, np.ndarray]:
-    """Run a network over its vector's input; return its output and the other program's."""
+    """Run a network over its vector's input; return its output and the other
+    program's."""
     with np.load(VECTORS / f"{name}.npz") as stored:
         vector = dict(stored)
     network = graph.network(graph.read(VECTORS / f"{name}.nir"))
@@ -32,7 +34,9 @@ def run_vector(name: str, preset: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", SPIKES)
 def test_every_spike_is_that_of_the_other_program(name: str) -> None:
-    ours, theirs = run_vector(name, "norse" if name.startswith("norse") else "snntorch-zero")
+    ours, theirs = run_vector(
+        name, "norse" if name.startswith("norse") else "snntorch-zero"
+    )
     assert theirs.sum() > 50
     assert np.array_equal(ours, theirs)
 

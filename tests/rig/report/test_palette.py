@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The colours of phases can be told apart, also by colour-blind readers, and are given by one
-rule.
+"""The colours of phases can be told apart, also by colour-blind readers, and are given
+by one rule.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from rig.report import palette
 
 Array = NDArray[np.float64]
 
-#: Linear RGB as it is seen without one kind of cone: Machado, Oliveira and Fernandes 2009,
-#: severity 1.
+#: Linear RGB as it is seen without one kind of cone: Machado, Oliveira and Fernandes
+#: 2009, severity 1.
 SEEN = {
     "normal": np.eye(3),
     "protanopia": np.array(
@@ -65,12 +65,18 @@ def lab(rgb: Array) -> Array:
 
 def nearest(colours: tuple[str, ...], kind: str) -> float:
     seen = [lab(SEEN[kind] @ linear(colour)) for colour in colours]
-    return min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2))
+    return min(
+        float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)
+    )
 
 
 @pytest.mark.parametrize("kind", list(SEEN))
-@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK], ids=["light", "dark"])
-def test_colours_differ_for_every_kind_of_sight(colours: tuple[str, ...], kind: str) -> None:
+@pytest.mark.parametrize(
+    "colours", [palette.LIGHT, palette.DARK], ids=["light", "dark"]
+)
+def test_colours_differ_for_every_kind_of_sight(
+    colours: tuple[str, ...], kind: str
+) -> None:
     assert len(colours) == 6
     assert nearest(colours, kind) >= LEAST[kind]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pictures of the report say, read from their SVG; the numbers are made by hand."""
+"""What the pictures of the report say, read from their SVG; the numbers are made by
+hand."""
 
 from __future__ import annotations
 
@@ -33,8 +34,13 @@ def test_the_pictures_of_a_scenario_have_the_labels_of_the_session() -> None:
     figure.subplots().set_title("by a scenario")
     with matplotlib.style.context(["default", STYLE]):
         drawing, caption = _plot(Picture("own", "Own", figure, "A caption."), RESULTS)
-    assert {"by a scenario", "SIMULATED"} <= set(texts(drawing)) and caption == "A caption."
-    assert _plot(Picture("own", "Own", None, "Not drawn: why."), RESULTS) == ("", "Not drawn: why.")
+    assert {"by a scenario", "SIMULATED"} <= set(
+        texts(drawing)
+    ) and caption == "A caption."
+    assert _plot(Picture("own", "Own", None, "Not drawn: why."), RESULTS) == (
+        "",
+        "Not drawn: why.",
+    )
 
 
 @pytest.mark.parametrize("name", ["", "Own", "a b", "1st", 'x" onload="'])

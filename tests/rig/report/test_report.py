@@ -67,8 +67,8 @@ def page(session: Path) -> Page:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lay out no figure and write its title alone: half of what a page takes, where a test looks at
-    words alone.
+    """Lay out no figure and write its title alone: half of what a page takes, where a
+    test looks at words alone.
     """
 
     def titled(figure: Figure, to: IO[str], **options: object) -> None:
@@ -84,7 +84,9 @@ def copy(session: Path, tmp_path: Path) -> Path:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(
+        (folder / "results.json").read_text(encoding="utf-8")
+    )
     return content
 
 
@@ -102,7 +104,9 @@ def test_the_page_is_one_file_that_fetches_nothing(session: Path, page: Page) ->
         for name, value in page.attributes
         if name in ("src", "href", "xlink:href", "srcset", "data")
     ]
-    assert [value for value in fetched if not value.startswith(("#", "data:image/"))] == []
+    assert [
+        value for value in fetched if not value.startswith(("#", "data:image/"))
+    ] == []
     assert "@import" not in page.source
     assert page.source.count("url(") == page.source.count("url(#")
     assert (session / "report.html").stat().st_size < LIMIT_B
@@ -122,7 +126,10 @@ def test_the_page_shows_metrics_verdict_and_problems(session: Path, page: Page) 
     assert "means of 1 ms" not in page.text
     assert "rig check SESSION" in page.text
     assert page.tags.count("svg") == 5
-    assert "not stated in the bench file's [metadata] (key components_included)" in page.text
+    assert (
+        "not stated in the bench file's [metadata] (key components_included)"
+        in page.text
+    )
 
 
 def test_what_must_stand_beside_the_numbers_is_in_the_title_at_the_top_and_in_every_plot(
@@ -139,7 +146,9 @@ def test_what_must_stand_beside_the_numbers_is_in_the_title_at_the_top_and_in_ev
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_generated_data_on_a_real_device_are_marked_as_simulation_is(copy: Path) -> None:
+def test_generated_data_on_a_real_device_are_marked_as_simulation_is(
+    copy: Path,
+) -> None:
     content = results(copy)
     content["simulated"] = False
     content["data"]["labels"] = [
@@ -147,10 +156,13 @@ def test_generated_data_on_a_real_device_are_marked_as_simulation_is(copy: Path)
     ]
     change(copy, content)
     page = Page(write_report(copy))
-    assert "<title>GENERATED DATA" in page.source and "PASS (generated data)" in page.text
+    assert (
+        "<title>GENERATED DATA" in page.source and "PASS (generated data)" in page.text
+    )
     assert "<b>GENERATED DATA</b> generated data, not the data set" in page.source
     assert all(
-        "GENERATED DATA" in plot.split("</svg>")[0] for plot in page.source.split("<svg ")[1:]
+        "GENERATED DATA" in plot.split("</svg>")[0]
+        for plot in page.source.split("<svg ")[1:]
     )
 
 
@@ -180,10 +192,13 @@ def test_the_same_session_gives_the_same_page(session: Path, page: Page) -> None
 
 def test_hostile_text_stays_text(copy: Path) -> None:
     content = results(copy)
-    content["bench"] = content["provenance"]["sut"]["name"] = content["replication"]["reason"] = (
-        HOSTILE
-    )
-    content["provenance"]["metadata"] = {"architecture": HOSTILE, HOSTILE: [HOSTILE, {HOSTILE: 1}]}
+    content["bench"] = content["provenance"]["sut"]["name"] = content["replication"][
+        "reason"
+    ] = HOSTILE
+    content["provenance"]["metadata"] = {
+        "architecture": HOSTILE,
+        HOSTILE: [HOSTILE, {HOSTILE: 1}],
+    }
     content["provenance"]["task"]["phases"] = ["$\\frac{<b>", "</text></svg><script>"]
     content["problems"] = [{"trial": 1, "code": HOSTILE, "detail": HOSTILE}]
     change(copy, content)
@@ -198,7 +213,10 @@ def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
     parts = 'metadata.components_included=["core", "SRAM"]'
     page = Page(
         write_report(
-            measure(tmp_path, [parts, 'metadata.algorithm="SNN"', "metadata.board.revision=3"])
+            measure(
+                tmp_path,
+                [parts, 'metadata.algorithm="SNN"', "metadata.board.revision=3"],
+            )
         )
     )
     assert "core" in page.words
@@ -209,7 +227,9 @@ def test_metadata_of_any_shape_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Path) -> None:
+def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(
+    tmp_path: Path,
+) -> None:
     page = Page(write_report(measure(tmp_path, ["monitor.virtual.edge_jitter_s=1e-5"])))
     assert "INVALID (simulated, random bytes)" in page.text
     assert "SYNC edges do not lie on one line with the device's ticks" in page.text
@@ -218,9 +238,12 @@ def test_problems_of_an_invalid_trial_are_shown_with_their_meaning(tmp_path: Pat
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
-    "fault", ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=3e-3"]
+    "fault",
+    ["monitor.virtual.edge_jitter_s=1e-3", "monitor.virtual.edge_jitter_s=3e-3"],
 )
-def test_a_session_with_nothing_to_measure_still_has_a_page(tmp_path: Path, fault: str) -> None:
+def test_a_session_with_nothing_to_measure_still_has_a_page(
+    tmp_path: Path, fault: str
+) -> None:
     page = Page(write_report(measure(tmp_path, [fault])))
     assert "SYNC edges are missing or too many" in page.text
     assert "n/a" in page.text
@@ -237,7 +260,11 @@ def test_a_trial_beyond_the_limit_is_flagged(copy: Path) -> None:
 
 def test_claimed_values_and_the_audit_are_shown(tmp_path: Path) -> None:
     page = Page(
-        write_report(measure(tmp_path, ["claim.latency_infer=0.0417", "claim.energy_total=0.001"]))
+        write_report(
+            measure(
+                tmp_path, ["claim.latency_infer=0.0417", "claim.energy_total=0.001"]
+            )
+        )
     )
     assert "replication-5-percent" in page.text
     assert "audit-95-percent" in page.text
@@ -247,7 +274,9 @@ def test_claimed_values_and_the_audit_are_shown(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_one_trial_is_enough_for_a_page(tmp_path: Path) -> None:
-    page = Page(write_report(measure(tmp_path, ["scenario.single_stream.repeat=3"], trials=1)))
+    page = Page(
+        write_report(measure(tmp_path, ["scenario.single_stream.repeat=3"], trials=1))
+    )
     assert "1 trial of the 5" in page.text
     assert "3 runs of each phase in a row" in page.text
 
@@ -267,11 +296,15 @@ def test_a_trace_that_is_missing_or_damaged_is_not_opened(
 
 def test_lost_samples_are_drawn_and_leave_the_page_whole(copy: Path) -> None:
     samples = copy / "trial-1" / "samples.jsonl"
-    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()
+    ]
     for line in lines:
         for window in line.get("windows", ()):
             window["energy_j"] = None
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    samples.write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     (copy / "trial-1" / "gaps.jsonl").write_text(
         '{"start": 0, "stop": 100000, "cause": "test"}\n', encoding="utf-8"
     )
@@ -279,9 +312,14 @@ def test_lost_samples_are_drawn_and_leave_the_page_whole(copy: Path) -> None:
 
 
 def test_many_samples_keep_the_page_small(tmp_path: Path) -> None:
-    fast = ["sut.virtual.preprocess.duration_s=0.001", "sut.virtual.infer.duration_s=0.001"]
+    fast = [
+        "sut.virtual.preprocess.duration_s=0.001",
+        "sut.virtual.infer.duration_s=0.001",
+    ]
     folder = measure(
-        tmp_path, ["task.null.samples=500", "monitor.virtual.sample_hz=100_000", *fast], trials=1
+        tmp_path,
+        ["task.null.samples=500", "monitor.virtual.sample_hz=100_000", *fast],
+        trials=1,
     )
     path = folder / "trial-1" / "samples.jsonl"
     path.write_text(path.read_text(encoding="utf-8") * 24, encoding="utf-8")
@@ -296,7 +334,9 @@ def test_a_session_that_did_not_finish_is_refused(copy: Path) -> None:
     assert not (copy / "report.html").exists()
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"\xff")])
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: path.write_bytes(b"\xff")]
+)
 def test_a_session_without_its_bench_is_refused(
     copy: Path, damage: Callable[[Path], object]
 ) -> None:
@@ -313,7 +353,9 @@ def test_results_of_another_schema_are_refused(copy: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_slow_tick_of_the_device_widens_the_limit_that_the_page_shows(tmp_path: Path) -> None:
+def test_a_slow_tick_of_the_device_widens_the_limit_that_the_page_shows(
+    tmp_path: Path,
+) -> None:
     folder = measure(tmp_path, ["sut.virtual.tick_hz=32768"], trials=1)
     page = write_report(folder).read_text(encoding="utf-8")
     assert results(folder)["problems"] == []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session whose files were changed after its run is marked wherever it is shown, and no other."""
+"""A session whose files were changed after its run is marked wherever it is shown, and
+no other."""
 
 from __future__ import annotations
 
@@ -45,7 +46,10 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "provenance.json",
     ),
-    "the results taken away": (lambda folder: (folder / "results.json").unlink(), "results.json"),
+    "the results taken away": (
+        lambda folder: (folder / "results.json").unlink(),
+        "results.json",
+    ),
     "the events": (
         lambda folder: (folder / "events.jsonl").write_text(
             (folder / "events.jsonl").read_text().replace('"success"', '"success "')
@@ -56,7 +60,9 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (
             edit_json(folder / "results.json", halve),
             write_derived(
-                SessionFolder(folder), "results.json", (folder / "results.json").read_bytes()
+                SessionFolder(folder),
+                "results.json",
+                (folder / "results.json").read_bytes(),
             ),
         ),
         "results.json",
@@ -65,7 +71,8 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 def halve(results: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Halve the energy in the content of results.json, in the value and in each trial."""
+    """Halve the energy in the content of results.json, in the value and in each
+    trial."""
     row = results["metrics"]["energy_total"]
     row["value"] /= 2
 
@@ -95,7 +102,9 @@ def edited(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield forgeries.session("optimization", tmp_path_factory.mktemp("grid"), report=False)
+    yield forgeries.session(
+        "optimization", tmp_path_factory.mktemp("grid"), report=False
+    )
 
 
 def test_an_untouched_session_has_no_mark(root: Path) -> None:
@@ -119,7 +128,9 @@ def test_python_says_what_was_changed_and_calls_the_session_neither_valid_nor_tr
     assert not session.valid and named in session.invalid_because
     assert CHANGED in session.labels and CHANGED in repr(session)
     assert CHANGED in session._repr_html_()
-    assert session.verdict.outcome is Outcome.INVALID and named in session.verdict.reason
+    assert (
+        session.verdict.outcome is Outcome.INVALID and named in session.verdict.reason
+    )
 
 
 def test_spike_trains_that_no_line_names_are_marked(root: Path) -> None:
@@ -136,7 +147,9 @@ def test_the_samples_of_a_trial_are_looked_at_too(root: Path, name: str) -> None
     assert str(change).startswith(f"trial-2/{name} was changed: SHA-256 ")
 
 
-def test_results_that_were_put_into_a_session_that_was_cut_off_are_marked(root: Path) -> None:
+def test_results_that_were_put_into_a_session_that_was_cut_off_are_marked(
+    root: Path,
+) -> None:
     folder = root / "a"
     lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(lines[:3]))
@@ -147,7 +160,9 @@ def test_results_that_were_put_into_a_session_that_was_cut_off_are_marked(root: 
     assert ": killed (" in repr(session) and repr(session).endswith(f", {CHANGED})>")
 
 
-def test_a_link_in_the_place_of_a_file_is_not_followed(root: Path, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_file_is_not_followed(
+    root: Path, tmp_path: Path
+) -> None:
     path = root / "a" / "results.json"
     path.rename(tmp_path / "elsewhere.json")
     path.symlink_to(tmp_path / "elsewhere.json")
@@ -163,7 +178,9 @@ def test_the_list_marks_it_in_outcome_labels_and_reason(edited: Path) -> None:
     assert other.outcome == "PASS"
 
 
-def test_a_list_that_has_read_a_session_sees_a_later_change_of_its_bench(root: Path) -> None:
+def test_a_list_that_has_read_a_session_sees_a_later_change_of_its_bench(
+    root: Path,
+) -> None:
     found = Listing(root)
     assert [row.changed for row in found.rows()] == [False, False]
     with (root / "a" / "bench.toml").open("a") as stream:
@@ -198,7 +215,10 @@ def test_every_command_that_shows_it_marks_it(edited: Path) -> None:
     assert checked.returncode == 1 and CHANGED in checked.stdout
 
     measured = command("measure", edited / "trial-1", cwd=root)
-    assert "changed after the run: results.json was changed" in measured.stdout + measured.stderr
+    assert (
+        "changed after the run: results.json was changed"
+        in measured.stdout + measured.stderr
+    )
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
@@ -220,10 +240,14 @@ def test_a_table_of_backends_with_it_is_marked_in_every_form_and_ends_with_1(
     other = edited.parent / "b"
     done = command("compare", edited, other, "--output", tmp_path / "out", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert f"{CHANGED}: a" in done.stdout and "a: results.json was changed" in done.stdout
+    assert (
+        f"{CHANGED}: a" in done.stdout and "a: results.json was changed" in done.stdout
+    )
     for form in ("csv", "json", "md"):
         assert CHANGED in (tmp_path / "out" / f"comparison.{form}").read_text(), form
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "comparison.csv").read_text())))
+    rows = list(
+        csv.DictReader(io.StringIO((tmp_path / "out" / "comparison.csv").read_text()))
+    )
     assert [(row["valid"], row["verdict"]) for row in rows] == [
         ("False", "invalid"),
         ("True", "pass"),

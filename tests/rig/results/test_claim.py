@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims: refused before anything is powered where nothing could meet them, and tested on sessions
-that are finished.
+"""Claims: refused before anything is powered where nothing could meet them, and tested
+on sessions that are finished.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ Run = Callable[..., SessionResult]
 #: The check of a session that no test here changes: once for all claims on it.
 CHECK = cache(checking.check)
 BENCHES = sorted((ROOT / "benches").glob("*.toml"))
-#: Benches that run in virtual time, made short, and every mode of the one that has modes.
+#: Benches that run in virtual time, made short, and every mode of the one that has
+#: modes.
 QUICK = [
     ("virtual-null", ["task.null.samples=70", "scenario.single_stream.idle_s=0.05"]),
     ("virtual-asc", ["task.asc.samples=8", "scenario.single_stream.idle_s=0.05"]),
@@ -42,13 +43,20 @@ QUICK = [
     ("virtual-real-time", ["scenario.real_time.duration_s=20.0"]),
     (
         "virtual-qubo",
-        ["scenario.optimization.timeouts_s=[1e-3, 0.1]", "scenario.optimization.attempts=6"],
+        [
+            "scenario.optimization.timeouts_s=[1e-3, 0.1]",
+            "scenario.optimization.attempts=6",
+        ],
     ),
     ("virtual-tiny", ["scenario.tiny.mode=energy"]),
     ("virtual-tiny", ["scenario.tiny.mode=accuracy"]),
     (
         "virtual-tiny",
-        ["scenario.tiny.mode=accuracy", "task.mlperf_tiny.benchmark=ad01", "sut.virtual.slots=1"],
+        [
+            "scenario.tiny.mode=accuracy",
+            "task.mlperf_tiny.benchmark=ad01",
+            "sut.virtual.slots=1",
+        ],
     ),
 ]
 
@@ -67,9 +75,14 @@ def foreseen(path: Path, overrides: Sequence[str] = ()) -> Forecast:
 
 
 @pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.stem)
-def test_every_metric_of_every_shipped_bench_says_which_direction_is_better(path: Path) -> None:
+def test_every_metric_of_every_shipped_bench_says_which_direction_is_better(
+    path: Path,
+) -> None:
     modes = (
-        [[f"scenario.tiny.mode={mode}"] for mode in ("performance", "energy", "accuracy")]
+        [
+            [f"scenario.tiny.mode={mode}"]
+            for mode in ("performance", "energy", "accuracy")
+        ]
         if "tiny" in path.stem
         else [[]]
     )
@@ -79,7 +92,9 @@ def test_every_metric_of_every_shipped_bench_says_which_direction_is_better(path
         for name, metric in foreseen(path, overrides).metrics.items()
     }
     assert metrics
-    assert [name for name, metric in metrics.items() if metric.higher_is_better is None] == []
+    assert [
+        name for name, metric in metrics.items() if metric.higher_is_better is None
+    ] == []
     better_high = {name for name, metric in metrics.items() if metric.higher_is_better}
     beginnings = (
         "accuracy",
@@ -101,7 +116,10 @@ def test_what_is_foreseen_is_what_is_measured(
     with open_bench(bench(name), overrides) as opened:
         content = opened.run(1, tmp_path).content
     measured = {one: metric["unit"] for one, metric in content["metrics"].items()}
-    assert measured.items() <= {one: metric.unit for one, metric in before.metrics.items()}.items()
+    assert (
+        measured.items()
+        <= {one: metric.unit for one, metric in before.metrics.items()}.items()
+    )
     assert set(before.absent) <= set(content["absent"])
     for one, metric in content["metrics"].items():
         known = before.metrics[one]
@@ -145,7 +163,13 @@ def test_a_claim_that_nothing_could_meet_is_refused_before_anything_is_powered(
 
 @pytest.mark.parametrize(
     "claim",
-    ["power_dynamic=-1e-3", "accuracy=0", "accuracy=1", "latency_infer_p99=0.1", "energy_total=1"],
+    [
+        "power_dynamic=-1e-3",
+        "accuracy=0",
+        "accuracy=1",
+        "latency_infer_p99=0.1",
+        "energy_total=1",
+    ],
 )
 def test_a_claim_that_a_device_could_meet_is_taken(claim: str) -> None:
     open_plan(VIRTUAL_NULL, [f"claim.{claim}"])
@@ -170,7 +194,9 @@ def test_each_scenario_knows_its_own_metrics_and_no_others(
 
 
 def test_a_phase_that_the_device_does_not_mark_is_refused_once_that_is_known() -> None:
-    scenario, task, resolved = open_plan(VIRTUAL_NULL, ["claim.latency_preprocess=0.01"])
+    scenario, task, resolved = open_plan(
+        VIRTUAL_NULL, ["claim.latency_preprocess=0.01"]
+    )
     with pytest.raises(ConfigError, match="no such metric"):
         planning.refuse_claim(resolved, scenario, task, ["infer"])
 
@@ -201,7 +227,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def value(path: Path, name: str) -> float:
-    return float(json.loads((path / "results.json").read_text())["metrics"][name]["value"])
+    return float(
+        json.loads((path / "results.json").read_text())["metrics"][name]["value"]
+    )
 
 
 def checked(path: Path, claim: Path) -> Result:
@@ -221,15 +249,25 @@ def test_a_claim_is_tested_on_a_finished_session_and_changes_no_file(
     for text, code, replication, audit in (
         (f"latency_infer = {latency_s * 1.01}\naccuracy = 1\n", 0, "PASS", "PASS"),
         (f"[claim]\nlatency_infer = {latency_s * 1.2}\n", 1, "FAIL", "PASS"),
-        (f'[bench]\nname = "x"\n[claim]\nlatency_infer = {latency_s / 1.2}\n', 1, "FAIL", "FAIL"),
+        (
+            f'[bench]\nname = "x"\n[claim]\nlatency_infer = {latency_s / 1.2}\n',
+            1,
+            "FAIL",
+            "FAIL",
+        ),
         ("latency_total_p90_early_stopping = 1e-3\n", 1, "FAIL", "FAIL"),
     ):
         claim.write_text(text)
         done = checked(finished, claim)
         assert done.return_value == code, done.output
-        assert f"replication  {replication} " in done.output and f"audit  {audit} " in done.output
+        assert (
+            f"replication  {replication} " in done.output
+            and f"audit  {audit} " in done.output
+        )
         assert "RANDOM BYTES" in done.output.split("replication")[-1]
-    assert before == {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
+    assert before == {
+        path: path.read_bytes() for path in finished.rglob("*") if path.is_file()
+    }
 
 
 def test_a_published_result_is_a_claim(finished: Path, tmp_path: Path) -> None:
@@ -245,7 +283,8 @@ def test_a_published_result_is_a_claim(finished: Path, tmp_path: Path) -> None:
 
 
 def scale(content: Any, names: Iterable[str], factor: float) -> None:
-    """Multiply metrics of a results.json with their intervals, as if they had been measured so."""
+    """Multiply metrics of a results.json with their intervals, as if they had been
+    measured so."""
     for name in names:
         row = content["metrics"][name]
         row["value"] *= factor
@@ -292,16 +331,19 @@ def test_two_trials_are_not_tested_and_that_has_an_exit_code_of_its_own(
     claim.write_text(f"latency_infer = {value(session, 'latency_infer')}\n")
     done = checked(session, claim)
     assert done.return_value == 4
-    assert "replication  NOT TESTED " in done.output and "2 trials of the 5" in done.output
+    assert (
+        "replication  NOT TESTED " in done.output and "2 trials of the 5" in done.output
+    )
 
 
-def test_a_claimed_value_may_be_a_table_that_states_its_uncertainty(tmp_path: Path) -> None:
+def test_a_claimed_value_may_be_a_table_that_states_its_uncertainty(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "claim.toml"
     path.write_text(
-        "[claim]\nplain = 1\n"
-        "alone = { value = 2.0 }\n"
-        "proven = { value = 0.0, exact = true }\n"
-        "measured = { value = 3.0, standard_uncertainty = 0.5, degrees_of_freedom = 4 }\n"
+        "[claim]\nplain = 1\nalone = { value = 2.0 }\nproven = { value = 0.0, exact ="
+        " true }\nmeasured = { value = 3.0, standard_uncertainty = 0.5,"
+        " degrees_of_freedom = 4 }\n"
     )
     metrics = claims.read(path).metrics
     assert [metrics[name].value for name in metrics] == [1, 2.0, 0.0, 3.0]
@@ -318,10 +360,15 @@ def test_a_claimed_value_may_be_a_table_that_states_its_uncertainty(tmp_path: Pa
         "{ value = 1.0, u = 0.5 }",
         "{ value = 1.0, standard_uncertainty = 0.5 }",
         "{ value = 1.0, standard_uncertainty = 0.0, degrees_of_freedom = 4 }",
-        "{ value = 1.0, standard_uncertainty = 0.5, degrees_of_freedom = 4, exact = true }",
+        (
+            "{ value = 1.0, standard_uncertainty = 0.5, degrees_of_freedom = 4, exact ="
+            " true }"
+        ),
     ],
 )
-def test_a_table_that_states_no_uncertainty_is_no_claim(table: str, tmp_path: Path) -> None:
+def test_a_table_that_states_no_uncertainty_is_no_claim(
+    table: str, tmp_path: Path
+) -> None:
     path = tmp_path / "claim.toml"
     path.write_text(f"gap_1s = {table}\n")
     with pytest.raises(ConfigError, match="is no claim"):
@@ -348,7 +395,9 @@ def test_a_table_that_states_no_uncertainty_is_no_claim(table: str, tmp_path: Pa
         ("{" * 5000, "is no claim"),
     ],
 )
-def test_what_is_no_claim_is_refused(text: str, says: str, finished: Path, tmp_path: Path) -> None:
+def test_what_is_no_claim_is_refused(
+    text: str, says: str, finished: Path, tmp_path: Path
+) -> None:
     claim = tmp_path / "claim.toml"
     claim.write_text(text)
     error = checked(finished, claim).exception
@@ -356,13 +405,15 @@ def test_what_is_no_claim_is_refused(text: str, says: str, finished: Path, tmp_p
     assert says in str(error)
 
 
-def test_a_result_of_another_task_is_no_claim_on_this_one(finished: Path, tmp_path: Path) -> None:
+def test_a_result_of_another_task_is_no_claim_on_this_one(
+    finished: Path, tmp_path: Path
+) -> None:
     content = json.loads((finished / "results.json").read_text()) | {"task": "asc"}
     (tmp_path / "results.json").write_text(json.dumps(content))
     error = checked(finished, tmp_path / "results.json").exception
-    assert isinstance(error, ConfigError) and "a claim of task asc, the session is of null" in str(
-        error
-    )
+    assert isinstance(
+        error, ConfigError
+    ) and "a claim of task asc, the session is of null" in str(error)
 
 
 def test_a_claim_on_a_session_that_was_changed_is_not_tested(
@@ -386,8 +437,13 @@ def test_a_claim_on_a_session_that_was_changed_is_not_tested(
 
 
 def test_a_lower_area_under_the_curve_does_not_pass_an_audit(tmp_path: Path) -> None:
-    # Generated data of one score a file: its area is far below 0.99, and higher is better.
-    overrides = ["scenario.tiny.mode=accuracy", "claim.auc=0.99", "task.mlperf_tiny.seed=1"]
+    # Generated data of one score a file: its area is far below 0.99, and higher is
+    # better.
+    overrides = [
+        "scenario.tiny.mode=accuracy",
+        "claim.auc=0.99",
+        "task.mlperf_tiny.seed=1",
+    ]
     with open_bench(bench("virtual-tiny"), overrides) as opened:
         content = opened.run(1, tmp_path).content
     assert content["metrics"]["auc"]["value"] < 0.95 * 0.99

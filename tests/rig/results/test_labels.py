@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must stand beside a number: derived from what task and devices say, and from what they leave
-out.
+"""What must stand beside a number: derived from what task and devices say, and from
+what they leave out.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def test_data_that_are_not_said_to_be_official_are_not() -> None:
     assert of(source="my recordings") == ["NOT THE OFFICIAL DATA"]
     for wrong in (False, None, 1, "yes", [True]):
         assert of(**OFFICIAL | {"official": wrong}) == ["NOT THE OFFICIAL DATA"]
-    assert of(**OFFICIAL | {"official": False, "unofficial": "not the official split"}) == [
-        "NOT THE OFFICIAL SPLIT"
-    ]
+    assert of(
+        **OFFICIAL | {"official": False, "unofficial": "not the official split"}
+    ) == ["NOT THE OFFICIAL SPLIT"]
 
 
 def test_generated_and_random_data_are_called_so_whatever_else_is_said() -> None:
@@ -63,11 +63,25 @@ def test_a_part_is_a_subset_by_the_count_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts", [{"source": 3, "statement": ["x"], "subset": {}, "samples": "4", "test_samples": None}]
+    "facts",
+    [
+        {
+            "source": 3,
+            "statement": ["x"],
+            "subset": {},
+            "samples": "4",
+            "test_samples": None,
+        }
+    ],
 )
 def test_facts_that_make_no_sense_say_nothing(facts: dict[str, Any]) -> None:
     assert of(**facts) == ["DATA NOT STATED"]
-    damaged: dict[str, Any] = {"simulated": True, "task": [1], "sut": "x", "monitors": {"": 3}}
+    damaged: dict[str, Any] = {
+        "simulated": True,
+        "task": [1],
+        "sut": "x",
+        "monitors": {"": 3},
+    }
     assert [label.text for label in labels.of_provenance(damaged)] == [
         "SIMULATED",
         "DATA NOT STATED",
@@ -90,7 +104,9 @@ def test_what_is_simulated_is_said(device: bool, monitor: bool, which: str) -> N
         "task": OFFICIAL,
     }
     (found,) = labels.of_provenance(provenance)
-    assert found.text == "SIMULATED" and found.statement.startswith(f"{which} simulated")
+    assert found.text == "SIMULATED" and found.statement.startswith(
+        f"{which} simulated"
+    )
 
 
 def test_every_shipped_bench_is_labelled_as_what_it_is() -> None:
@@ -121,18 +137,27 @@ def test_a_real_device_on_generated_data_is_not_called_simulated_but_its_data_ar
     tmp_path: Path,
 ) -> None:
     result = measured(tmp_path, "task.null.samples=2")
-    assert labels.texts(replace(result.results, simulated=False).labels) == "RANDOM BYTES"
+    assert (
+        labels.texts(replace(result.results, simulated=False).labels) == "RANDOM BYTES"
+    )
 
 
 def measured(folder: Path, *overrides: str) -> SessionResult:
-    with open_bench(VIRTUAL_NULL, ["scenario.single_stream.idle_s=0.05", *overrides]) as bench:
+    with open_bench(
+        VIRTUAL_NULL, ["scenario.single_stream.idle_s=0.05", *overrides]
+    ) as bench:
         return bench.run(1, folder)
 
 
 def test_the_command_line_says_it_beside_the_verdict_in_check_list_and_plan(
     tmp_path: Path,
 ) -> None:
-    quick = ("--set", "task.asc.samples=4", "--set", "scenario.single_stream.idle_s=0.05")
+    quick = (
+        "--set",
+        "task.asc.samples=4",
+        "--set",
+        "scenario.single_stream.idle_s=0.05",
+    )
     bench = ROOT / "benches" / "virtual-asc.toml"
     run = rig("run", bench, *quick, cwd=tmp_path).stdout
     before_the_numbers, numbers, _ = run.partition("\n metric ")
@@ -145,10 +170,13 @@ def test_the_command_line_says_it_beside_the_verdict_in_check_list_and_plan(
     wide = rig("check", "--wide", folder, cwd=tmp_path).stdout
     assert " GENERATED DATA  generated data, not the data set" in wide
     listed = next(
-        line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line
+        line
+        for line in rig("list", cwd=tmp_path).stdout.splitlines()
+        if folder.name in line
     )
     assert "SIMULATED, GENERATED DATA, SUBSET" in listed
-    # A board of one's own: nothing is simulated there, and the data are generated all the same.
+    # A board of one's own: nothing is simulated there, and the data are generated all
+    # the same.
     planned = rig("plan", ROOT / "benches" / "uart-asc.toml", cwd=tmp_path).stdout
     assert (
         " GENERATED DATA  generated data, not the data set" in planned
@@ -156,10 +184,14 @@ def test_the_command_line_says_it_beside_the_verdict_in_check_list_and_plan(
     )
 
 
-def test_a_session_whose_provenance_is_none_is_listed_as_changed(tmp_path: Path) -> None:
+def test_a_session_whose_provenance_is_none_is_listed_as_changed(
+    tmp_path: Path,
+) -> None:
     folder = measured(tmp_path / "sessions", "task.null.samples=2").folder
     (folder / "provenance.json").write_text("[1]")
     listed = next(
-        line for line in rig("list", cwd=tmp_path).stdout.splitlines() if folder.name in line
+        line
+        for line in rig("list", cwd=tmp_path).stdout.splitlines()
+        if folder.name in line
     )
     assert "CHANGED AFTER THE RUN" in listed and "PASS" not in listed

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers of a session are: measured, the board's own, modelled or simulated."""
+"""What the numbers of a session are: measured, the board's own, modelled or
+simulated."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ MEASURED, OWN, MODELLED, SIMULATED = Origin
         ({"simulated": False}, {"simulated": False, "origin": OWN}, MEASURED, OWN),
         ({"simulated": False}, {"simulated": True}, MEASURED, SIMULATED),
         # A simulator beside a true counter: that energy is no device's.
-        ({"simulated": True}, {"simulated": False, "origin": OWN}, SIMULATED, SIMULATED),
+        (
+            {"simulated": True},
+            {"simulated": False, "origin": OWN},
+            SIMULATED,
+            SIMULATED,
+        ),
         (
             {"simulated": False, "origins": {"time": "measured", "energy": "modelled"}},
             {"simulated": False},
@@ -48,7 +54,10 @@ def test_several_rails_are_together_what_the_weakest_is() -> None:
 
 def test_what_is_neither_measured_nor_simulated_has_a_label() -> None:
     facts = {
-        "sut": {"simulated": False, "origins": {"time": "modelled", "energy": "measured"}},
+        "sut": {
+            "simulated": False,
+            "origins": {"time": "modelled", "energy": "measured"},
+        },
         "monitors": {"": {"simulated": False, "origin": "board's own sensor"}},
         "task": {"official": True, "source": "folder"},
     }
@@ -65,7 +74,8 @@ def test_what_is_neither_measured_nor_simulated_has_a_label() -> None:
         # An emulator in virtual time, and the virtual device: a clock of their own.
         (True, None, "", False),
         (True, Origins(SIMULATED, SIMULATED), "", False),
-        # A program whose system under test is the host, also beside a simulated monitor.
+        # A program whose system under test is the host, also beside a simulated
+        # monitor.
         (False, None, "CLOCK_MONOTONIC", False),
         # A board whose times the host counts, and Loihi 2.
         (False, Origins(MEASURED, OWN), "CLOCK_MONOTONIC", False),
@@ -81,5 +91,9 @@ def test_a_simulators_running_time_on_the_host_is_told_from_virtual_time_and_fro
 
 
 def test_a_damaged_provenance_says_nothing_of_a_simulator() -> None:
-    for facts in ({}, {"sut": None}, {"sut": {"clock": ["CLOCK_MONOTONIC"], "simulated": True}}):
+    for facts in (
+        {},
+        {"sut": None},
+        {"sut": {"clock": ["CLOCK_MONOTONIC"], "simulated": True}},
+    ):
         assert origins.times_of_host_simulator(facts) is False

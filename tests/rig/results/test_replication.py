@@ -27,9 +27,18 @@ def trials(*values: float, name: str = "energy_infer") -> list[dict[str, float]]
 
 @pytest.mark.parametrize(
     ("mean", "ok"),
-    [(1.05, True), (0.95, True), (1.0501, False), (0.9499, False), (1.0, True), (math.nan, False)],
+    [
+        (1.05, True),
+        (0.95, True),
+        (1.0501, False),
+        (0.9499, False),
+        (1.0, True),
+        (math.nan, False),
+    ],
 )
-def test_the_mean_of_five_must_lie_within_five_percent_of_the_claim(mean: float, ok: bool) -> None:
+def test_the_mean_of_five_must_lie_within_five_percent_of_the_claim(
+    mean: float, ok: bool
+) -> None:
     verdict = replication_check({"energy_infer": 1.0}, trials(*[mean] * 5))
     assert verdict.ok is ok
     assert verdict.rule == "replication-5-percent"
@@ -45,7 +54,9 @@ def test_single_trials_may_stray_when_there_is_a_claim_but_not_without() -> None
 
 
 @given(st.lists(st.floats(1e-9, 1e3), min_size=5, max_size=5), st.floats(1e-9, 1e3))
-def test_the_verdict_does_not_depend_on_the_unit(values: list[float], claimed: float) -> None:
+def test_the_verdict_does_not_depend_on_the_unit(
+    values: list[float], claimed: float
+) -> None:
     scaled = replication_check(
         {"energy_infer": claimed * 1024}, trials(*[value * 1024 for value in values])
     )
@@ -60,14 +71,18 @@ def test_fewer_than_five_trials_are_no_replication() -> None:
 def test_an_invalid_trial_fails_the_verdict() -> None:
     assert (
         "1 of 5 trials are invalid"
-        in replication_check({"energy_infer": 1.0}, trials(*[1.0] * 5), invalid=1).reason
+        in replication_check(
+            {"energy_infer": 1.0}, trials(*[1.0] * 5), invalid=1
+        ).reason
     )
 
 
 def test_a_claim_that_was_not_measured_fails_the_verdict() -> None:
     assert (
         "claimed but not measured: latency"
-        in replication_check({"energy_infer": 1.0, "latency": 1.0}, trials(*[1.0] * 5)).reason
+        in replication_check(
+            {"energy_infer": 1.0, "latency": 1.0}, trials(*[1.0] * 5)
+        ).reason
     )
 
 
@@ -83,7 +98,10 @@ def test_a_metric_of_which_a_trial_has_no_number_is_said_not_to_be_measured() ->
 
 def test_an_audit_of_what_was_not_measured_says_so() -> None:
     verdict = audit_check({"energy_infer": 1.0}, trials(*[math.nan] * 5))
-    assert (verdict.ok, verdict.reason) == (False, "not measured in every trial: energy_infer")
+    assert (verdict.ok, verdict.reason) == (
+        False,
+        "not measured in every trial: energy_infer",
+    )
 
 
 def test_a_claim_of_zero_is_met_by_zero_only() -> None:
@@ -109,7 +127,9 @@ def test_the_audit_rule_looks_only_in_the_direction_that_matters(
     higher_is_better: bool | None, mean: float, ok: bool
 ) -> None:
     verdict = audit_check(
-        {"x": 1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": higher_is_better}
+        {"x": 1.0},
+        trials(*[mean] * 5, name="x"),
+        higher_is_better={"x": higher_is_better},
     )
     assert verdict.ok is ok
 
@@ -119,18 +139,21 @@ def test_an_audit_of_a_metric_that_states_no_direction_looks_both_ways() -> None
     assert not audit_check({"x": 1.0}, trials(*[1.5] * 5, name="x")).ok
 
 
-def test_an_audit_of_a_claim_below_zero_still_asks_for_no_more_than_was_claimed() -> None:
+def test_an_audit_of_a_claim_below_zero_still_asks_for_no_more_than_was_claimed():
     for mean, ok in ((-1.0, True), (-0.96, True), (-0.9, False), (-2.0, True)):
         assert (
             audit_check(
-                {"x": -1.0}, trials(*[mean] * 5, name="x"), higher_is_better={"x": False}
+                {"x": -1.0},
+                trials(*[mean] * 5, name="x"),
+                higher_is_better={"x": False},
             ).ok
             is ok
         )
 
 
 @pytest.mark.parametrize(
-    ("count", "audit", "replication"), [(0, 0, 0), (1, 1, 0), (4, 1, 0), (5, 1, 1), (6, 0, 0)]
+    ("count", "audit", "replication"),
+    [(0, 0, 0), (1, 1, 0), (4, 1, 0), (5, 1, 1), (6, 0, 0)],
 )
 def test_the_audit_tries_at_most_five_times_and_replication_is_over_exactly_five(
     count: int, audit: bool, replication: bool
@@ -150,13 +173,15 @@ def test_a_replacement_of_a_lower_is_better_metric_is_at_most_5_percent_lower(
         {"x": claimed}, trials(*[1.0] * 3, name="x"), higher_is_better={"x": False}
     )
     assert verdict.ok is ok
-    assert replacement_check({"x": 1 / claimed}, trials(1.0, name="x"), 0, {"x": True}).ok is (
-        1 / claimed <= 1.05
-    )
+    assert replacement_check(
+        {"x": 1 / claimed}, trials(1.0, name="x"), 0, {"x": True}
+    ).ok is (1 / claimed <= 1.05)
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 6])
-def test_a_number_of_trials_that_the_rule_is_not_about_is_not_tested(count: int) -> None:
+def test_a_number_of_trials_that_the_rule_is_not_about_is_not_tested(
+    count: int,
+) -> None:
     verdict = replication_check({"energy_infer": 1.0}, trials(*[1.0] * count))
     assert verdict.outcome is Outcome.NOT_TESTED and not verdict.ok
     assert f"{count} trial" in verdict.reason
@@ -185,12 +210,16 @@ def test_without_a_claim_more_than_five_trials_are_a_stricter_test() -> None:
 def test_a_gap_is_compared_by_the_cost_it_stands_for_so_that_a_claim_of_zero_can_be_met(
     gap: float, ok: bool
 ) -> None:
-    verdict = replication_check({"gap_1s": 0.0}, trials(*[gap] * 5, name="gap_1s"), 0, OF_COST)
+    verdict = replication_check(
+        {"gap_1s": 0.0}, trials(*[gap] * 5, name="gap_1s"), 0, OF_COST
+    )
     assert verdict.ok is ok
 
 
 def test_what_is_named_a_gap_and_says_nothing_of_costs_is_compared_relatively() -> None:
-    assert not replication_check({"gap_1s": 0.0}, trials(*[0.049] * 5, name="gap_1s")).ok
+    assert not replication_check(
+        {"gap_1s": 0.0}, trials(*[0.049] * 5, name="gap_1s")
+    ).ok
     assert replication_check({"gap_1s": 2.0}, trials(*[2.09] * 5, name="gap_1s")).ok
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON schemas in docs/schemas are those of the dataclasses, and real sessions meet them."""
+"""The JSON schemas in docs/schemas are those of the dataclasses, and real sessions meet
+them."""
 
 from __future__ import annotations
 
@@ -50,8 +51,12 @@ def meets(folder: Path) -> None:
         tree = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         assert problems(f"{name}.schema.json", tree) == []
     for path in sorted(folder.glob("trial-*/samples.jsonl")):
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        assert [problems("samples.schema.json", line) for line in lines] == [[]] * len(lines)
+        lines = [
+            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        assert [problems("samples.schema.json", line) for line in lines] == [[]] * len(
+            lines
+        )
 
 
 def test_a_session_meets_them(run_virtual: Callable[..., SessionResult]) -> None:
@@ -68,7 +73,9 @@ def test_a_session_meets_them(run_virtual: Callable[..., SessionResult]) -> None
     ],
     ids=lambda changes: changes[0],
 )
-def test_sessions_of_other_scenarios_meet_them(changes: tuple[str, ...], tmp_path: Path) -> None:
+def test_sessions_of_other_scenarios_meet_them(
+    changes: tuple[str, ...], tmp_path: Path
+) -> None:
     name, *overrides = changes
     with open_bench(ROOT / "benches" / f"{name}.toml", overrides) as bench:
         meets(bench.run(1, tmp_path).folder)

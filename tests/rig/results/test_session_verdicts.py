@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scope of a session's verdict: what it is about, and why other metrics are not tested."""
+"""The scope of a session's verdict: what it is about, and why other metrics are not
+tested."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def with_sut(results: Results, **facts: Any) -> Results:
     stored = results.provenance.stored
     sut = dict(stored["sut"]) | facts
     return replace(
-        results, provenance=replace(results.provenance, stored=dict(stored) | {"sut": sut})
+        results,
+        provenance=replace(results.provenance, stored=dict(stored) | {"sut": sut}),
     )
 
 
@@ -79,13 +81,22 @@ def test_the_running_time_of_a_simulator_on_the_host_is_outside_of_the_verdict(
 ) -> None:
     hosted = with_sut(measured, clock="CLOCK_MONOTONIC", simulated=True)
     verdict = judging.of_trials(session_verdicts.measurement(hosted))
-    assert verdict.not_tested["latency_infer"] == verdict.not_tested["energy_infer"] == HOST_TIME
+    assert (
+        verdict.not_tested["latency_infer"]
+        == verdict.not_tested["energy_infer"]
+        == HOST_TIME
+    )
     assert "accuracy" in verdict.per_metric and "power_idle" in verdict.per_metric
     own = with_sut(measured, clock="CLOCK_MONOTONIC", simulated=False)
-    assert "latency_infer" in judging.of_trials(session_verdicts.measurement(own)).per_metric
+    assert (
+        "latency_infer"
+        in judging.of_trials(session_verdicts.measurement(own)).per_metric
+    )
 
 
-def test_a_claimed_time_of_a_simulator_on_the_host_is_not_tested(measured: Results) -> None:
+def test_a_claimed_time_of_a_simulator_on_the_host_is_not_tested(
+    measured: Results,
+) -> None:
     hosted = with_sut(measured, clock="CLOCK_MONOTONIC", simulated=True)
     claimed = {"latency_infer": judging.ClaimedMetric(value=1e-9)}
     found = judging.of_claim(claimed, session_verdicts.measurement(hosted))
@@ -94,8 +105,9 @@ def test_a_claimed_time_of_a_simulator_on_the_host_is_not_tested(measured: Resul
 
 
 def published(results: Results, factor: float) -> Any:
-    """Return a results.json whose gaps, latencies, energies and WADE were divided by a factor, with
-    their intervals, as if they had been measured so; powers are as they are.
+    """Return a results.json whose gaps, latencies, energies and WADE were divided by a
+    factor, with their intervals, as if they had been measured so; powers are as they
+    are.
     """
     tree = document.to_json(results)
     for metric in tree["metrics"].values():
@@ -104,11 +116,15 @@ def published(results: Results, factor: float) -> Any:
         metric["value"] = None if metric["value"] is None else metric["value"] / factor
         for interval in (metric["same_samples"], metric["other_samples"]):
             for key in ("low", "high", "standard_uncertainty", "expanded_uncertainty"):
-                interval[key] = None if interval[key] is None else interval[key] / factor
+                interval[key] = (
+                    None if interval[key] is None else interval[key] / factor
+                )
     return tree
 
 
-def verdicts_on(tmp_path: Path, tree: Any, results: Results) -> dict[str, VerdictResult]:
+def verdicts_on(
+    tmp_path: Path, tree: Any, results: Results
+) -> dict[str, VerdictResult]:
     path = tmp_path / "results.json"
     path.write_text(json.dumps(tree))
     return session_verdicts.claim_verdicts(claim.read(path), results)
@@ -171,12 +187,18 @@ def test_a_claim_without_an_uncertainty_takes_that_of_the_measurement_and_says_s
         if metric.same_samples.degrees_of_freedom is not None and metric.value
     ]
     path = tmp_path / "claim.toml"
-    path.write_text(f"{drawn[0]} = {metrics[drawn[0]].value!r}\nsuccess_to_10pct = 1.0\n")
+    path.write_text(
+        f"{drawn[0]} = {metrics[drawn[0]].value!r}\nsuccess_to_10pct = 1.0\n"
+    )
     done = checked(search_session.folder, path)
     assert done.return_value == 0, done.output
     assert "that of the measurement is taken for it" in " ".join(done.output.split())
 
 
 def test_headlines_of_a_search_are_drawn(searched: Results) -> None:
-    shown = [one for one in searched.metrics.values() if one.prominence is not Prominence.DETAIL]
+    shown = [
+        one
+        for one in searched.metrics.values()
+        if one.prominence is not Prominence.DETAIL
+    ]
     assert any(one.repeatability is Repeatability.DRAWN for one in shown)

@@ -31,7 +31,9 @@ def metric(
 
 def _written(interval: Interval) -> IntervalResult:
     """Return an interval as its reader has it: None instead of what is not finite."""
-    return typed.from_json(IntervalResult, typed.to_json(interval_result(interval)), "an interval")
+    return typed.from_json(
+        IntervalResult, typed.to_json(interval_result(interval)), "an interval"
+    )
 
 
 def test_all_is_in_the_unit_of_the_value_and_each_width_has_two_digits() -> None:
@@ -48,7 +50,13 @@ def test_all_is_in_the_unit_of_the_value_and_each_width_has_two_digits() -> None
 
 def test_a_share_keeps_the_digits_that_its_narrower_interval_tells() -> None:
     shown = stated(
-        metric(0.475, "1", Interval(0.4562, 0.4938, "t"), Interval(0.1812, 0.7634, "kg"), 0.0458)
+        metric(
+            0.475,
+            "1",
+            Interval(0.4562, 0.4938, "t"),
+            Interval(0.1812, 0.7634, "kg"),
+            0.0458,
+        )
     )
     assert (shown.value, shown.unit, shown.same_samples, shown.other_samples) == (
         "0.475",
@@ -62,7 +70,9 @@ def test_what_is_not_stated_is_none_and_what_has_one_end_says_which() -> None:
     assert ends(_written(Interval.missing("2 cities")), 1.0) == "not known: 2 cities"
     assert ends(_written(Interval(0.0931, math.inf, "ranks")), 0.1) == "at least 0.0931"
     assert ends(_written(Interval(-math.inf, 0.0931, "ranks")), 0.05) == "at most 0.093"
-    assert ends(_written(Interval(0.0931, math.inf, "ranks")), None) == "at least 0.09310"
+    assert (
+        ends(_written(Interval(0.0931, math.inf, "ranks")), None) == "at least 0.09310"
+    )
     assert ends(_written(Interval(-math.inf, math.inf, "ranks")), 1.0) == "no bound"
 
 
@@ -72,7 +82,7 @@ def test_each_end_has_the_digits_of_its_own_distance_from_the_value() -> None:
     assert ends(_written(Interval(0.0, 0.0312, "exact")), 0.0) == "0.000 to 0.031"
 
 
-def test_a_long_reason_is_a_note_below_the_table_and_a_short_one_stands_in_its_cell() -> None:
+def test_a_long_reason_is_a_note_below_the_table_and_a_short_one_stands_in_its_cell():
     notes = Notes()
     long = "not known: 60 samples of 12 recordings, the percentile needs 368"
     assert notes.cell("not known: 2 cities") == "not known: 2 cities"
@@ -87,10 +97,22 @@ def test_a_long_reason_is_a_note_below_the_table_and_a_short_one_stands_in_its_c
 @pytest.mark.parametrize("value", [None, 0.0, 1.0])
 def test_a_value_without_any_width_has_some_digits(value: float | None) -> None:
     shown = stated(
-        metric(value, "1", Interval.missing("one trial"), Interval.missing("one sample"), None)
+        metric(
+            value,
+            "1",
+            Interval.missing("one trial"),
+            Interval.missing("one sample"),
+            None,
+        )
     )
-    assert shown.value == ("-" if value is None else f"{value:.3f}") and shown.standard_error == ""
+    assert (
+        shown.value == ("-" if value is None else f"{value:.3f}")
+        and shown.standard_error == ""
+    )
 
 
 def test_a_width_of_nothing_is_written_as_such() -> None:
-    assert ends(_written(Interval.around(1.0, 0.0, 2.0, "equal in all trials")), 1.0) == "± 0"
+    assert (
+        ends(_written(Interval.around(1.0, 0.0, 2.0, "equal in all trials")), 1.0)
+        == "± 0"
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimate of a plan beside the session that it was made for, and what a full disk does."""
+"""The estimate of a plan beside the session that it was made for, and what a full disk
+does."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ TOLERANCE = 0.2
 
 def trial_bytes(result: SessionResult) -> int:
     """Return the bytes of all files of the trials."""
-    return sum(path.stat().st_size for path in result.folder.glob("trial-*/**/*") if path.is_file())
+    return sum(
+        path.stat().st_size
+        for path in result.folder.glob("trial-*/**/*")
+        if path.is_file()
+    )
 
 
 def of_trials(found: Estimate) -> float:
@@ -111,7 +116,9 @@ def test_a_posix_session_takes_the_room_that_was_estimated_with_the_latency_that
     }
     assert of_trials(again) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
     latency_s = result.metrics["latency_total"].value
-    found = of_bench(bench, [*settings, f"claim.latency_total={latency_s!r}"], 1, tmp_path)
+    found = of_bench(
+        bench, [*settings, f"claim.latency_total={latency_s!r}"], 1, tmp_path
+    )
     assert of_trials(found) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
     assert without.known_b <= found.known_b <= found.most_b
 
@@ -123,7 +130,9 @@ class _Usage(NamedTuple):
 
 
 def test_a_session_is_not_begun_on_a_disk_without_room(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run_virtual: Callable[..., SessionResult]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    run_virtual: Callable[..., SessionResult],
 ) -> None:
     settings = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
     known_b = of_bench(VIRTUAL_NULL, settings, 1, tmp_path).known_b
@@ -142,7 +151,9 @@ def test_a_session_is_not_begun_on_a_disk_without_room(
 
 
 def test_a_plan_says_time_and_room(tmp_path: Path) -> None:
-    shown = CliRunner().invoke(rig, ["plan", str(VIRTUAL_NULL), "--sessions", str(tmp_path)])
+    shown = CliRunner().invoke(
+        rig, ["plan", str(VIRTUAL_NULL), "--sessions", str(tmp_path)]
+    )
     assert shown.exit_code == 0
     assert "time: about 1.8" in shown.output
     assert "of virtual time a trial" in shown.output
@@ -184,11 +195,16 @@ def test_two_rails_are_added(tmp_path: Path) -> None:
     text = (BENCHES / "virtual-null.toml").read_text(encoding="utf-8")
     one = of_bench(BENCHES / "virtual-null.toml")
     bench.write_text(
-        text.replace("[monitor.virtual]\nsample_hz = 200_000", "[rail.a.virtual]\n[rail.b.virtual]")
+        text.replace(
+            "[monitor.virtual]\nsample_hz = 200_000",
+            "[rail.a.virtual]\n[rail.b.virtual]",
+        )
     )
     two = of_bench(bench)
     assert [rail.name for rail in two.rails] == ["a", "b"]
-    assert sum(rail.byte_hz for rail in two.rails) == pytest.approx(2 * one.rails[0].byte_hz)
+    assert sum(rail.byte_hz for rail in two.rails) == pytest.approx(
+        2 * one.rails[0].byte_hz
+    )
 
 
 def test_what_no_setting_determines_is_expected_as_in_an_earlier_session_that_can_be_read(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interleaved trials: each sample is loaded once, each trial queries it, and all results say so."""
+"""Interleaved trials: each sample is loaded once, each trial queries it, and all
+results say so."""
 
 from __future__ import annotations
 
@@ -76,14 +77,18 @@ def one_by_one() -> Iterator[Ran]:
 
 def asked(folder: Path, trial: int) -> list[int]:
     """Return the timed samples of a trial in their order."""
-    return [line.indices[0] for line in sample_lines.read(folder / f"trial-{trial}").samples]
+    return [
+        line.indices[0] for line in sample_lines.read(folder / f"trial-{trial}").samples
+    ]
 
 
 def wrong(folder: Path) -> list[str]:
     return [f"{one.name}: {one.detail}" for one in check(folder).findings if not one.ok]
 
 
-def test_each_sample_is_loaded_once_and_queried_by_every_trial(interleaved: Ran) -> None:
+def test_each_sample_is_loaded_once_and_queried_by_every_trial(
+    interleaved: Ran,
+) -> None:
     begun = [event.step for event in interleaved.events if isinstance(event, StepBegun)]
     counts = Counter(type(step) for step in begun)
     assert counts[Load] == SAMPLES + 1, "the one of the warm-up is loaded again"
@@ -96,10 +101,14 @@ def test_each_sample_is_loaded_once_and_queried_by_every_trial(interleaved: Ran)
     assert wrong(folder) == []
 
 
-def test_it_measures_what_trials_one_behind_the_other_do(interleaved: Ran, one_by_one: Ran) -> None:
+def test_it_measures_what_trials_one_behind_the_other_do(
+    interleaved: Ran, one_by_one: Ran
+) -> None:
     assert interleaved.result.ok and one_by_one.result.ok
     for name in ("latency_total", "power_idle", "energy_total", "accuracy"):
-        one, other = (ran.result.metrics[name].value for ran in (interleaved, one_by_one))
+        one, other = (
+            ran.result.metrics[name].value for ran in (interleaved, one_by_one)
+        )
         assert one == pytest.approx(other, rel=0.02), name
 
 
@@ -134,7 +143,8 @@ def test_what_errs_in_a_recording_does_not_shrink_with_trials_of_one_recording(
 
 def test_progress_is_that_of_the_one_recording(interleaved: Ran) -> None:
     begun = [event for event in interleaved.events if isinstance(event, StepBegun)]
-    # Of one among five recordings it would be a fifth at most; how near to 1 depends on the clock.
+    # Of one among five recordings it would be a fifth at most; how near to 1 depends on
+    # the clock.
     assert 1 / TRIALS < begun[-1].share < 1
     assert {event.trial for event in begun} == set(range(1, TRIALS + 1))
     assert begun[-2].left_s is not None and begun[-2].left_s < 5
@@ -148,7 +158,11 @@ def test_the_trace_of_each_trial_has_its_own_windows_and_trials_lie_over_each_ot
     for trial in (1, 3):
         with of_folder.trace(trial) as trace:
             spans = trace.spans
-            assert spans is not None and trace.place is not None and trace.place.trial == trial
+            assert (
+                spans is not None
+                and trace.place is not None
+                and trace.place.trial == trial
+            )
             windows = 2 * (SAMPLES + 1) + 2
             assert len(spans) == windows, "of queries with warm-up, and idles"
             steps.append([int(step) for step in spans.step])
@@ -159,8 +173,12 @@ def test_the_trace_of_each_trial_has_its_own_windows_and_trials_lie_over_each_ot
 
 
 def test_the_plan_states_the_time_of_both_orders() -> None:
-    found = [estimate.of_bench(VIRTUAL_NULL, settings, TRIALS) for settings in (SMALL, TURNS)]
-    once_s = sum(row.total.known_s for row in found[0].rows if row.kind in ("load", "sync"))
+    found = [
+        estimate.of_bench(VIRTUAL_NULL, settings, TRIALS) for settings in (SMALL, TURNS)
+    ]
+    once_s = sum(
+        row.total.known_s for row in found[0].rows if row.kind in ("load", "sync")
+    )
     assert once_s > 0
     for one in found:
         apart_s = TRIALS * one.known_s
@@ -168,7 +186,9 @@ def test_the_plan_states_the_time_of_both_orders() -> None:
         together_s = apart_s - (TRIALS - 1) * once_s
         assert one.known_in_order_s(interleaved=True) == pytest.approx(together_s)
     assert found[0].session_known_s == pytest.approx(TRIALS * found[0].known_s)
-    assert found[1].session_known_s == pytest.approx(found[1].in_order(interleaved=True).known_s)
+    assert found[1].session_known_s == pytest.approx(
+        found[1].in_order(interleaved=True).known_s
+    )
     assert found[1].known_b < found[0].known_b
     options = [word for setting in TURNS for word in ("--set", setting)]
     shown = CliRunner().invoke(rig, ["plan", str(VIRTUAL_NULL), *options]).output
@@ -197,7 +217,14 @@ def is_trial(event: Event) -> bool:
 
 @pytest.mark.parametrize(
     ("when", "count"),
-    [(is_step, 3), (is_step, 8), (is_step, 11), (is_step, 13), (is_trial, 0), (is_trial, 1)],
+    [
+        (is_step, 3),
+        (is_step, 8),
+        (is_step, 11),
+        (is_step, 13),
+        (is_trial, 0),
+        (is_trial, 1),
+    ],
     ids=["idle", "warm-up", "sample's 1st", "sample's 2nd", "measured 1", "measured 2"],
 )
 def test_a_session_that_was_killed_asks_each_sample_once_for_each_trial(
@@ -243,11 +270,15 @@ def swapped(folder: Path) -> None:
 
 
 def unnamed(folder: Path) -> None:
-    edit_lines(folder / "trial-1" / "completions.jsonl", lambda _, line: line.pop("trial", None))
+    edit_lines(
+        folder / "trial-1" / "completions.jsonl",
+        lambda _, line: line.pop("trial", None),
+    )
 
 
 def apart(folder: Path) -> None:
-    """Give each trial the recording and its own steps, as if recorded one behind the other."""
+    """Give each trial the recording and its own steps, as if recorded one behind the
+    other."""
     lines = [
         json.loads(text)
         for text in (folder / "trial-1" / "completions.jsonl").read_text().splitlines()
@@ -258,7 +289,9 @@ def apart(folder: Path) -> None:
             if trial > 1:
                 shutil.copyfile(folder / "trial-1" / name, own / name)
         kept = [line for line in lines if line.get("trial", 0) in (0, trial)]
-        (own / "completions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+        (own / "completions.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in kept)
+        )
         edit_lines(own / "completions.jsonl", lambda _, line: line.pop("trial", None))
 
     def named(events: list[dict[str, Any]]) -> None:
@@ -284,7 +317,9 @@ FORGED: dict[str, tuple[Callable[[Path], None], ...]] = {
 
 @pytest.mark.computes
 @pytest.mark.parametrize("name", FORGED)
-def test_an_order_that_was_forged_is_refused(tmp_path: Path, name: str, interleaved: Ran) -> None:
+def test_an_order_that_was_forged_is_refused(
+    tmp_path: Path, name: str, interleaved: Ran
+) -> None:
     folder = tmp_path / "session"
     shutil.copytree(interleaved.result.folder, folder)
     for change in FORGED[name]:
@@ -294,7 +329,9 @@ def test_an_order_that_was_forged_is_refused(tmp_path: Path, name: str, interlea
 
 
 @pytest.mark.computes
-@pytest.mark.parametrize("name", ["the bench file", "bench file and provenance", "the provenance"])
+@pytest.mark.parametrize(
+    "name", ["the bench file", "bench file and provenance", "the provenance"]
+)
 def test_trials_one_behind_the_other_do_not_pass_for_interleaved(
     tmp_path: Path, name: str, one_by_one: Ran
 ) -> None:
@@ -329,13 +366,19 @@ def changing(bench: Bench, from_query: int) -> None:
             queries[0] += 1
             fresh, loaded[0] = loaded[0], queries[0] < from_query
             right = completion.output
-            return completion if fresh else replace(completion, output=right[4:] + right[:4])
+            return (
+                completion
+                if fresh
+                else replace(completion, output=right[4:] + right[:4])
+            )
         return completion
 
     bench.sut.do = changed  # type: ignore[method-assign]
 
 
-def test_a_device_that_changes_its_input_is_refused_at_the_first_sample(tmp_path: Path) -> None:
+def test_a_device_that_changes_its_input_is_refused_at_the_first_sample(
+    tmp_path: Path,
+) -> None:
     with (
         open_bench(VIRTUAL_NULL, TURNS) as bench,
         pytest.raises(BenchError, match="another answer to a sample") as caught,
@@ -348,8 +391,11 @@ def test_a_device_that_changes_its_input_is_refused_at_the_first_sample(tmp_path
     assert sum(isinstance(item.step, Query) for item in done) == 1
 
 
-def test_one_that_does_so_later_loses_the_trials_that_it_deceived(tmp_path: Path) -> None:
-    # A wrong answer is one that a virtual device may give: the check knows which it can.
+def test_one_that_does_so_later_loses_the_trials_that_it_deceived(
+    tmp_path: Path,
+) -> None:
+    # A wrong answer is one that a virtual device may give: the check knows which it
+    # can.
     with open_bench(VIRTUAL_NULL, (*TURNS, "sut.virtual.error_rate=1e-12")) as bench:
         changing(bench, TRIALS * SAMPLES)
         result = bench.run(TRIALS, tmp_path)
@@ -377,7 +423,9 @@ def test_plans_that_part_are_refused() -> None:
         plan.send(Completion((), b"22"))
 
 
-def test_a_trial_without_a_trace_of_its_own_names_the_recording(interleaved: Ran) -> None:
+def test_a_trial_without_a_trace_of_its_own_names_the_recording(
+    interleaved: Ran,
+) -> None:
     folder = interleaved.result.folder
     with pytest.raises(DataError, match="the trials were interleaved") as refused:
         open_any(folder / "trial-3", folder / "none")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an open bench tells while it opens, runs and is left: events, live blocks, who listens."""
+"""What an open bench tells while it opens, runs and is left: events, live blocks, who
+listens."""
 
 from __future__ import annotations
 
@@ -41,11 +42,15 @@ def test_opening_and_leaving_are_told_part_by_part(tmp_path: Path) -> None:
         ("RailState", ""),
     ]
     assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
-    sut = next(event for event in told if isinstance(event, Opened) and event.part == "sut")
+    sut = next(
+        event for event in told if isinstance(event, Opened) and event.part == "sut"
+    )
     assert sut.info is not None and sut.info.name == name
 
 
-def test_steps_are_told_when_they_begin_and_the_journal_stays_as_it_was(tmp_path: Path) -> None:
+def test_steps_are_told_when_they_begin_and_the_journal_stays_as_it_was(
+    tmp_path: Path,
+) -> None:
     told: list[Event] = []
     with open_bench(BENCH, QUICK, (told.append,)) as bench:
         result = bench.run(2, tmp_path)
@@ -56,7 +61,8 @@ def test_steps_are_told_when_they_begin_and_the_journal_stays_as_it_was(tmp_path
     assert [event.step for event in begun if event.step.kind != "load"] == [
         event.done.step for event in done
     ]
-    # Of a virtual device nothing is known before the first step of a kind, all of it behind.
+    # Of a virtual device nothing is known before the first step of a kind, all of it
+    # behind.
     assert begun[0].left_s is None and begun[-1].left_s is not None
     assert begun[0].share == 0 and 0.8 < begun[-1].share < 1
     assert {event.event for event in SessionFolder(result.folder).events()} == {
@@ -75,7 +81,9 @@ def test_live_blocks_are_the_trace_and_leave_it_as_it_was(tmp_path: Path) -> Non
         dropped = bench.dropped
     with open_bench(BENCH, QUICK) as bench:
         alone = bench.run(1, tmp_path / "alone")
-    places = [next(result.folder.glob("trial-*/**/" + TRACE)) for result in (watched, alone)]
+    places = [
+        next(result.folder.glob("trial-*/**/" + TRACE)) for result in (watched, alone)
+    ]
     traces = [Trace.open(place) for place in places]
     powers_w = [trace.power_w(0.0, trace.duration_s)[1] for trace in traces]
     assert np.array_equal(*powers_w)
@@ -110,7 +118,8 @@ def test_a_probe_tells_and_shows_the_same(tmp_path: Path) -> None:
     told: list[Event] = []
     blocks: list[LiveBlock] = []
     assert all(
-        finding.ok for finding in probe(BENCH, QUICK, (told.append,), observers=(blocks.append,))
+        finding.ok
+        for finding in probe(BENCH, QUICK, (told.append,), observers=(blocks.append,))
     )
     assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
     assert {event.part for event in told if isinstance(event, Opening)} == {
@@ -121,7 +130,9 @@ def test_a_probe_tells_and_shows_the_same(tmp_path: Path) -> None:
     assert {block.trace for block in blocks} == {1}
 
 
-def test_a_stop_from_another_thread_aborts_and_keeps_the_session(tmp_path: Path) -> None:
+def test_a_stop_from_another_thread_aborts_and_keeps_the_session(
+    tmp_path: Path,
+) -> None:
     stop = Stop()
     states: list[bool] = []
 

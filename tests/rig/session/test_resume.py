@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session that was cut off goes on where it stopped, and every number of it is found again."""
+"""A session that was cut off goes on where it stopped, and every number of it is found
+again."""
 
 from __future__ import annotations
 
@@ -74,7 +75,10 @@ def equal(folder: Path) -> None:
     ("error", "steps"),
     [(KeyboardInterrupt(), steps) for steps in (0, 1, 5, 11, 13, 20, 25)]
     + [(Cut(), 5), (Cut(), 20)]
-    + [pytest.param(Cut(), steps, marks=pytest.mark.repeats) for steps in (0, 1, 11, 13, 25)],
+    + [
+        pytest.param(Cut(), steps, marks=pytest.mark.repeats)
+        for steps in (0, 1, 11, 13, 25)
+    ],
 )
 def test_every_sample_is_measured_once_wherever_the_session_was_cut_off(
     tmp_path: Path, error: BaseException, steps: int
@@ -102,7 +106,9 @@ def test_a_sample_that_the_device_kept_by_its_use_is_there_after_a_resume(
 
     monkeypatch.setattr(SingleStream, "plan", plan)
     with (
-        session.open_bench(BENCH, (*SMALL, "bench.trials=1", "sut.virtual.slots=2")) as bench,
+        session.open_bench(
+            BENCH, (*SMALL, "bench.trials=1", "sut.virtual.slots=2")
+        ) as bench,
         pytest.raises(KeyboardInterrupt),
     ):
         bench.run(root=tmp_path, subscribers=[cutting(steps, KeyboardInterrupt())])
@@ -120,8 +126,12 @@ def test_what_was_measured_before_stays_byte_for_byte(tmp_path: Path) -> None:
         for name in ("completions.jsonl", "trace.jls")
     }
     session.resume(folder)
-    assert {path: path.read_bytes() for path in (folder / "trial-1").iterdir()} == finished
-    assert {name: (folder / "trial-2" / "segment-1" / name).read_bytes() for name in begun} == begun
+    assert {
+        path: path.read_bytes() for path in (folder / "trial-1").iterdir()
+    } == finished
+    assert {
+        name: (folder / "trial-2" / "segment-1" / name).read_bytes() for name in begun
+    } == begun
     equal(folder)
 
 
@@ -138,8 +148,8 @@ def test_a_session_cut_off_again_and_again_comes_to_its_end(tmp_path: Path) -> N
 
 
 def copied(folder: Path, after: int) -> Callable[[Event], None]:
-    """Return a subscriber that copies the session into `folder` after so many steps, and ends it: a
-    kill leaves no more.
+    """Return a subscriber that copies the session into `folder` after so many steps,
+    and ends it: a kill leaves no more.
     """
     left = [after]
     session_folder = [Path()]
@@ -165,10 +175,14 @@ def test_a_session_killed_at_any_step_and_again_measures_every_sample_once(
         folder = Path(scratch) / "0"
         times = 0
         with (
-            session.open_bench(BENCH, ("task.asc.samples=4", "bench.trials=1", *SLOWER)) as bench,
+            session.open_bench(
+                BENCH, ("task.asc.samples=4", "bench.trials=1", *SLOWER)
+            ) as bench,
             pytest.raises(Cut),
         ):
-            bench.run(root=Path(scratch) / "first", subscribers=[copied(folder, steps[0])])
+            bench.run(
+                root=Path(scratch) / "first", subscribers=[copied(folder, steps[0])]
+            )
         for times, after in enumerate(steps[1:], start=1):
             killed = Path(scratch) / str(times)
             try:
@@ -203,7 +217,9 @@ def test_a_segment_killed_before_it_heard_anything_takes_nothing_of_the_one_befo
         for segment in counted_steps(folder / f"trial-{trial}")
         for step in segment
     ]
-    assert len(counted) == len(every_query(folder)), "a query that counted before was asked again"
+    assert len(counted) == len(every_query(folder)), (
+        "a query that counted before was asked again"
+    )
     equal(folder)
 
 
@@ -303,14 +319,21 @@ def test_another_bench_is_refused_and_says_what_differs(tmp_path: Path) -> None:
     provenance.write_text(json.dumps(about))
     with pytest.raises(ConfigError) as refused:
         session.resume(folder)
-    assert "monitor serial" in refused.value.evidence and "another one" in refused.value.evidence
+    assert (
+        "monitor serial" in refused.value.evidence
+        and "another one" in refused.value.evidence
+    )
 
 
-def test_a_finished_trial_that_was_changed_since_is_not_built_upon(tmp_path: Path) -> None:
+def test_a_finished_trial_that_was_changed_since_is_not_built_upon(
+    tmp_path: Path,
+) -> None:
     folder = cut_off(tmp_path, 20)
     with (folder / "trial-1" / "completions.jsonl").open("a") as completions:
         completions.write("\n")
-    with pytest.raises(DataError, match=r"completions\.jsonl is missing or was changed"):
+    with pytest.raises(
+        DataError, match=r"completions\.jsonl is missing or was changed"
+    ):
         session.resume(folder)
 
 

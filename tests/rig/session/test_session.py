@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session on the virtual bench: what it measures, what it keeps, and how it ends when something
-goes wrong.
+"""A session on the virtual bench: what it measures, what it keeps, and how it ends when
+something goes wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ from tests.conftest import VIRTUAL_NULL
 Run = Callable[..., SessionResult]
 
 
-def test_the_metrics_are_those_of_the_device_that_was_put_on_the_table(run_virtual: Run) -> None:
+def test_the_metrics_are_those_of_the_device_that_was_put_on_the_table(
+    run_virtual: Run,
+) -> None:
     result = run_virtual(
         "sut.virtual.preprocess.duration_s=0.02",
         "sut.virtual.preprocess.power_w=0.05",
@@ -84,9 +86,13 @@ def test_wrong_answers_cost_accuracy(run_virtual: Run) -> None:
     assert run_virtual("sut.virtual.error_rate=1.0").metrics["accuracy"].value == 0.0
 
 
-def test_the_same_seed_gives_the_same_samples_and_another_seed_others(run_virtual: Run) -> None:
+def test_the_same_seed_gives_the_same_samples_and_another_seed_others(
+    run_virtual: Run,
+) -> None:
     jitter = "monitor.virtual.edge_jitter_s=2e-6"
-    first, again, other = (run_virtual(jitter, f"bench.seed={seed}") for seed in (5, 5, 6))
+    first, again, other = (
+        run_virtual(jitter, f"bench.seed={seed}") for seed in (5, 5, 6)
+    )
     texts = [
         (result.folder / "trial-1" / "samples.jsonl").read_text()
         for result in (first, again, other)
@@ -94,27 +100,37 @@ def test_the_same_seed_gives_the_same_samples_and_another_seed_others(run_virtua
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_five_equal_trials_give_a_true_verdict_and_a_drifting_one_a_false(run_virtual: Run) -> None:
+def test_five_equal_trials_give_a_true_verdict_and_a_drifting_one_a_false(
+    run_virtual: Run,
+) -> None:
     assert run_virtual(trials=5).ok
     assert not run_virtual("sut.virtual.infer.variation=0.5", trials=5).ok
 
 
 def test_a_claim_is_compared_by_both_rules(run_virtual: Run) -> None:
-    content = run_virtual("claim.energy_infer=1.6e-3", "claim.accuracy=0.9", trials=5).content
+    content = run_virtual(
+        "claim.energy_infer=1.6e-3", "claim.accuracy=0.9", trials=5
+    ).content
     assert content["replication"]["rule"] == "replication-5-percent"
-    # 1.89 mJ against 1.6 mJ: off by 18 % for both rules; accuracy 1.0 against 0.9 is off by 11 %
-    # for one rule only.
-    assert {name: row["ok"] for name, row in content["replication"]["per_metric"].items()} == {
+    # 1.89 mJ against 1.6 mJ: off by 18 % for both rules; accuracy 1.0 against 0.9 is
+    # off by 11 % for one rule only.
+    assert {
+        name: row["ok"] for name, row in content["replication"]["per_metric"].items()
+    } == {
         "energy_infer": False,
         "accuracy": False,
     }
-    assert {name: row["ok"] for name, row in content["audit"]["per_metric"].items()} == {
+    assert {
+        name: row["ok"] for name, row in content["audit"]["per_metric"].items()
+    } == {
         "energy_infer": False,
         "accuracy": True,
     }
 
 
-def test_results_say_that_they_are_simulated_and_where_they_come_from(run_virtual: Run) -> None:
+def test_results_say_that_they_are_simulated_and_where_they_come_from(
+    run_virtual: Run,
+) -> None:
     content = run_virtual().content
     assert content["simulated"] is True
     for key in (
@@ -149,7 +165,13 @@ def test_results_say_that_they_are_simulated_and_where_they_come_from(run_virtua
         (["monitor.virtual.edge_jitter_s=2e-5"], "sync"),
         (["monitor.virtual.clock_ppm=900"], "clock"),
         (["sut.virtual.infer.duration_s=80e-6"], "short"),
-        (["monitor.virtual.sample_hz=1_000_000", "sut.virtual.infer.duration_s=20e-6"], "short"),
+        (
+            [
+                "monitor.virtual.sample_hz=1_000_000",
+                "sut.virtual.infer.duration_s=20e-6",
+            ],
+            "short",
+        ),
         (["sut.virtual.idle_w=0.0", "monitor.virtual.noise_a=0.0"], "power"),
     ],
 )
@@ -180,7 +202,7 @@ def test_edges_that_nobody_marked_are_an_edges_problem(tmp_path: Path) -> None:
     assert counts["pairs"] == counts["marks"], "all marks still found their edges"
 
 
-def test_a_device_with_another_workload_or_model_than_the_bench_says_is_refused() -> None:
+def test_a_device_with_another_workload_or_model_than_the_bench_says_is_refused():
     class Modelled(NullTask):
         def provenance(self) -> dict[str, object]:
             return super().provenance() | {"model": "null-12345678"}
@@ -201,13 +223,17 @@ def test_a_pulse_that_the_monitor_may_not_see_is_refused_before_anything_runs(
     with pytest.raises(ConfigError, match="can be missed") as caught:
         run_virtual("monitor.virtual.sample_hz=20000", "sut.virtual.sync_hold_us=20")
     assert (
-        caught.value.path == "sut.virtual.sync_hold_us" and "100 or more" in caught.value.try_next
+        caught.value.path == "sut.virtual.sync_hold_us"
+        and "100 or more" in caught.value.try_next
     )
     assert not list(tmp_path.iterdir())
 
 
-def patched(bench: Bench, kind: type[Step], wrong: Callable[[Completion], Completion]) -> Bench:
-    """Let the device misbehave in steps of one kind: `wrong` makes its answer of the right one."""
+def patched(
+    bench: Bench, kind: type[Step], wrong: Callable[[Completion], Completion]
+) -> Bench:
+    """Let the device misbehave in steps of one kind: `wrong` makes its answer of the
+    right one."""
     do = bench.sut.do
 
     def misbehaving(step: Step, payloads: Sequence[bytes] = ()) -> Completion:
@@ -233,12 +259,15 @@ def test_lost_monitor_samples_inside_a_window_are_a_gap_and_a_line_in_the_budget
     codes, components, whole_j = budget("whole")
     assert (codes, "lost samples" in components) == ([], False)
     line = json.loads(
-        (next((tmp_path / "whole").glob("*/trial-1/samples.jsonl"))).read_text().splitlines()[2]
+        (next((tmp_path / "whole").glob("*/trial-1/samples.jsonl")))
+        .read_text()
+        .splitlines()[2]
     )
     window = line["windows"][-1]
     with open_bench(VIRTUAL_NULL, settings) as bench:
         middle = round(
-            (window["start_s"] + window["latency_s"] / 2) * bench.monitors[""].info.sample_hz
+            (window["start_s"] + window["latency_s"] / 2)
+            * bench.monitors[""].info.sample_hz
         )
     noted: list[Gap] = [Gap(middle, middle + 5, "test")]
     monkeypatch.setattr(
@@ -251,7 +280,9 @@ def test_lost_monitor_samples_inside_a_window_are_a_gap_and_a_line_in_the_budget
     )
 
 
-def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(tmp_path: Path) -> None:
+def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(
+    tmp_path: Path,
+) -> None:
     with open_bench(
         VIRTUAL_NULL, ["task.null.samples=6", "scenario.single_stream.repeat=4"]
     ) as bench:
@@ -265,7 +296,9 @@ def test_a_device_that_runs_less_often_than_asked_is_a_clock_problem(tmp_path: P
     assert "ran 3 times where 4 were asked for" in problems[0]["detail"]
 
 
-def test_a_device_that_does_not_count_its_runs_is_taken_at_its_word(tmp_path: Path) -> None:
+def test_a_device_that_does_not_count_its_runs_is_taken_at_its_word(
+    tmp_path: Path,
+) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
 
         def silent(completion: Completion) -> Completion:
@@ -293,15 +326,22 @@ def test_a_device_that_reports_too_few_marks_is_a_clock_problem_as_edges_show(
             return Completion(completion.marks[:-1], completion.output)
 
         result = patched(bench, Query, forgetful).run(1, tmp_path)
-    assert {problem["code"] for problem in result.content["problems"]} == {"edges", "clock"}
+    assert {problem["code"] for problem in result.content["problems"]} == {
+        "edges",
+        "clock",
+    }
 
 
-def test_marks_that_run_backwards_are_a_clock_problem_not_an_end(tmp_path: Path) -> None:
+def test_marks_that_run_backwards_are_a_clock_problem_not_an_end(
+    tmp_path: Path,
+) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
 
         def confused(completion: Completion) -> Completion:
             first, second, *rest = completion.marks
-            return Completion((first, Mark(second.phase, first.tick - 500), *rest), bytes(64))
+            return Completion(
+                (first, Mark(second.phase, first.tick - 500), *rest), bytes(64)
+            )
 
         result = patched(bench, Query, confused).run(1, tmp_path)
     assert "clock" in {problem["code"] for problem in result.content["problems"]}
@@ -320,7 +360,9 @@ def test_without_edges_there_is_accuracy_and_the_devices_own_latency_but_no_ener
 
 
 def test_the_spread_of_idle_power_is_part_of_the_spread_of_dynamic_energy() -> None:
-    idles = tuple(Window("idle", 0.0, 1.0, 1.0, energy_j) for energy_j in (0.010, 0.012))
+    idles = tuple(
+        Window("idle", 0.0, 1.0, 1.0, energy_j) for energy_j in (0.010, 0.012)
+    )
     busy = Window("infer", 0.0, 0.1, 0.1, 0.005)
     measured = Measured(
         tuple(Sample(n, (n,), 1, (busy,), "a", "a", True) for n in range(100)), idles
@@ -338,7 +380,9 @@ def test_a_fault_of_our_own_ends_the_session_as_failed(tmp_path: Path) -> None:
         open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench,
     ):
         fails_after(bench, 3, ZeroDivisionError("bug")).run(1, tmp_path)
-    last = json.loads((next(tmp_path.iterdir()) / "events.jsonl").read_text().splitlines()[-1])
+    last = json.loads(
+        (next(tmp_path.iterdir()) / "events.jsonl").read_text().splitlines()[-1]
+    )
     assert last["status"] == "fail" and "bug" in last["reason"]
 
 
@@ -390,11 +434,18 @@ def test_a_subscriber_hears_every_step_in_order(tmp_path: Path) -> None:
     with open_bench(VIRTUAL_NULL, ["task.null.samples=6"]) as bench:
         bench.run(2, tmp_path, [heard.append])
     numbers = [
-        event.done.number for event in heard if isinstance(event, StepDone) and event.trial == 2
+        event.done.number
+        for event in heard
+        if isinstance(event, StepDone) and event.trial == 2
     ]
     assert numbers == sorted(numbers) and len(numbers) == len(set(numbers))
-    assert [event.trial.number for event in heard if isinstance(event, TrialFinished)] == [1, 2]
-    assert heard[-1] == SessionFinished("success", files=heard[-1].files) and heard[-1].files
+    assert [
+        event.trial.number for event in heard if isinstance(event, TrialFinished)
+    ] == [1, 2]
+    assert (
+        heard[-1] == SessionFinished("success", files=heard[-1].files)
+        and heard[-1].files
+    )
 
 
 def test_events_are_kept_line_by_line_with_the_schema_first(run_virtual: Run) -> None:
@@ -412,14 +463,18 @@ def test_events_are_kept_line_by_line_with_the_schema_first(run_virtual: Run) ->
     assert lines[-1]["status"] == "success"
 
 
-def test_the_program_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_of_the_readme_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with rig.open_bench(VIRTUAL_NULL) as bench:
         result = bench.run()
     assert result.metrics["energy_infer"].unit == "J"
 
 
-def test_a_bench_that_fails_to_open_leaves_the_supply_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bench_that_fails_to_open_leaves_the_supply_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     worlds = []
 
     def refuse(settings: object, context: BenchContext) -> None:
@@ -427,7 +482,9 @@ def test_a_bench_that_fails_to_open_leaves_the_supply_off(monkeypatch: pytest.Mo
         assert context.world.supply_on
         raise BenchError("no answer")
 
-    monkeypatch.setattr("sut_backends.virtual.backend.VirtualSut.open", staticmethod(refuse))
+    monkeypatch.setattr(
+        "sut_backends.virtual.backend.VirtualSut.open", staticmethod(refuse)
+    )
     with pytest.raises(RigError, match="no answer"), open_bench(VIRTUAL_NULL):
         pass
     assert not worlds[0].supply_on

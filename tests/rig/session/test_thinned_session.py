@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session whose traces keep means between windows: the same results, a fraction of the bytes, and
-nothing that is measured may be left out.
+"""A session whose traces keep means between windows: the same results, a fraction of
+the bytes, and nothing that is measured may be left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ REDUCED = "bench.between_windows=reduced"
 
 def faults(folder: Path, read: Read = fingerprints) -> list[str]:
     """Return what a check does not find as it should be."""
-    return [f"{one.name}: {one.detail}" for one in check(folder, read).findings if not one.ok]
+    return [
+        f"{one.name}: {one.detail}"
+        for one in check(folder, read).findings
+        if not one.ok
+    ]
 
 
 def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
@@ -49,8 +53,11 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
         content.pop("provenance")
     assert contents[0] == contents[1]
     traces = [Trace.open(one.folder / "trial-2" / "trace.jls") for one in (full, thin)]
-    assert len(traces[1].reduced) == 6 + 2  # a load for each sample, and for each warm-up
-    missing_s = sum(span.stop - span.start for span in traces[1].reduced) / traces[1].sample_hz
+    # a load for each sample, and for each warm-up
+    assert len(traces[1].reduced) == 6 + 2
+    missing_s = (
+        sum(span.stop - span.start for span in traces[1].reduced) / traces[1].sample_hz
+    )
     assert missing_s > 8 * (0.2 - 2 * 0.01 - 0.003)
     sizes = [one.folder / "trial-2" / "trace.jls" for one in (full, thin)]
     assert sizes[1].stat().st_size < 0.6 * sizes[0].stat().st_size
@@ -61,24 +68,36 @@ def test_results_are_the_same_with_means_between_windows_as_with_every_sample(
         for span in traces[1].reduced:
             kept[span.start : span.stop] = False
         for one, other in zip(
-            traces[0].samples(whole, 0, count), traces[1].samples(parts, 0, count), strict=True
+            traces[0].samples(whole, 0, count),
+            traces[1].samples(parts, 0, count),
+            strict=True,
         ):
             assert np.array_equal(one[kept], other[kept])
         current = traces[0].samples(whole, 0, count)[0]
     spread = distributions.histogram(traces[1], 0, count, "current", 50, None, None)
     assert spread.lost == np.count_nonzero(~kept)
-    assert spread.seconds.sum() * traces[1].sample_hz == pytest.approx(np.count_nonzero(kept))
+    assert spread.seconds.sum() * traces[1].sample_hz == pytest.approx(
+        np.count_nonzero(kept)
+    )
     bounds, rows = file_index.quick(traces[1], 0, count, 20)
-    by_hand = [current[one:other].mean(dtype=float) for one, other in pairwise(bounds.tolist())]
+    by_hand = [
+        current[one:other].mean(dtype=float) for one, other in pairwise(bounds.tolist())
+    ]
     assert bounds[-1] == count and rows[1] == pytest.approx(by_hand, rel=1e-4)
     with open_trace(traces[0].path) as one, open_trace(traces[1].path) as other:
         assert one.prepare() and other.prepare()
-        pictures = [view.columns(0.0, count / one.sample_hz, 20).current for view in (one, other)]
+        pictures = [
+            view.columns(0.0, count / one.sample_hz, 20).current
+            for view in (one, other)
+        ]
         assert pictures[0] is not None and pictures[1] is not None
         # Their borders are none of means.
         assert pictures[1].mean == pytest.approx(pictures[0].mean, rel=0.01)
         summary = other.summary(0.0, math.inf, 10)
-    assert (summary["stop_s"].iloc[-1], len(summary)) == (count / traces[1].sample_hz, 10)
+    assert (summary["stop_s"].iloc[-1], len(summary)) == (
+        count / traces[1].sample_hz,
+        10,
+    )
     write_report(thin.folder)
     assert faults(full.folder) == faults(thin.folder) == []
     assert "means of 1 ms" in (thin.folder / "report.html").read_text(encoding="utf-8")
@@ -125,7 +144,8 @@ def list_files(folder: Path) -> None:
 
 
 def behind_a_mark(trace: Trace, apart_s: float) -> list[Quiet]:
-    """Say that nothing is measured behind a mark that the next one follows so much later."""
+    """Say that nothing is measured behind a mark that the next one follows so much
+    later."""
     apart = np.diff(trace.falls_s)
     at = int(np.argmin(np.abs(apart - apart_s)))
     return [Quiet(at + 1, float(apart[at - 1]))]
@@ -160,7 +180,9 @@ def test_means_where_every_sample_was_to_be_kept_are_refused(run_virtual: Run) -
 
 
 @pytest.mark.parametrize("length", [1, 2])
-def test_a_list_of_spans_that_lacks_one_is_refused(run_virtual: Run, length: int) -> None:
+def test_a_list_of_spans_that_lacks_one_is_refused(
+    run_virtual: Run, length: int
+) -> None:
     folder = run_virtual(LOAD, REDUCED).folder
     path = folder / "trial-1" / "reduced.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-length]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings outside what their fields declare are refused, with the key, the value and the range."""
+"""Settings outside what their fields declare are refused, with the key, the value and
+the range."""
 
 from __future__ import annotations
 
@@ -29,12 +30,16 @@ class Inner:
 class Settings:
     port: Annotated[str, Len(1), doc("Where it is.")]
     idle_s: Annotated[float, Interval(gt=0, le=60), Unit("s"), doc("Idle time.")] = 0.5
-    hop_s: Annotated[float, Or(0, "half"), Ge(1e-6), Lt(2), Unit("s"), doc("A hop.")] = 0.0
+    hop_s: Annotated[
+        float, Or(0, "half"), Ge(1e-6), Lt(2), Unit("s"), doc("A hop.")
+    ] = 0.0
     gaps: tuple[Annotated[Ratio, Ge(0), Why("they are shares")], ...] = (0.0,)
     mode: Annotated[Literal["a", "b"], doc("How.")] = "a"
     name: Annotated[str, Matches("[a-z]*", "small letters"), doc("Its name.")] = ""
     file: Annotated[PathText, doc("A file.")] = ""
-    inner: Annotated[Inner, doc("What is inside.")] = field(default_factory=lambda: Inner(0.25))
+    inner: Annotated[Inner, doc("What is inside.")] = field(
+        default_factory=lambda: Inner(0.25)
+    )
 
 
 def test_what_is_allowed_passes() -> None:
@@ -50,17 +55,37 @@ def test_what_is_allowed_passes() -> None:
         ({"idle_s": 60.5}, "sut.x.idle_s", "60.5 s", "above 0, to 60 s"),
         ({"idle_s": math.nan}, "sut.x.idle_s", "nan s", "above 0, to 60 s"),
         ({"idle_s": math.inf}, "sut.x.idle_s", "inf s", "above 0, to 60 s"),
-        ({"hop_s": 1e-7}, "sut.x.hop_s", "1e-7 s", "0: half; or 1e-6 or more, below 2 s"),
+        (
+            {"hop_s": 1e-7},
+            "sut.x.hop_s",
+            "1e-7 s",
+            "0: half; or 1e-6 or more, below 2 s",
+        ),
         ({"hop_s": 2.0}, "sut.x.hop_s", "2 s", "0: half; or 1e-6 or more, below 2 s"),
-        ({"gaps": (0.1, -0.1)}, "sut.x.gaps", "[0.1, -0.1]", "0 or more each: they are shares"),
-        ({"gaps": (math.nan,)}, "sut.x.gaps", "[nan]", "0 or more each: they are shares"),
+        (
+            {"gaps": (0.1, -0.1)},
+            "sut.x.gaps",
+            "[0.1, -0.1]",
+            "0 or more each: they are shares",
+        ),
+        (
+            {"gaps": (math.nan,)},
+            "sut.x.gaps",
+            "[nan]",
+            "0 or more each: they are shares",
+        ),
         (
             {"gaps": (1e308,)},
             "sut.x.gaps",
             "[1e+308]",
             f"0 or more each: they are shares; {BEYOND}",
         ),
-        ({"inner": Inner(-1e308)}, "sut.x.inner.gain", "-1e+308", f"above -1, below 1; {BEYOND}"),
+        (
+            {"inner": Inner(-1e308)},
+            "sut.x.inner.gain",
+            "-1e+308",
+            f"above -1, below 1; {BEYOND}",
+        ),
         (
             {"inner": Inner(step=4 * 10**400)},
             "sut.x.inner.step",
@@ -88,7 +113,9 @@ def test_all_that_is_outside_is_told_at_once() -> None:
     wrong = Settings("", -1.0, inner=Inner(2.0))
     paths = [violation.path for violation in violations(wrong, "x")]
     assert paths == ["x.port", "x.idle_s", "x.inner.gain"]
-    with pytest.raises(ConfigError, match=r"also x\.idle_s: -1 s, allowed: above 0, to 60 s; x\.i"):
+    with pytest.raises(
+        ConfigError, match=r"also x\.idle_s: -1 s, allowed: above 0, to 60 s; x\.i"
+    ):
         checked(wrong, "x")
 
 
@@ -117,7 +144,10 @@ def test_fields_say_what_they_are() -> None:
     assert name.form.meaning == "small letters"
     assert file.type == PATH
     assert inner.type == "table"
-    assert [(part.name, part.default) for part in inner.nested] == [("gain", 0.25), ("step", 4)]
+    assert [(part.name, part.default) for part in inner.nested] == [
+        ("gain", 0.25),
+        ("step", 4),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -140,5 +170,14 @@ def test_a_range_in_words(declared: tuple[object, ...], words: str) -> None:
 
 def test_numbers_as_a_person_writes_them() -> None:
     values = (1_000_000, 2.0, 0.05, 1e-6, 1.5e-6, 1e12, 0.1 + 0.2, 4294967295)
-    words = ["1000000", "2", "0.05", "1e-6", "1.5e-6", "1e+12", "0.30000000000000004", "4294967295"]
+    words = [
+        "1000000",
+        "2",
+        "0.05",
+        "1e-6",
+        "1.5e-6",
+        "1e+12",
+        "0.30000000000000004",
+        "4294967295",
+    ]
     assert [number(value) for value in values] == words

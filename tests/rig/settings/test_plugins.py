@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every setting of every installed plug-in says what it is: for documentation and forms."""
+"""Every setting of every installed plug-in says what it is: for documentation and
+forms."""
 
 from __future__ import annotations
 
@@ -13,8 +14,25 @@ from rig.settings.check import violations
 from rig.settings.declare import UNITLESS
 from rig.settings.fields import REQUIRED, SettingField, fields_of
 
-KINDS = [(section, kind) for section in plugins.GROUPS for kind in plugins.names(section)]
-UNITS = {*UNITLESS, "A", "B", "Bd", "Hz", "V", "W", "cost", "ns", "ohm", "ppm", "s", "ticks", "us"}
+KINDS = [
+    (section, kind) for section in plugins.GROUPS for kind in plugins.names(section)
+]
+UNITS = {
+    *UNITLESS,
+    "A",
+    "B",
+    "Bd",
+    "Hz",
+    "V",
+    "W",
+    "cost",
+    "ns",
+    "ohm",
+    "ppm",
+    "s",
+    "ticks",
+    "us",
+}
 
 
 def settings_of(section: str, kind: str) -> type:
@@ -22,7 +40,9 @@ def settings_of(section: str, kind: str) -> type:
     return found
 
 
-def every(fields: Sequence[SettingField], path: str) -> Iterator[tuple[str, SettingField]]:
+def every(
+    fields: Sequence[SettingField], path: str
+) -> Iterator[tuple[str, SettingField]]:
     """Yield all fields with their paths, those of tables inside too."""
     for field in fields:
         yield f"{path}.{field.name}", field
@@ -31,17 +51,29 @@ def every(fields: Sequence[SettingField], path: str) -> Iterator[tuple[str, Sett
 
 @pytest.mark.parametrize(("section", "kind"), KINDS)
 def test_every_field_has_help_and_every_number_a_unit(section: str, kind: str) -> None:
-    for path, field in every(fields_of(settings_of(section, kind)), f"{section}.{kind}"):
+    for path, field in every(
+        fields_of(settings_of(section, kind)), f"{section}.{kind}"
+    ):
         assert field.help.endswith((".", "?")), path
         assert len(field.help) <= 100 and "\n" not in field.help, path
-        assert bool(field.unit) == field.is_number, f"{path} has the unit {field.unit!r}"
+        assert bool(field.unit) == field.is_number, (
+            f"{path} has the unit {field.unit!r}"
+        )
         assert not field.unit or field.unit in UNITS, path
         assert not field.nested or field.type == "table", path
 
 
 @pytest.mark.parametrize(("section", "kind"), KINDS)
 def test_a_unit_in_a_name_is_the_declared_one(section: str, kind: str) -> None:
-    suffixes = {"s": "s", "hz": "Hz", "v": "V", "a": "A", "w": "W", "ppm": "ppm", "us": "us"}
+    suffixes = {
+        "s": "s",
+        "hz": "Hz",
+        "v": "V",
+        "a": "A",
+        "w": "W",
+        "ppm": "ppm",
+        "us": "us",
+    }
     suffixes |= {"ns": "ns", "b": "B", "baud": "Bd", "ticks": "ticks", "tick": "ticks"}
     for path, field in every(fields_of(settings_of(section, kind)), ""):
         suffix = field.name.rpartition("_")[2]
@@ -52,7 +84,9 @@ def test_a_unit_in_a_name_is_the_declared_one(section: str, kind: str) -> None:
 @pytest.mark.parametrize(("section", "kind"), KINDS)
 def test_every_default_is_in_its_own_range(section: str, kind: str) -> None:
     settings = settings_of(section, kind)
-    given = {field.name: "x" for field in fields_of(settings) if field.default is REQUIRED}
+    given = {
+        field.name: "x" for field in fields_of(settings) if field.default is REQUIRED
+    }
     assert not list(violations(settings(**given), f"{section}.{kind}"))
 
 
@@ -69,7 +103,9 @@ def test_the_bench_itself_is_described_too() -> None:
 def test_a_nested_table_has_the_defaults_of_its_place() -> None:
     fields = {field.name: field for field in fields_of(settings_of("sut", "virtual"))}
     durations_s = {
-        name: next(part.default for part in fields[name].nested if part.name == "duration_s")
+        name: next(
+            part.default for part in fields[name].nested if part.name == "duration_s"
+        )
         for name in ("preprocess", "infer")
     }
     assert durations_s == {"preprocess": 0.018, "infer": 0.042}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tails and intervals of counts, against whole-number arithmetic and published values."""
+"""Tails and intervals of counts, against whole-number arithmetic and published
+values."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from tests.length import length
 def exact(count: int, n: int, share: Fraction) -> Fraction:
     """Return the probability of `count` or fewer, without rounding."""
     return sum(
-        (math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(count + 1)), Fraction(0)
+        (math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(count + 1)),
+        Fraction(0),
     )
 
 
@@ -32,13 +34,18 @@ def test_both_tails_are_those_of_exact_fractions(
     assert at_most(count, n, float(share)) == pytest.approx(
         float(exact(count, n, share)), rel=1e-10, abs=1e-13
     )
-    assert at_least(count, n, float(share)) == pytest.approx(float(1 - below), rel=1e-10, abs=1e-13)
+    assert at_least(count, n, float(share)) == pytest.approx(
+        float(1 - below), rel=1e-10, abs=1e-13
+    )
 
 
 @pytest.mark.parametrize(
-    ("count", "n", "tenths"), [(1500, 16_240, 1), (14_500, 16_240, 9), (8_000, 16_240, 5)]
+    ("count", "n", "tenths"),
+    [(1500, 16_240, 1), (14_500, 16_240, 9), (8_000, 16_240, 5)],
 )
-def test_the_tail_of_a_whole_test_split_is_as_exact(count: int, n: int, tenths: int) -> None:
+def test_the_tail_of_a_whole_test_split_is_as_exact(
+    count: int, n: int, tenths: int
+) -> None:
     # Fractions of so many digits take long: the same sum in whole numbers.
     first = count - 300
     term = math.comb(n, first) * tenths**first * (10 - tenths) ** (n - first)
@@ -46,29 +53,31 @@ def test_the_tail_of_a_whole_test_split_is_as_exact(count: int, n: int, tenths: 
     for k in range(first, count):  # each from the one before, without a remainder
         term = term * (n - k) * tenths // ((k + 1) * (10 - tenths))
         whole += term
-    assert at_most(count, n, tenths / 10) == pytest.approx(float(Fraction(whole, 10**n)), rel=1e-9)
+    assert at_most(count, n, tenths / 10) == pytest.approx(
+        float(Fraction(whole, 10**n)), rel=1e-9
+    )
 
 
 def test_certain_and_impossible_counts() -> None:
-    assert (at_most(3, 3, 0.5), at_most(-1, 3, 0.5), at_least(0, 3, 0.5), at_least(4, 3, 0.5)) == (
-        1.0,
-        0.0,
-        1.0,
-        0.0,
-    )
-    assert (at_most(0, 3, 0.0), at_least(3, 3, 1.0), at_least(1, 3, 0.0), at_most(2, 3, 1.0)) == (
-        1.0,
-        1.0,
-        0.0,
-        0.0,
-    )
+    assert (
+        at_most(3, 3, 0.5),
+        at_most(-1, 3, 0.5),
+        at_least(0, 3, 0.5),
+        at_least(4, 3, 0.5),
+    ) == (1.0, 0.0, 1.0, 0.0)
+    assert (
+        at_most(0, 3, 0.0),
+        at_least(3, 3, 1.0),
+        at_least(1, 3, 0.0),
+        at_most(2, 3, 1.0),
+    ) == (1.0, 1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("count", "n", "low", "high"),
     [
-        # Agresti and Coull, The American Statistician 52 (1998) 119: none of n gives 1 - 0.025 **
-        # (1 / n).
+        # Agresti and Coull, The American Statistician 52 (1998) 119: none of n gives 1
+        # - 0.025 ** (1 / n).
         (0, 10, 0.0, 1 - 0.025 ** (1 / 10)),
         (10, 10, 0.025 ** (1 / 10), 1.0),
         (16_240, 16_240, 0.025 ** (1 / 16_240), 1.0),
@@ -94,7 +103,10 @@ def test_the_interval_holds_the_share_at_least_95_times_in_100_whatever_it_is(
     for count in range(n + 1):
         low, high = Share(count, n).interval()
         held += (
-            math.comb(n, count) * share**count * (1 - share) ** (n - count) * (low <= share <= high)
+            math.comb(n, count)
+            * share**count
+            * (1 - share) ** (n - count)
+            * (low <= share <= high)
         )
     assert held >= 0.95 - 1e-9
 
@@ -109,10 +121,12 @@ def test_a_quantile_lies_between_the_places_outside_which_it_seldom_is(
 ) -> None:
     lower, upper = places(n, share)
     assert lower == max(k for k in range(n + 1) if at_most(k - 1, n, share) <= 0.025)
-    assert upper == min([*(k for k in range(1, n + 1) if at_least(k, n, share) <= 0.025), n + 1])
+    assert upper == min(
+        [*(k for k in range(1, n + 1) if at_least(k, n, share) <= 0.025), n + 1]
+    )
 
 
-def test_the_places_of_the_official_number_of_samples_are_those_of_its_normal_limit() -> None:
+def test_the_places_of_the_official_number_of_samples_are_those_of_its_normal_limit():
     # 16 240 samples: sqrt(n p q) is 38.2 for the 90th percentile.
     assert places(16_240, 0.9) == pytest.approx(
         (14_616 - 1.96 * 38.23, 14_616 + 1.96 * 38.23), abs=1.5

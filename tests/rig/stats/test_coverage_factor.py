@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage factors against tables and drawing; and whether the rig's 95 % intervals hold the truth
-of the virtual bench.
+"""Coverage factors against tables and drawing; and whether the rig's 95 % intervals
+hold the truth of the virtual bench.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from rig.stats import coverage_factor as module
 from rig.stats.coverage_factor import coverage_factor, first_step_beyond
 from tests.length import length
 
-# They give way to other processes, and where these want all of the processors they take long.
+# They give way to other processes, and where these want all of the processors they take
+# long.
 pytestmark = [pytest.mark.computes, pytest.mark.timeout(900)]
 
 
@@ -29,7 +30,8 @@ pytestmark = [pytest.mark.computes, pytest.mark.timeout(900)]
     [
         ([(1.0, "normal")], 1.960),
         ([(1.0, "rectangular")], 1.645),
-        # Two equal rectangles make a triangle of half-width 2 sqrt(3) u, 95 % of which lie within 1
+        # Two equal rectangles make a triangle of half-width 2 sqrt(3) u, 95 % of which
+        # lie within 1
         # - sqrt(0.05) of it.
         (
             [(1.0, "rectangular"), (1.0, "rectangular")],
@@ -68,8 +70,8 @@ def test_trials_alone_have_students_factor(freedom: int, expected: float) -> Non
 
 
 def below(x: NDArray[np.float64], freedom: int) -> NDArray[np.float64]:
-    """Return how often Student's t is below x, for the degrees of freedom at which that is written
-    in a line.
+    """Return how often Student's t is below x, for the degrees of freedom at which that
+    is written in a line.
     """
     if freedom == 1:
         share = np.arctan(x) / np.pi
@@ -83,14 +85,16 @@ def below(x: NDArray[np.float64], freedom: int) -> NDArray[np.float64]:
 
 
 def with_student(freedom: int, others: NDArray[np.float64]) -> float:
-    """Return the half-width that holds 95 % of a Student t plus another error, of which equally
-    likely values are given.
+    """Return the half-width that holds 95 % of a Student t plus another error, of which
+    equally likely values are given.
     """
     low = 0.0
     high = 1e3
     while high - low > 1e-9 * high:
         half = (low + high) / 2
-        inside = float(np.mean(below(half - others, freedom) - below(-half - others, freedom)))
+        inside = float(
+            np.mean(below(half - others, freedom) - below(-half - others, freedom))
+        )
         low, high = (half, high) if inside < 0.95 else (low, half)
     return high
 
@@ -100,17 +104,23 @@ EVEN = math.sqrt(3) * (np.arange(-1000, 1000) + 0.5) / 1000
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4])
-@pytest.mark.parametrize("ratio", [1e-7, 0.01, 0.3, 1.0, 3.1, 3.3, 5.0, 12.0, 30.0, 100.0])
-def test_few_trials_beside_a_limit_have_the_factor_of_both(freedom: int, ratio: float) -> None:
+@pytest.mark.parametrize(
+    "ratio", [1e-7, 0.01, 0.3, 1.0, 3.1, 3.3, 5.0, 12.0, 30.0, 100.0]
+)
+def test_few_trials_beside_a_limit_have_the_factor_of_both(
+    freedom: int, ratio: float
+) -> None:
     expected = with_student(freedom, ratio * EVEN) / math.hypot(1.0, ratio)
-    assert coverage_factor([(1.0, f"t{freedom}"), (ratio, "rectangular")]) == pytest.approx(
-        expected, rel=1e-3
-    )
+    assert coverage_factor(
+        [(1.0, f"t{freedom}"), (ratio, "rectangular")]
+    ) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4])
 @pytest.mark.parametrize("ratio", [0.1, 1.0, 5.0, 30.0])
-def test_few_trials_beside_noise_have_the_factor_of_both(freedom: int, ratio: float) -> None:
+def test_few_trials_beside_noise_have_the_factor_of_both(
+    freedom: int, ratio: float
+) -> None:
     places = np.linspace(-8, 8, 20_001)
     density = np.exp(-0.5 * places**2)
     # As many equally likely values: the middles of slices of the same probability.
@@ -138,12 +148,14 @@ def test_intervals_of_few_trials_beside_a_limit_hold_the_truth_as_often_as_they_
     # The factor depends on the ratio of both only.
     ratios = np.geomspace(1e-4, 1e5, 80)
     factors = [
-        coverage_factor([(1.0, f"t{trials - 1}"), (ratio, "rectangular")]) for ratio in ratios
+        coverage_factor([(1.0, f"t{trials - 1}"), (ratio, "rectangular")])
+        for ratio in ratios
     ]
-    half_widths = np.interp(np.log(limit / scatter), np.log(ratios), factors) * np.hypot(
-        scatter, limit
-    )
-    # Where both matter it is a little more often, as for any such pair (Behrens and Fisher).
+    half_widths = np.interp(
+        np.log(limit / scatter), np.log(ratios), factors
+    ) * np.hypot(scatter, limit)
+    # Where both matter it is a little more often, as for any such pair (Behrens and
+    # Fisher).
     assert 0.945 < np.mean(np.abs(errors) <= half_widths) < 0.985
 
 
@@ -172,12 +184,14 @@ def test_mixtures_agree_with_drawing() -> None:
         + random.normal(0, 0.5, 1_000_000)
     )
     expected = float(np.quantile(np.abs(drawn), 0.95)) / math.hypot(0.7, 1.0, 0.5)
-    assert coverage_factor([(0.7, "t4"), (1.0, "rectangular"), (0.5, "normal")]) == pytest.approx(
-        expected, rel=5e-3
-    )
+    assert coverage_factor(
+        [(0.7, "t4"), (1.0, "rectangular"), (0.5, "normal")]
+    ) == pytest.approx(expected, rel=5e-3)
 
 
-SHAPES = st.sampled_from(["normal", "rectangular", *(f"t{freedom}" for freedom in range(1, 31))])
+SHAPES = st.sampled_from(
+    ["normal", "rectangular", *(f"t{freedom}" for freedom in range(1, 31))]
+)
 COMPONENT = st.tuples(st.floats(1e-9, 1e3), SHAPES)
 
 
@@ -196,7 +210,9 @@ def test_one_more_component_never_makes_the_interval_narrower(
 
 @given(
     st.lists(
-        st.tuples(st.floats(1e-9, 1e3), st.sampled_from(["normal", "rectangular", "t4"])),
+        st.tuples(
+            st.floats(1e-9, 1e3), st.sampled_from(["normal", "rectangular", "t4"])
+        ),
         min_size=1,
         max_size=6,
     )
@@ -235,7 +251,9 @@ def test_the_step_is_that_which_halving_finds(scale: float, bend: float) -> None
     high = 1 << 24
     while high - low > 1:
         half = (low + high) // 2
-        low, high = (half, high) if inside(half * 20.0 / (1 << 24)) < 0.95 else (low, half)
+        low, high = (
+            (half, high) if inside(half * 20.0 / (1 << 24)) < 0.95 else (low, half)
+        )
     assert found == high
 
 
@@ -267,10 +285,14 @@ def recordings() -> dict[str, float]:
         ),
     ],
 )
-def test_the_intervals_of_populations_hold_the_truth_about_as_often_as_they_say(name: str) -> None:
-    inside = recordings() if name == RECORDINGS else covered(population(DRAWS, name, seed=3))
-    # With 95 % each, fewer than 24 of 30 inside happen once in 1700 times, fewer than 15 of 20 once
-    # in 3000; the benchmark draws a thousand.
+def test_the_intervals_of_populations_hold_the_truth_about_as_often_as_they_say(
+    name: str,
+) -> None:
+    inside = (
+        recordings() if name == RECORDINGS else covered(population(DRAWS, name, seed=3))
+    )
+    # With 95 % each, fewer than 24 of 30 inside happen once in 1700 times, fewer than
+    # 15 of 20 once in 3000; the benchmark draws a thousand.
     assert all(
         share >= length(24, 15) / DRAWS
         for metric, share in inside.items()
@@ -283,11 +305,11 @@ def test_the_binomial_interval_of_clustered_answers_is_seen_to_be_too_narrow() -
     assert inside["accuracy, binomial"] < 0.9 and inside["accuracy, other"] > 0.85
 
 
-def test_the_intervals_of_virtual_runs_hold_the_truth_about_as_often_as_they_say() -> None:
+def test_the_intervals_of_virtual_runs_hold_the_truth_about_as_often_as_they_say():
     runs = length(40, 20)
     inside = covered(experiment(runs))
-    # With 95 % each, fewer than 33 of 40 inside happen once in 1400 times, fewer than 15 of 20 once
-    # in 3000; the benchmark runs a thousand.
+    # With 95 % each, fewer than 33 of 40 inside happen once in 1400 times, fewer than
+    # 15 of 20 once in 3000; the benchmark runs a thousand.
     assert all(share >= length(33, 15) / runs for share in inside.values()), inside
 
 
@@ -295,7 +317,9 @@ def test_the_intervals_of_virtual_runs_hold_the_truth_about_as_often_as_they_say
 @pytest.mark.parametrize(
     ("scenario", "runs", "least"), [("real-time", 10, 7), ("optimization", 20, 15)]
 )
-def test_so_do_those_of_streams_and_searches(scenario: str, runs: int, least: int) -> None:
+def test_so_do_those_of_streams_and_searches(
+    scenario: str, runs: int, least: int
+) -> None:
     inside = covered(experiment(runs, scenario))
     # Fewer happen once in 1000 and in 3000 times; the benchmark runs a thousand.
     assert all(share >= least / runs for share in inside.values()), inside

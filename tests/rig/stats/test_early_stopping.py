@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LoadGen's early stopping: its published numbers of queries, and its rule in whole numbers."""
+"""LoadGen's early stopping: its published numbers of queries, and its rule in whole
+numbers."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from rig.stats.early_stopping import discardable, estimate, needed
 
 
 def by_whole_numbers(n: int, percent: int) -> int:
-    """Return the largest t of which 100 times the chance of t or fewer of n above the percentile is
-    at most 1.
+    """Return the largest t of which 100 times the chance of t or fewer of n above the
+    percentile is at most 1.
     """
     total = 0
     found = -1
@@ -26,7 +27,8 @@ def by_whole_numbers(n: int, percent: int) -> int:
 
 
 def test_64_queries_give_a_90th_percentile_and_662_a_99th() -> None:
-    # MLPerf inference rules: the minimum query counts of Single-stream and Multi-stream.
+    # MLPerf inference rules: the minimum query counts of Single-stream and
+    # Multi-stream.
     assert (needed(90.0), needed(99.0)) == (64, 662)
     assert [discardable(n, 90.0) for n in (44, 63, 64)] == [0, 0, 1]
     assert [discardable(n, 99.0) for n in (661, 662)] == [0, 1]
@@ -55,7 +57,7 @@ def test_too_few_have_no_estimate_and_just_enough_have_their_largest() -> None:
     assert estimate([], 90.0) is None
 
 
-def test_the_estimate_is_below_the_true_percentile_once_in_a_hundred_times_or_less() -> None:
+def test_the_estimate_is_below_the_true_percentile_once_in_a_hundred_times_or_less():
     draw = random.Random(7)
     runs = 2000
     n = 200
@@ -65,6 +67,6 @@ def test_the_estimate_is_below_the_true_percentile_once_in_a_hundred_times_or_le
         found = estimate([draw.expovariate(1.0) for _ in range(n)], 90.0)
         assert found is not None
         low += found < true
-    # Once in a hundred times would be 20 of 2000; 40 or more would happen by chance less than once
-    # in 10,000 times.
+    # Once in a hundred times would be 20 of 2000; 40 or more would happen by chance
+    # less than once in 10,000 times.
     assert 0 < low < 40

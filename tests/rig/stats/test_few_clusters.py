@@ -21,7 +21,9 @@ def left_out(sizes: list[int], means: list[float]) -> tuple[np.ndarray, np.ndarr
 def test_clusters_of_one_size_have_the_variance_of_the_mean_of_their_means() -> None:
     means = [0.2, 0.5, 0.9, 0.4]
     found = cr2(*left_out([6] * 4, means))
-    assert found.value == pytest.approx(np.var(means, ddof=1) / 4) and found.freedom == 3
+    assert (
+        found.value == pytest.approx(np.var(means, ddof=1) / 4) and found.freedom == 3
+    )
 
 
 def test_the_variance_of_clusters_of_many_sizes_is_that_of_bell_and_mccaffrey() -> None:

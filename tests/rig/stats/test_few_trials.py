@@ -19,7 +19,8 @@ def test_the_value_far_from_the_others_is_the_odd_one() -> None:
     assert found is not None
     assert found.place == 3
     assert found.others == pytest.approx(10.0)
-    # Grubbs: G of the fourth value, and what follows from it for t with n - 2 degrees of freedom.
+    # Grubbs: G of the fourth value, and what follows from it for t with n - 2 degrees
+    # of freedom.
     values = [10.0, 10.1, 9.9, 10.7, 10.0]
     grubbs = (10.7 - sum(values) / 5) / scipy.stats.tstd(values)
     distance = math.sqrt(5 * 3 * grubbs**2 / (4**2 - 5 * grubbs**2))
@@ -65,7 +66,9 @@ def test_a_trend_is_the_line_of_least_squares_with_student_s_interval() -> None:
     assert found.at_zero == pytest.approx(known.intercept)
     assert found.chance == pytest.approx(known.pvalue)
     half = scipy.stats.t.ppf(0.975, 3) * known.stderr
-    assert (found.low, found.high) == pytest.approx((known.slope - half, known.slope + half))
+    assert (found.low, found.high) == pytest.approx(
+        (known.slope - half, known.slope + half)
+    )
 
 
 def test_the_interval_of_a_slope_holds_the_true_one_95_times_in_100() -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of the mean of bounded values: by the logit, and exact where values are equal or rare."""
+"""Ends of the mean of bounded values: by the logit, and exact where values are equal or
+rare."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def test_logit_ends_stay_within_0_and_1_and_move_apart(
     low, high = share_mean.logit_ends(mean, half_width)
     wider = share_mean.logit_ends(mean, half_width * times)
     rounding = 1e-12
-    assert 0 <= wider[0] <= low + rounding and high <= wider[1] + rounding <= 1 + rounding
+    assert (
+        0 <= wider[0] <= low + rounding and high <= wider[1] + rounding <= 1 + rounding
+    )
     assert low - rounding <= mean <= high + rounding
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of skewed means, against the exact interval of exponential values and Student's t."""
+"""Ends of skewed means, against the exact interval of exponential values and Student's
+t."""
 
 from __future__ import annotations
 
@@ -29,10 +30,13 @@ def test_exponential_values_have_about_the_exact_interval_of_their_mean() -> Non
 def test_values_that_hardly_differ_have_students_interval(scale: float) -> None:
     away = np.array([-1.0, 0.3, 0.9, -0.4, 0.2])
     values = (1 + scale * away).tolist()
-    low, high = scipy.stats.t.interval(0.95, 4, np.mean(values), scipy.stats.sem(values))
+    low, high = scipy.stats.t.interval(
+        0.95, 4, np.mean(values), scipy.stats.sem(values)
+    )
     found = skewed_mean.ends(float(np.mean(values)), scatter([values]))
     assert found[0] - 1 == pytest.approx(low - 1, rel=0.01)
-    # Hall's transformation adds what these five have of skewness, to the upper end only.
+    # Hall's transformation adds what these five have of skewness, to the upper end
+    # only.
     assert high - 1 <= found[1] - 1 < 1.2 * (high - 1)
 
 
@@ -60,7 +64,9 @@ def test_the_ends_of_hall_give_the_quantiles_of_his_transform() -> None:
     found = scatter([[-3.0, 0.2, 0.1, 9.0, 0.4]])
     at, error, g = 1.34, math.sqrt(found.variance.value), found.skewness
     assert g > 0.1
-    for end, sign in zip(skewed_mean.ends_without_bound(at, found), (1, -1), strict=True):
+    for end, sign in zip(
+        skewed_mean.ends_without_bound(at, found), (1, -1), strict=True
+    ):
         t = (at - end) / error
         said = t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6
         assert said == pytest.approx(sign * found.variance.coverage_factor)

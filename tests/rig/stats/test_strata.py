@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scatter over strata: variance, degrees of freedom and skewness, against formulas and drawn
-values.
+"""Scatter over strata: variance, degrees of freedom and skewness, against formulas and
+drawn values.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ def test_one_stratum_has_the_variance_freedom_and_skewness_of_a_plain_mean() -> 
     assert found.skewness == pytest.approx(third / deviation**3 / 5**0.5)
 
 
-def test_degrees_of_freedom_are_pooled_where_strata_scatter_alike_and_one_strata_s_where_not() -> (
-    None
-):
+def test_degrees_of_freedom_are_pooled_where_strata_scatter_alike_and_one_strata_s_where_not():
     alike = [[1.0, 2.0, 3.0, 4.0, 5.0], [11.0, 12.0, 13.0, 14.0, 15.0]]
     assert scatter(alike).variance.freedom == 8
     one_only = [[1.0, 2.0, 3.0, 4.0, 5.0], [7.0] * 5]
@@ -34,7 +32,7 @@ def test_degrees_of_freedom_are_pooled_where_strata_scatter_alike_and_one_strata
     assert scatter(pairs).variance.freedom == pytest.approx(1, abs=1e-3)
 
 
-def test_the_variance_of_a_mean_over_unequal_strata_is_that_of_the_mean_of_all_values() -> None:
+def test_the_variance_of_a_mean_over_unequal_strata_is_that_of_the_mean_of_all_values():
     draw = np.random.default_rng(5)
     means, variances = [], []
     for _ in range(4000):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means, standard errors, percentiles and ratios against values known from elsewhere."""
+"""Means, standard errors, percentiles and ratios against values known from
+elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rig.stats.summary import NORMAL_95, mean, percentile, percentile_error, ratio, standard_error
+from rig.stats.summary import (
+    NORMAL_95,
+    mean,
+    percentile,
+    percentile_error,
+    ratio,
+    standard_error,
+)
 from tests.length import length
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
@@ -23,7 +31,9 @@ def test_mean_and_standard_error_equal_the_standard_library(xs: list[float]) -> 
     assert mean(xs) == pytest.approx(reference.fmean(xs), rel=1e-12, abs=1e-9)
     error = standard_error(xs)
     assert error is not None
-    assert error == pytest.approx(reference.stdev(xs) / math.sqrt(len(xs)), rel=1e-9, abs=1e-9)
+    assert error == pytest.approx(
+        reference.stdev(xs) / math.sqrt(len(xs)), rel=1e-9, abs=1e-9
+    )
 
 
 def test_one_value_has_no_standard_error_and_none_no_mean() -> None:
@@ -44,7 +54,9 @@ def test_percentiles_interpolate() -> None:
 )
 @example([math.inf], 0.0)
 @settings(max_examples=length(100, 40))
-def test_a_percentile_is_numpys_to_the_last_bit(values: list[float], percent: float) -> None:
+def test_a_percentile_is_numpys_to_the_last_bit(
+    values: list[float], percent: float
+) -> None:
     with np.errstate(all="ignore"):
         expected = float(np.percentile(np.asarray(values), percent))
     found = percentile(values, percent)
@@ -52,9 +64,11 @@ def test_a_percentile_is_numpys_to_the_last_bit(values: list[float], percent: fl
 
 
 @pytest.mark.parametrize(("percent", "needed"), [(50, 6), (90, 36), (99, 368)])
-def test_a_percentile_of_too_few_values_has_no_standard_error(percent: int, needed: int) -> None:
-    # 0.5**5, 0.9**35 and 0.99**367 are above 2.5 %: beyond the largest of so few there may be
-    # anything.
+def test_a_percentile_of_too_few_values_has_no_standard_error(
+    percent: int, needed: int
+) -> None:
+    # 0.5**5, 0.9**35 and 0.99**367 are above 2.5 %: beyond the largest of so few there
+    # may be anything.
     assert percentile_error(range(needed - 1), percent) is None
     assert percentile_error(range(needed), percent) is not None
 
@@ -62,9 +76,11 @@ def test_a_percentile_of_too_few_values_has_no_standard_error(percent: int, need
 @pytest.mark.parametrize(
     ("count", "low", "high"), [(6, 1, 6), (10, 2, 9), (20, 6, 15), (100, 40, 61)]
 )
-def test_a_median_lies_between_the_places_that_tables_give(count: int, low: int, high: int) -> None:
-    # Conover, Practical Nonparametric Statistics, and others: 95 % limits of a median by order
-    # statistics.
+def test_a_median_lies_between_the_places_that_tables_give(
+    count: int, low: int, high: int
+) -> None:
+    # Conover, Practical Nonparametric Statistics, and others: 95 % limits of a median
+    # by order statistics.
     values = [2.0**place for place in range(count)]
     middle = percentile(values, 50)
     expected = max(middle - values[low - 1], values[high - 1] - middle) / NORMAL_95

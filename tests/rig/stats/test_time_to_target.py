@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often and how quickly a target is reached, where some attempts never got there."""
+"""How often and how quickly a target is reached, where some attempts never got
+there."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ def reached(*times_s: float) -> list[Attempt]:
     return [Attempt(time_s, True) for time_s in times_s]
 
 
-def test_the_median_and_its_interval_are_the_order_statistics_that_tables_name() -> None:
-    # 95 % intervals of a median by ranks (Conover, Practical Nonparametric Statistics, table A3): n
-    # = 6: 1 and 6, n = 10: 2 and 9.
+def test_the_median_and_its_interval_are_the_order_statistics_that_tables_name():
+    # 95 % intervals of a median by ranks (Conover, Practical Nonparametric Statistics,
+    # table A3): n = 6: 1 and 6, n = 10: 2 and 9.
     for n, ranks in ((6, (1, 6)), (10, (2, 9)), (20, (6, 15)), (30, (10, 21))):
         found = quantile(reached(*range(1, n + 1)), 0.5)
         assert (found.low_s, found.high_s) == ranks, n
@@ -32,7 +33,7 @@ def test_five_attempts_bound_a_median_from_no_side_for_certain() -> None:
     assert (found.value_s, found.low_s, found.high_s) == (3, 0.0, math.inf)
 
 
-def test_attempts_that_ended_at_their_limit_leave_the_median_where_it_can_be_told() -> None:
+def test_attempts_that_ended_at_their_limit_leave_the_median_where_it_can_be_told():
     attempts = reached(*range(1, 13)) + [Attempt(100.0, False)] * 8
     found = quantile(attempts, 0.5)
     assert (found.value_s, found.low_s, found.high_s) == (10, 6, math.inf)
@@ -44,12 +45,13 @@ def test_where_most_did_not_reach_the_target_there_is_a_lower_end_alone() -> Non
     assert (found.value_s, found.low_s, found.high_s) == (None, 10.0, math.inf)
 
 
-def test_an_attempt_ended_early_among_quick_ones_makes_the_value_unknown_and_not_larger() -> None:
+def test_an_attempt_ended_early_among_quick_ones_makes_the_value_unknown_and_not_larger():
     attempts = [*reached(1, 2, 3, 4, 5, 6, 7, 8, 9), Attempt(0.5, False)]
     found = quantile(attempts, 0.5)
     assert found.value_s is None
     whole = [
-        quantile(reached(1, 2, 3, 4, 5, 6, 7, 8, 9, late_s), 0.5) for late_s in (0.6, 4.5, 99.0)
+        quantile(reached(1, 2, 3, 4, 5, 6, 7, 8, 9, late_s), 0.5)
+        for late_s in (0.6, 4.5, 99.0)
     ]
     assert all(found.low_s <= one.low_s and one.high_s <= found.high_s for one in whole)
 
@@ -64,7 +66,9 @@ def test_a_limit_only_widens_the_interval(
     times_s: list[float], limit_s: float, share: float
 ) -> None:
     free = quantile(reached(*times_s), share)
-    cut = quantile([Attempt(min(time_s, limit_s), time_s <= limit_s) for time_s in times_s], share)
+    cut = quantile(
+        [Attempt(min(time_s, limit_s), time_s <= limit_s) for time_s in times_s], share
+    )
     assert cut.low_s <= free.low_s and free.high_s <= cut.high_s
     assert cut.value_s in (None, free.value_s)
 
@@ -81,7 +85,8 @@ def test_the_interval_holds_the_quantile_95_times_in_100_also_of_what_was_cut_of
         times_s = [draw.expovariate(1.0) for _ in range(45)]
         limits_s = [draw.uniform(0.5, 5.0) for _ in times_s]
         attempts = [
-            Attempt(min(t, limit), t <= limit) for t, limit in zip(times_s, limits_s, strict=True)
+            Attempt(min(t, limit), t <= limit)
+            for t, limit in zip(times_s, limits_s, strict=True)
         ]
         found = quantile(attempts, share)
         held += found.low_s <= true_s <= found.high_s
@@ -97,5 +102,11 @@ def test_the_time_to_solution_is_that_of_as_many_repeats_as_are_needed() -> None
     assert time_to_solution_s(2.0, 0.9) == pytest.approx(4.0), (
         "one of two attempts fails with 1 % each"
     )
-    assert time_to_solution_s(2.0, 0.5) == pytest.approx(2 * math.log(100) / math.log(2))
-    assert [time_to_solution_s(2.0, share) for share in (0.0, 0.995, 1.0)] == [math.inf, 2.0, 2.0]
+    assert time_to_solution_s(2.0, 0.5) == pytest.approx(
+        2 * math.log(100) / math.log(2)
+    )
+    assert [time_to_solution_s(2.0, share) for share in (0.0, 0.995, 1.0)] == [
+        math.inf,
+        2.0,
+        2.0,
+    ]

@@ -26,7 +26,9 @@ def test_one_source_alone_is_students_t(freedom: float) -> None:
 
 
 @pytest.mark.parametrize("chosen", [0.0001, 0.3, 1.0, 5.0])
-@pytest.mark.parametrize(("units", "trials"), [(2.0, 1), (3.0, 4), (11.0, 1), (49.0, 4)])
+@pytest.mark.parametrize(
+    ("units", "trials"), [(2.0, 1), (3.0, 4), (11.0, 1), (49.0, 4)]
+)
 @pytest.mark.parametrize("both", [0.0, 0.5, math.inf])
 def test_both_sources_are_at_least_as_wide_as_either_one(
     chosen: float, units: float, trials: float, both: float
@@ -37,12 +39,15 @@ def test_both_sources_are_at_least_as_wide_as_either_one(
 
 
 def test_the_half_width_is_that_of_draws() -> None:
-    """Drawn anew: both variances a million times, and a normal value of their joint one."""
+    """Drawn anew: both variances a million times, and a normal value of their joint
+    one."""
     random = np.random.default_rng(3)
     first = 11 * 1.5 / random.chisquare(11, 1_000_000)
     second = 4 * 1.0 / random.chisquare(4, 1_000_000)
     joint = np.maximum(np.maximum(first, second), first + second - 0.2)
-    expected = np.quantile(np.abs(random.standard_normal(1_000_000)) * np.sqrt(joint), 0.95)
+    expected = np.quantile(
+        np.abs(random.standard_normal(1_000_000)) * np.sqrt(joint), 0.95
+    )
     found = half_width(TwoWay(Variance(1.5, 11), Variance(1.0, 4), 0.2))
     assert found == pytest.approx(expected, rel=0.01)
 

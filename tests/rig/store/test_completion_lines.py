@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of completions.jsonl read back as they were written; those of before; what is refused."""
+"""Lines of completions.jsonl read back as they were written; those of before; what is
+refused."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ RECORDS = [
     StepRecord(1, Idle(0.5), TOLD),
     StepRecord(2, Load(7, optional=True), Completion((), refusal="too large")),
     StepRecord(3, Query((1,), 20, warmup=True), TOLD, Score(True, "a", "a")),
-    StepRecord(4, Query((1,), 20, timed=False), TOLD, Score(False, "a", "", (0.5, 1.0), "file")),
+    StepRecord(
+        4, Query((1,), 20, timed=False), TOLD, Score(False, "a", "", (0.5, 1.0), "file")
+    ),
     StepRecord(
         5,
         Query((1, 2), 20.5, 3, batch=True),
@@ -33,7 +36,9 @@ RECORDS = [
         Completion(TOLD.marks, b"v", known=(30,)),
         Score(True, "n", "-5", case="c", costs=Costs(-5, None, -5, -4)),
     ),
-    StepRecord(7, Solve(2, 0.1, 77), TOLD, Score(False, "n", "", case="c", fault="too short")),
+    StepRecord(
+        7, Solve(2, 0.1, 77), TOLD, Score(False, "n", "", case="c", fault="too short")
+    ),
     StepRecord(
         8,
         Stream((Scene("bus", (1, 2), 400),), 100, 200, 8000, True),
@@ -53,7 +58,14 @@ def test_a_line_has_its_step_first_and_the_score_last() -> None:
     line = completion_lines.to_json(RECORDS[3])
     assert list(line) == [
         *("step", "kind", "indices", "repeat", "limit_s", "warmup"),
-        *("marks", "output", "retransmissions", "rx_in_window_b", "iterations", "restarts"),
+        *(
+            "marks",
+            "output",
+            "retransmissions",
+            "rx_in_window_b",
+            "iterations",
+            "restarts",
+        ),
         *("label", "answer"),
     ]
     assert line["output"] == "00ff" and line["marks"] == [[1, 20], [0, 90]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""events.jsonl is a chain: no line can be changed, left out, moved or put in, and a torn end is no
-forgery.
+"""events.jsonl is a chain: no line can be changed, left out, moved or put in, and a
+torn end is no forgery.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ TRIAL = {"event": "trial_started", "trial": 1, "seed": 7}
 DONE = {"event": "trial_finished", "trial": 1, "problems": [], "files": {}}
 END = {"event": "session_finished", "status": "success", "reason": "", "files": {}}
 ABORT = END | {"status": "abort", "reason": "stopped by the user"}
-RESUMED = {"event": "session_resumed", "finished": 0, "at_utc": "2026-01-31T12:00:00Z", "files": {}}
+RESUMED = {
+    "event": "session_resumed",
+    "finished": 0,
+    "at_utc": "2026-01-31T12:00:00Z",
+    "files": {},
+}
 GOES_ON = {"event": "trial_resumed", "trial": 1, "segment": 2, "step": 5, "files": {}}
 DERIVED = {"event": "derived", "files": {"report.html": "0" * 64}}
 WHOLE: list[dict[str, Any]] = [STARTED, TRIAL, DONE, END, DERIVED]
@@ -36,7 +41,9 @@ def read(events: list[dict[str, Any]], rest: str = "") -> journal.Journal:
 
 
 def test_a_line_has_the_fields_of_its_kind_in_their_order() -> None:
-    kinds = {kind.__dataclass_fields__["event"].default: kind for kind in get_args(EventLine)}
+    kinds = {
+        kind.__dataclass_fields__["event"].default: kind for kind in get_args(EventLine)
+    }
     lines = (STARTED, RESUMED, TRIAL, GOES_ON, DONE, END, DERIVED)
     assert kinds.keys() == {line["event"] for line in lines}
     for line in lines:
@@ -61,13 +68,20 @@ def test_lines_made_by_the_documentation_are_those_of_the_rig() -> None:
         ([STARTED, TRIAL, ABORT], "abort"),
         ([STARTED, TRIAL, ABORT, RESUMED, GOES_ON], "killed"),
         ([STARTED, TRIAL, ABORT, RESUMED, GOES_ON, DONE, END], "success"),
-        ([STARTED, TRIAL, ABORT, RESUMED, TRIAL, DONE, END, DERIVED, DERIVED], "success"),
+        (
+            [STARTED, TRIAL, ABORT, RESUMED, TRIAL, DONE, END, DERIVED, DERIVED],
+            "success",
+        ),
         ([STARTED, TRIAL, DERIVED, RESUMED, GOES_ON, DONE, END], "success"),
     ],
 )
-def test_what_a_rig_writes_is_accepted(events: list[dict[str, Any]], status: str) -> None:
+def test_what_a_rig_writes_is_accepted(
+    events: list[dict[str, Any]], status: str
+) -> None:
     found = read(events)
-    assert not found.faults and found.status == status and len(found.events) == len(events)
+    assert (
+        not found.faults and found.status == status and len(found.events) == len(events)
+    )
 
 
 def test_the_head_is_that_of_the_end_whatever_was_made_of_it_later() -> None:
@@ -109,7 +123,9 @@ def test_a_line_left_out_or_moved_or_repeated_is_told(place: int) -> None:
         [STARTED, TRIAL, DONE | {"problems": [{"code": 1, "detail": ""}]}],
     ],
 )
-def test_what_no_rig_writes_is_told_although_its_hashes_fit(events: list[dict[str, Any]]) -> None:
+def test_what_no_rig_writes_is_told_although_its_hashes_fit(
+    events: list[dict[str, Any]],
+) -> None:
     assert read(events).faults
 
 

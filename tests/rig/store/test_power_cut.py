@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What events.jsonl says of a finished trial is on the disk before the line is: a power cut takes
-the current trial at most.
+"""What events.jsonl says of a finished trial is on the disk before the line is: a power
+cut takes the current trial at most.
 """
 
 from __future__ import annotations
@@ -26,15 +26,23 @@ def test_files_of_a_trial_are_on_the_disk_before_its_line_is(
     def fsync(descriptor: int) -> None:
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         synced.append(path)
-        lines.append(len(path.read_bytes().splitlines()) if path.name == "events.jsonl" else 0)
+        lines.append(
+            len(path.read_bytes().splitlines()) if path.name == "events.jsonl" else 0
+        )
 
     monkeypatch.setattr(os, "fsync", fsync)
     with open_bench(VIRTUAL_NULL, ["task.null.samples=2"]) as bench:
         folder = bench.run(2, tmp_path).folder
-    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    events = [
+        json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()
+    ]
     due = 0
     for number, event in enumerate(events, start=1):
-        if event["event"] not in ("session_started", "trial_finished", "session_finished"):
+        if event["event"] not in (
+            "session_started",
+            "trial_finished",
+            "session_finished",
+        ):
             continue
         trial = folder / f"trial-{event['trial']}" if "trial" in event else folder
         at = next(

@@ -17,7 +17,9 @@ from tests.conftest import ROOT
 
 @pytest.mark.parametrize("name", ["virtual-asc", "virtual-offline", "virtual-qubo"])
 def test_every_line_reads_back_as_it_was_written(name: str, tmp_path: Path) -> None:
-    small = ["task.asc.samples=2"] if name != "virtual-qubo" else ["task.qubo.nodes=[10]"]
+    small = (
+        ["task.asc.samples=2"] if name != "virtual-qubo" else ["task.qubo.nodes=[10]"]
+    )
     with open_bench(ROOT / "benches" / f"{name}.toml", small) as bench:
         trial = bench.run(1, tmp_path).folder / "trial-1"
     lines = sample_lines.read(trial)

@@ -19,7 +19,8 @@ def digest(text: str) -> str:
 
 
 def folder_of(root: Path, *more: dict[str, Any], bench: str = "b") -> SessionFolder:
-    """Return a folder with a bench file, and lines that name it and whatever `more` do."""
+    """Return a folder with a bench file, and lines that name it and whatever `more`
+    do."""
     (root / "bench.toml").write_text(bench)
     started = {
         "schema": "neurorig-events-2",
@@ -63,11 +64,15 @@ def test_a_changed_an_added_and_a_missing_file_are_named(tmp_path: Path) -> None
     ]
 
 
-def test_a_line_after_the_end_counts_only_for_what_was_made_after_it(tmp_path: Path) -> None:
+def test_a_line_after_the_end_counts_only_for_what_was_made_after_it(
+    tmp_path: Path,
+) -> None:
     folder = folder_of(tmp_path, derived(**{"bench.toml": digest("c")}), bench="c")
     assert said(folder) == ["bench.toml was changed"]
     folder = folder_of(
-        tmp_path, derived(**{"report.html": HASH}), derived(**{"report.html": digest("r")})
+        tmp_path,
+        derived(**{"report.html": HASH}),
+        derived(**{"report.html": digest("r")}),
     )
     (tmp_path / "report.html").write_text("r")
     assert verified.changes(folder, verified.OF_LIST) == ()

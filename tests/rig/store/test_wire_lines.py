@@ -29,9 +29,12 @@ def test_answers_are_logged_whole_and_long_blocks_of_the_host_by_their_beginning
 
 
 @pytest.mark.parametrize(
-    "line", ["1.0 tx 1 00", "1.000000 up 1 00", "1.000000 rx 2 00", "1.000000 tx 1 00...", "x"]
+    "line",
+    ["1.0 tx 1 00", "1.000000 up 1 00", "1.000000 rx 2 00", "1.000000 tx 1 00...", "x"],
 )
-def test_a_line_that_is_none_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_none_is_refused_with_its_number(
+    tmp_path: Path, line: str
+) -> None:
     path = tmp_path / "uart.log"
     path.write_text(wire_lines.text(WireBlock(0.0, "rx", b"1")) + line + "\n")
     with pytest.raises(DataError, match="line 2 is no block"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and edges find each other, and what is missing, extra, bounced or stretched is named."""
+"""Marks and edges find each other, and what is missing, extra, bounced or stretched is
+named."""
 
 from __future__ import annotations
 
@@ -21,14 +22,15 @@ HZ = 1_000_000
 HOLD_S = 50e-6
 #: Intervals of a SYNC burst, docs/PROTOCOL.md section 4.
 BURST = np.array([1, 2, 1, 4, 1, 2, 1, 4]) * 5003e-6
-#: The rates of instruments: a fast one, the virtual monitor, and the N6705's data logger.
+#: The rates of instruments: a fast one, the virtual monitor, and the N6705's data
+#: logger.
 RATES = [1_000_000, 200_000, 24_414]
 
 
 @dataclass(frozen=True)
 class Run:
-    """The true times of the marks, the ticks of a device, and the edges a monitor of `hz` sees,
-    quantised.
+    """The true times of the marks, the ticks of a device, and the edges a monitor of
+    `hz` sees, quantised.
     """
 
     times_s: NDArray[np.float64]
@@ -43,8 +45,8 @@ class Run:
 
 
 def session(seed: int, hz: float = HZ, ppm: float = 80.0, rhythm: bool = False) -> Run:
-    """Make the marks of a trial: a burst, two idle times, forty queries of two phases, a burst;
-    `rhythm`: all exactly alike.
+    """Make the marks of a trial: a burst, two idle times, forty queries of two phases,
+    a burst; `rhythm`: all exactly alike.
     """
     random = np.random.default_rng(seed)
     sway = 0.0 if rhythm else 0.02
@@ -60,10 +62,15 @@ def session(seed: int, hz: float = HZ, ppm: float = 80.0, rhythm: bool = False) 
 
 
 def seen(
-    times_s: NDArray[np.float64], random: np.random.Generator, hz: float = HZ, ppm: float = 80.0
+    times_s: NDArray[np.float64],
+    random: np.random.Generator,
+    hz: float = HZ,
+    ppm: float = 80.0,
 ) -> Run:
     ticks = [7 * 10**12 + int(t * HZ * (1 + ppm * 1e-6)) for t in times_s]
-    return Run(times_s, ticks, (np.ceil(times_s * hz + random.random()) - 0.5) / hz, hz, random)
+    return Run(
+        times_s, ticks, (np.ceil(times_s * hz + random.random()) - 0.5) / hz, hz, random
+    )
 
 
 def aligned(run: Run, edges: NDArray[np.float64], **more: object) -> Alignment:
@@ -81,8 +88,11 @@ def codes(run: Run, edges: NDArray[np.float64], **more: object) -> list[str]:
     return [problem.code for problem in aligned(run, edges, **more).problems]
 
 
-def strangers(run: Run, count: int, first_s: float, last_s: float) -> NDArray[np.float64]:
-    """Return edges that nobody marked, not so close to a mark that they could be its edge."""
+def strangers(
+    run: Run, count: int, first_s: float, last_s: float
+) -> NDArray[np.float64]:
+    """Return edges that nobody marked, not so close to a mark that they could be its
+    edge."""
     found = run.random.uniform(first_s, last_s, 20 * count)
     far = np.min(np.abs(found[:, None] - run.times_s), axis=1) > 10 * run.limit_s
     return np.asarray(found[far][:count])
@@ -104,7 +114,10 @@ def test_all_marks_find_their_edges_whatever_the_skew(
     run = session(seed, hz, ppm, rhythm)
     alignment = aligned(run, run.edges)
     assert (alignment.problems, alignment.pairs) == ((), len(run.ticks))
-    assert alignment.timebase is not None and alignment.timebase.residual_max_s < run.limit_s
+    assert (
+        alignment.timebase is not None
+        and alignment.timebase.residual_max_s < run.limit_s
+    )
 
 
 @pytest.mark.parametrize("ppm", [-500, -499, 499, 500])
@@ -131,7 +144,9 @@ def test_jitter_up_to_the_limit_is_no_problem(hz: float) -> None:
     for seed in range(10):
         run = session(seed, hz)
         run = seen(
-            run.times_s + run.random.uniform(-1.4 / hz, 1.4 / hz, len(run.times_s)), run.random, hz
+            run.times_s + run.random.uniform(-1.4 / hz, 1.4 / hz, len(run.times_s)),
+            run.random,
+            hz,
         )
         assert codes(run, run.edges) == []
 
@@ -153,15 +168,22 @@ def test_a_device_with_a_coarse_timer_is_as_good_as_its_ticks(tick_hz: int) -> N
 def test_an_hour_with_a_crystal_that_warms_and_cools_is_followed() -> None:
     random = np.random.default_rng(5)
     times_s = np.cumsum(random.uniform(0.1, 0.6, 10_000))
-    drifting_s = times_s + 1e-6 * 3600 / (2 * np.pi) * (1 - np.cos(2 * np.pi * times_s / 3600))
+    drifting_s = times_s + 1e-6 * 3600 / (2 * np.pi) * (
+        1 - np.cos(2 * np.pi * times_s / 3600)
+    )
     ticks = [int(t * HZ) for t in times_s]
     edges = np.ceil(drifting_s * HZ) / HZ - 0.5 / HZ
     whole = align(ticks, HZ, edges, HZ)
     assert (whole.problems, whole.pairs) == ((), 10_000)
-    assert whole.timebase is not None and whole.timebase.drift_ppm == pytest.approx(2.0, rel=0.05)
+    assert whole.timebase is not None and whole.timebase.drift_ppm == pytest.approx(
+        2.0, rel=0.05
+    )
     lost = random.choice(10_000, 1000, replace=False)
     holed = align(ticks, HZ, np.delete(edges, lost), HZ)
-    assert ([problem.code for problem in holed.problems], holed.pairs) == (["edges"], 9000)
+    assert ([problem.code for problem in holed.problems], holed.pairs) == (
+        ["edges"],
+        9000,
+    )
     assert {i for i, _ in holed.links} == set(range(10_000)) - set(lost.tolist())
 
 
@@ -191,12 +213,17 @@ def test_missing_edges_are_named_and_shift_nothing(
         )
         detail = alignment.problems[0].detail
         assert detail.endswith(f"; no edge for mark {named}"), detail
-        assert alignment.timebase is not None and alignment.timebase.residual_max_s < run.limit_s
+        assert (
+            alignment.timebase is not None
+            and alignment.timebase.residual_max_s < run.limit_s
+        )
 
 
 @pytest.mark.parametrize("lost", [slice(0, 8), slice(-8, None)])
 @pytest.mark.parametrize("rhythm", [False, True])
-def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(lost: slice, rhythm: bool) -> None:
+def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(
+    lost: slice, rhythm: bool
+) -> None:
     run = session(2, rhythm=rhythm)
     alignment = aligned(run, np.delete(run.edges, lost))
     assert ([problem.code for problem in alignment.problems], alignment.pairs) == (
@@ -208,7 +235,9 @@ def test_a_burst_that_nobody_saw_is_missing_and_shifts_nothing(lost: slice, rhyt
 @pytest.mark.parametrize("rhythm", [False, True])
 @pytest.mark.parametrize("hz", RATES)
 @pytest.mark.parametrize("count", [1, 5, 20])
-@pytest.mark.parametrize("where", ["start", "middle", "end of an idle time", "end", "anywhere"])
+@pytest.mark.parametrize(
+    "where", ["start", "middle", "end of an idle time", "end", "anywhere"]
+)
 def test_extra_edges_are_named_and_shift_nothing(
     where: str, count: int, hz: float, rhythm: bool
 ) -> None:
@@ -226,7 +255,10 @@ def test_extra_edges_are_named_and_shift_nothing(
         assert [problem.code for problem in alignment.problems] == ["edges"]
         assert "no edge for" not in alignment.problems[0].detail
         assert alignment.pairs == len(run.ticks)
-        assert alignment.timebase is not None and alignment.timebase.residual_max_s < run.limit_s
+        assert (
+            alignment.timebase is not None
+            and alignment.timebase.residual_max_s < run.limit_s
+        )
 
 
 @pytest.mark.parametrize("hz", RATES)
@@ -237,11 +269,18 @@ def test_bounces_are_named_and_the_first_edge_counts(hz: float) -> None:
     # About the fall, and about the rise one hold later.
     bounces = run.edges[at] + np.array([0.1, 0.3, 1.0, 1.1]) * hold_s
     alignment = aligned(run, np.concatenate([run.edges, bounces]))
-    assert (len(alignment.problems), alignment.pairs, alignment.bounced) == (1, len(run.ticks), 4)
-    assert alignment.problems[0].code == "edges" and alignment.problems[0].detail.endswith(
-        "; bounced: edge 2, 12, 37, 85"
+    assert (len(alignment.problems), alignment.pairs, alignment.bounced) == (
+        1,
+        len(run.ticks),
+        4,
     )
-    assert alignment.timebase is not None and alignment.timebase.residual_max_s < run.limit_s
+    assert alignment.problems[0].code == "edges" and alignment.problems[
+        0
+    ].detail.endswith("; bounced: edge 2, 12, 37, 85")
+    assert (
+        alignment.timebase is not None
+        and alignment.timebase.residual_max_s < run.limit_s
+    )
 
 
 def test_a_spike_just_before_a_pulse_is_extra_and_the_pulse_keeps_its_mark() -> None:
@@ -268,9 +307,9 @@ def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
     none = np.zeros(0)
     lost = aligned(run, none, gaps_s=[(0.0, float(run.edges[-1]))])
     assert [problem.code for problem in lost.problems] == ["gap"]
-    assert [problem.code for problem in aligned(run, none, gaps_s=[(0.0, 0.1)]).problems] == [
-        "edges"
-    ]
+    assert [
+        problem.code for problem in aligned(run, none, gaps_s=[(0.0, 0.1)]).problems
+    ] == ["edges"]
 
 
 # What is stretched, and what scatters
@@ -278,12 +317,16 @@ def test_a_trial_whose_samples_are_lost_has_a_gap_and_no_loose_wire() -> None:
 
 @pytest.mark.parametrize("stretch", [4 / 3, 2.0, 0.75, 0.5, 1.001, 0.999])
 @pytest.mark.parametrize("rhythm", [False, True])
-def test_a_monitor_whose_time_is_stretched_is_a_clock_problem(stretch: float, rhythm: bool) -> None:
+def test_a_monitor_whose_time_is_stretched_is_a_clock_problem(
+    stretch: float, rhythm: bool
+) -> None:
     run = session(1, ppm=0.0, rhythm=rhythm)
     alignment = aligned(run, run.edges * stretch)
     assert [problem.code for problem in alignment.problems] == ["clock"]
     assert f"stretched {stretch:.4f} times" in alignment.problems[0].detail
-    assert ("logs more channels" in alignment.problems[0].detail) == (abs(stretch - 1) > 0.1)
+    assert ("logs more channels" in alignment.problems[0].detail) == (
+        abs(stretch - 1) > 0.1
+    )
 
 
 @pytest.mark.parametrize("stretch", [4 / 3, 2.0, 0.75, 0.5, 1.0015])
@@ -292,7 +335,9 @@ def test_a_monitor_whose_time_is_stretched_is_a_clock_problem(stretch: float, rh
 def test_a_stretch_is_named_with_its_ratio_also_when_edges_are_lost(
     stretch: float, rhythm: bool, hz: float
 ) -> None:
-    for seed, lost in enumerate([[3], [0, 1, 2, 60, 61, 130], range(8), range(20), range(-20, 0)]):
+    for seed, lost in enumerate(
+        [[3], [0, 1, 2, 60, 61, 130], range(8), range(20), range(-20, 0)]
+    ):
         run = session(seed, hz, 0.0, rhythm)
         alignment = aligned(run, np.delete(run.edges, list(lost)) * stretch)
         assert [problem.code for problem in alignment.problems] == ["edges", "clock"]
@@ -302,29 +347,36 @@ def test_a_stretch_is_named_with_its_ratio_also_when_edges_are_lost(
 
 
 @pytest.mark.parametrize("late_limits", [1.2, 2.0, 6.0])
-def test_one_edge_off_the_line_is_a_sync_problem_and_moves_no_other(late_limits: float) -> None:
+def test_one_edge_off_the_line_is_a_sync_problem_and_moves_no_other(
+    late_limits: float,
+) -> None:
     run = session(1)
     edges = run.edges.copy()
     edges[30] += late_limits * run.limit_s
     alignment = aligned(run, edges)
     assert [problem.code for problem in alignment.problems] == ["sync"]
-    assert alignment.timebase is not None and alignment.timebase.points == len(run.ticks) - 1
+    assert (
+        alignment.timebase is not None
+        and alignment.timebase.points == len(run.ticks) - 1
+    )
     assert alignment.timebase.residual_s < 1e-6 < alignment.timebase.residual_max_s
 
 
 def test_edges_that_all_scatter_are_a_sync_problem_and_not_missing() -> None:
     for seed in range(length(10, 4)):
         run = session(seed)
-        assert codes(run, run.edges + run.random.normal(0, 20e-6, len(run.edges))) == ["sync"]
+        assert codes(run, run.edges + run.random.normal(0, 20e-6, len(run.edges))) == [
+            "sync"
+        ]
 
 
 def test_ticks_that_run_backwards_are_a_clock_problem() -> None:
     run = session(1)
     ticks = [*run.ticks[:50], *(tick - run.ticks[49] for tick in run.ticks[50:])]
     alignment = align(ticks, HZ, run.edges, HZ)
-    assert alignment.timebase is None and [problem.code for problem in alignment.problems] == [
-        "clock"
-    ]
+    assert alignment.timebase is None and [
+        problem.code for problem in alignment.problems
+    ] == ["clock"]
     assert "mark 51" in alignment.problems[0].detail
 
 
@@ -335,12 +387,17 @@ def test_no_edges_at_all_ask_for_the_wire() -> None:
     run = session(1)
     alignment = aligned(run, np.zeros(0))
     assert alignment.timebase is None
-    assert alignment.problems[0].code == "edges" and "wired" in alignment.problems[0].detail
+    assert (
+        alignment.problems[0].code == "edges"
+        and "wired" in alignment.problems[0].detail
+    )
 
 
 @pytest.mark.parametrize("edges", [[], [1.0], [1.0, 2.0]])
 @pytest.mark.parametrize("ticks", [[], [5], [5, 5], [5, 10]])
-def test_next_to_nothing_is_an_edges_problem(ticks: list[int], edges: list[float]) -> None:
+def test_next_to_nothing_is_an_edges_problem(
+    ticks: list[int], edges: list[float]
+) -> None:
     alignment = align(ticks, HZ, np.array(edges), HZ)
     assert (alignment.timebase, alignment.pairs) == (None, 0)
     assert [problem.code for problem in alignment.problems] == ["edges"]
@@ -398,12 +455,20 @@ def test_a_rhythm_without_beginning_and_end_can_be_read_in_more_than_one_way() -
 )
 @settings(max_examples=length(200, 80), deadline=None)
 def test_every_pair_is_a_true_pair_and_nearly_all_are_found(
-    seed: int, marks: int, longest_s: float, ppm: float, hz: float, lost: float, extra: float
+    seed: int,
+    marks: int,
+    longest_s: float,
+    ppm: float,
+    hz: float,
+    lost: float,
+    extra: float,
 ) -> None:
     random = np.random.default_rng(seed)
     phases_s = np.exp(random.uniform(np.log(1e-3), np.log(longest_s), marks - 16))
     run = seen(
-        np.cumsum(np.concatenate([[random.uniform(0, 3)], BURST, phases_s, BURST[:-1]])),
+        np.cumsum(
+            np.concatenate([[random.uniform(0, 3)], BURST, phases_s, BURST[:-1]])
+        ),
         random,
         hz,
         ppm,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How marks are attached to a trace without edges for all of them: one edge and nominal rates, or a
-clock of the host.
+"""How marks are attached to a trace without edges for all of them: one edge and nominal
+rates, or a clock of the host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ def traced(
     folder: Path, sync: str, about: dict[str, Any], stamps_s: tuple[float, ...] = ()
 ) -> Trace:
     with TraceWriter(
-        folder, sample_hz=1000, edge_hz=50_000, source="t", serial="", about=about, sync_kind=sync
+        folder,
+        sample_hz=1000,
+        edge_hz=50_000,
+        source="t",
+        serial="",
+        about=about,
+        sync_kind=sync,
     ) as writer:
         for at_s in stamps_s:
             writer.stamp(at_s)
@@ -44,7 +50,9 @@ def test_one_edge_ties_the_first_mark_and_the_rate_is_trusted_within_its_limit(
     assert timebase.seconds_u_s(4_005_000) == pytest.approx(
         math.hypot(own_u_s, 4 * 300e-6 / math.sqrt(3))
     )
-    assert timebase.interval_u_s(1_005_000, 1_105_000) == pytest.approx(0.1 * 300e-6 / math.sqrt(3))
+    assert timebase.interval_u_s(1_005_000, 1_105_000) == pytest.approx(
+        0.1 * 300e-6 / math.sqrt(3)
+    )
 
 
 def test_a_window_that_may_lie_elsewhere_is_a_sync_problem(tmp_path: Path) -> None:
@@ -59,7 +67,10 @@ def test_a_window_that_may_lie_elsewhere_is_a_sync_problem(tmp_path: Path) -> No
     assert shifted(timebase, [(0, 1_000_000), (3_000_000, 4_000_000)]) == []
     problems = shifted(timebase, [(0, 1_000_000), (3_990_000, 4_000_000)])
     assert [problem.code for problem in problems] == ["sync"]
-    assert "1 of 2 windows" in problems[0].detail and "10 ms by 0.693 ms" in problems[0].detail
+    assert (
+        "1 of 2 windows" in problems[0].detail
+        and "10 ms by 0.693 ms" in problems[0].detail
+    )
 
 
 @pytest.mark.parametrize("stamps_s", [(), (0.0, 1.0)])
@@ -67,16 +78,24 @@ def test_another_number_of_edges_than_one_ties_nothing(
     tmp_path: Path, stamps_s: tuple[float, ...]
 ) -> None:
     alignment = attach(
-        traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, stamps_s), [0, 1], TICK_HZ, 50e-6, ""
+        traced(tmp_path, "start", {"rate_limit_ppm": 300.0}, stamps_s),
+        [0, 1],
+        TICK_HZ,
+        50e-6,
+        "",
     )
     assert alignment.timebase is None
     assert [problem.code for problem in alignment.problems] == ["edges"]
 
 
-def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(tmp_path: Path) -> None:
+def test_a_clock_that_both_read_ties_all_marks_to_the_nanosecond(
+    tmp_path: Path,
+) -> None:
     uptime_ns = 10**17 + 123_456_789
     trace = traced(tmp_path, "clock", {"start_monotonic_ns": uptime_ns})
-    ticks = [(uptime_ns + offset_ns) // 1000 for offset_ns in (250_000_211, 1_250_000_211)]
+    ticks = [
+        (uptime_ns + offset_ns) // 1000 for offset_ns in (250_000_211, 1_250_000_211)
+    ]
     alignment = attach(trace, ticks, TICK_HZ, 50e-6, "CLOCK_MONOTONIC")
     timebase = alignment.timebase
     assert timebase is not None and alignment.problems == ()
@@ -106,11 +125,17 @@ def test_ticks_that_run_backwards_are_named(tmp_path: Path, sync: str) -> None:
 
 
 def pulsed(
-    folder: Path, *spans: tuple[float, int], gaps_s: tuple[tuple[float, float], ...] = ()
+    folder: Path,
+    *spans: tuple[float, int],
+    gaps_s: tuple[tuple[float, float], ...] = (),
 ) -> Trace:
-    """Return a trace at 10 kHz of spans (s, level), where what lies in gaps was lost."""
+    """Return a trace at 10 kHz of spans (s, level), where what lies in gaps was
+    lost."""
     level = np.concatenate(
-        [np.full(round(length_s * 10_000), level, dtype=np.uint8) for length_s, level in spans]
+        [
+            np.full(round(length_s * 10_000), level, dtype=np.uint8)
+            for length_s, level in spans
+        ]
     )
     with TraceWriter(
         folder, sample_hz=10_000, edge_hz=10_000, source="t", serial="", about={}
@@ -149,7 +174,11 @@ SPANS = [
 
 def falls_of(spans: list[tuple[float, int]]) -> list[float]:
     starts_s = np.cumsum([0.0, *(length_s for length_s, _ in spans)])
-    return [float(at_s) for at_s, (_, level) in zip(starts_s, spans, strict=False) if not level]
+    return [
+        float(at_s)
+        for at_s, (_, level) in zip(starts_s, spans, strict=False)
+        if not level
+    ]
 
 
 def test_a_line_upside_down_is_named_and_one_that_is_not_is_not(tmp_path: Path) -> None:
@@ -157,16 +186,25 @@ def test_a_line_upside_down_is_named_and_one_that_is_not_is_not(tmp_path: Path) 
     (tmp_path / "inverted").mkdir()
     marks_s = falls_of(SPANS)
     assert codes(pulsed(tmp_path / "as it is", *SPANS), marks_s) == []
-    inverted = pulsed(tmp_path / "inverted", *((length_s, 1 - level) for length_s, level in SPANS))
+    inverted = pulsed(
+        tmp_path / "inverted", *((length_s, 1 - level) for length_s, level in SPANS)
+    )
     assert codes(inverted, marks_s) == ["sync"]
 
 
-def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(tmp_path: Path) -> None:
+def test_lost_ends_of_pulses_beside_a_long_rest_are_no_line_upside_down(
+    tmp_path: Path,
+) -> None:
     marks_s = falls_of(SPANS)
     before_s, behind_s = marks_s[-3:-1]
-    gaps_s = ((before_s + 0.0005, before_s + 0.0015), (behind_s - 0.001, behind_s + 0.0005))
+    gaps_s = (
+        (before_s + 0.0005, before_s + 0.0015),
+        (behind_s - 0.001, behind_s + 0.0005),
+    )
     trace = pulsed(tmp_path, *SPANS, gaps_s=gaps_s)
     assert "inverted" not in str(
-        attach(trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, "").problems
+        attach(
+            trace, [round(at_s * TICK_HZ) for at_s in marks_s], TICK_HZ, 1e-3, ""
+        ).problems
     )
     assert len(trace.gaps) == 2 and len(trace.rises_s) < len(marks_s)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges as the clock of a device that tells no time: taken only where nothing speaks against their
-being the marks'.
+"""Edges as the clock of a device that tells no time: taken only where nothing speaks
+against their being the marks'.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from rig.timebase.edge_clock import ticks_of_edges
 
 HOST_HZ = 1_000_000
 EDGE_HZ = 5_000.0
-#: A burst, an idle time, a load, two windows, a burst: moments of the pulses in seconds.
+#: A burst, an idle time, a load, two windows, a burst: moments of the pulses in
+#: seconds.
 PULSES_S = (0.0, 0.005, 0.02, 1.0, 2.0, 5.0, 15.0, 15.5, 25.5, 26.0, 26.02)
 
 lateness = st.lists(st.floats(0.0, 0.1), min_size=len(PULSES_S), max_size=len(PULSES_S))
@@ -46,19 +47,27 @@ def test_a_missing_edge_is_named_and_nothing_is_told(missing: int) -> None:
         host_of([0.0] * len(PULSES_S)), HOST_HZ, np.delete(seen(), missing), EDGE_HZ
     )
     assert isinstance(problem, Problem)
-    assert (problem.code, problem.detail[:27]) == ("edges", "11 marks, 10 falling edges,")
+    assert (problem.code, problem.detail[:27]) == (
+        "edges",
+        "11 marks, 10 falling edges,",
+    )
 
 
 def test_an_edge_too_many_is_named() -> None:
     problem = ticks_of_edges(
-        host_of([0.0] * len(PULSES_S)), HOST_HZ, np.sort(np.append(seen(), 7.0)), EDGE_HZ
+        host_of([0.0] * len(PULSES_S)),
+        HOST_HZ,
+        np.sort(np.append(seen(), 7.0)),
+        EDGE_HZ,
     )
     assert isinstance(problem, Problem)
     assert "11 marks, 12 falling edges" in problem.detail
 
 
 def test_no_edges_at_all_ask_for_the_wire() -> None:
-    problem = ticks_of_edges(host_of([0.0] * len(PULSES_S)), HOST_HZ, np.zeros(0), EDGE_HZ)
+    problem = ticks_of_edges(
+        host_of([0.0] * len(PULSES_S)), HOST_HZ, np.zeros(0), EDGE_HZ
+    )
     assert isinstance(problem, Problem)
     assert "is SYNC wired" in problem.detail
 
@@ -75,6 +84,8 @@ def test_one_edge_missing_and_another_too_many_are_no_windows(
 
 @pytest.mark.parametrize("stretch", [4 / 3, 2.0, 3 / 4, 0.5])
 def test_a_stretched_clock_of_the_monitor_is_seen(stretch: float) -> None:
-    problem = ticks_of_edges(host_of([0.0] * len(PULSES_S)), HOST_HZ, seen() * stretch, EDGE_HZ)
+    problem = ticks_of_edges(
+        host_of([0.0] * len(PULSES_S)), HOST_HZ, seen() * stretch, EDGE_HZ
+    )
     assert isinstance(problem, Problem)
     assert "the monitor's clock is wrong" in problem.detail

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the residuals of a straight line tell of a bend that is too faint to be bent to."""
+"""What the residuals of a straight line tell of a bend that is too faint to be bent
+to."""
 
 from __future__ import annotations
 
@@ -31,9 +32,7 @@ def test_so_are_up_to_three_turns(turns: int) -> None:
     assert rate == pytest.approx(4e-6 * 2 * np.pi * turns / math.sqrt(2), rel=0.1)
 
 
-def test_the_rate_is_that_between_the_points_and_not_that_of_the_pause_between_two_clusters() -> (
-    None
-):
+def test_the_rate_is_that_between_the_points_and_not_that_of_the_pause_between_two_clusters():
     x = np.concatenate([np.linspace(0.0, 2.0, 2000), np.linspace(58.0, 60.0, 2000)])
     bend_s = 4e-6 * np.sin(2 * np.pi * x / 20)
     bend_s -= np.polyval(np.polyfit(x, bend_s, 1), x)
@@ -51,11 +50,14 @@ def test_of_noise_less_is_taken_for_a_bend_than_it_leaves_of_the_line_itself(
     found = []
     for _ in range(500):
         off_s = (
-            random.uniform(-0.5, 0.5, count) + noise_resolutions * random.normal(0, 1, count)
+            random.uniform(-0.5, 0.5, count)
+            + noise_resolutions * random.normal(0, 1, count)
         ) * RESOLUTION_S
-        found.append(unseen(np.sort(random.uniform(0, 9, count)), off_s, RESOLUTION_S)[0])
-    # A straight line is known to two of these squares at its points, root mean square: one for its
-    # place, one for its slope.
+        found.append(
+            unseen(np.sort(random.uniform(0, 9, count)), off_s, RESOLUTION_S)[0]
+        )
+    # A straight line is known to two of these squares at its points, root mean square:
+    # one for its place, one for its slope.
     edge_s2 = (1 / 12 + noise_resolutions**2) * RESOLUTION_S**2 / count
     assert 0 < np.mean(np.square(found)) < 0.7 * edge_s2
 

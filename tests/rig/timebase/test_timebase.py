@@ -54,20 +54,23 @@ def test_a_quantised_line_has_a_residual_of_its_quantisation() -> None:
     assert abs(timebase.s_per_tick * 1e9 - 1) < 4 * timebase.slope_u
 
 
-def test_the_stated_offset_uncertainty_holds_at_the_origin_also_for_uneven_marks() -> None:
+def test_the_stated_offset_uncertainty_holds_at_the_origin_also_for_uneven_marks():
     random = np.random.default_rng(4)
     times_s = np.concatenate([np.linspace(0, 0.1, 40), [0.5, 5.0, 9.0, 10.0]])
     fits = [
         Timebase.fit(
-            [round(t * 1e9) for t in times_s], list(times_s + random.normal(0, 1e-6, len(times_s)))
+            [round(t * 1e9) for t in times_s],
+            list(times_s + random.normal(0, 1e-6, len(times_s))),
         )
         for _ in range(400)
     ]
     errors_s = [fit.origin_s - fit.origin_tick * 1e-9 for fit in fits]
-    assert np.std(errors_s) == pytest.approx(np.mean([fit.offset_u_s for fit in fits]), rel=0.15)
+    assert np.std(errors_s) == pytest.approx(
+        np.mean([fit.offset_u_s for fit in fits]), rel=0.15
+    )
 
 
-def test_the_stated_slope_uncertainty_covers_the_error_in_about_two_thirds_of_fits() -> None:
+def test_the_stated_slope_uncertainty_covers_the_error_in_about_two_thirds_of_fits():
     random = np.random.default_rng(2)
     inside = 0
     for _ in range(400):
@@ -90,7 +93,9 @@ def test_fewer_than_two_different_ticks_are_refused(ticks: list[int]) -> None:
 
 EVEN_S = np.linspace(0, 10, 200)
 #: Two bursts far apart, and a few marks between them.
-UNEVEN_S = np.concatenate([np.linspace(0, 0.05, 20), [1.0, 3.0, 3.1], np.linspace(9.9, 10, 20)])
+UNEVEN_S = np.concatenate(
+    [np.linspace(0, 0.05, 20), [1.0, 3.0, 3.1], np.linspace(9.9, 10, 20)]
+)
 #: How often a scatter is drawn.
 FITS = length(2000, 500)
 FEW_S = np.array([0.0, 0.002, 0.006, 0.008, 0.016])
@@ -104,7 +109,10 @@ def fits(marks: str) -> list[Timebase]:
     random = np.random.default_rng(5)
     return [
         Timebase.fit(
-            ticks, list(times_s + random.uniform(-0.5e-5, 0.5e-5, len(times_s))), 1e-5, 1e-9
+            ticks,
+            list(times_s + random.uniform(-0.5e-5, 0.5e-5, len(times_s))),
+            1e-5,
+            1e-9,
         )
         for _ in range(FITS)
     ]
@@ -123,7 +131,9 @@ def test_the_stated_uncertainty_of_an_instant_is_the_scatter_of_its_errors(
     assert abs(np.mean(errors_s)) < 4 * np.mean(stated_s) / np.sqrt(FITS)
 
 
-@pytest.mark.parametrize("times_s", [EVEN_S, UNEVEN_S, FEW_S], ids=["even", "uneven", "few"])
+@pytest.mark.parametrize(
+    "times_s", [EVEN_S, UNEVEN_S, FEW_S], ids=["even", "uneven", "few"]
+)
 @pytest.mark.parametrize("noise_periods", [0.0, 3.0])
 def test_the_stated_uncertainty_of_an_interval_is_the_scatter_of_its_errors(
     times_s: NDArray[np.float64], noise_periods: float
@@ -136,37 +146,55 @@ def test_the_stated_uncertainty_of_an_interval_is_the_scatter_of_its_errors(
     errors_s = []
     stated_s = []
     for _ in range(FITS):
-        noise_s = random.normal(0, noise_periods * period_s, len(times_s)) if noise_periods else 0.0
-        edges_s = times_s + random.uniform(-period_s / 2, period_s / 2, len(times_s)) + noise_s
+        noise_s = (
+            random.normal(0, noise_periods * period_s, len(times_s))
+            if noise_periods
+            else 0.0
+        )
+        edges_s = (
+            times_s
+            + random.uniform(-period_s / 2, period_s / 2, len(times_s))
+            + noise_s
+        )
         fit = Timebase.fit(ticks, list(edges_s), period_s, 1e-9)
         errors_s.append(fit.interval_s(start, stop) - (stop - start) * 1e-9)
         stated_s.append(fit.interval_u_s(start, stop))
-    # Of the few points, the larger of residual and resolution is too large by chance: a little, and
-    # on the safe side. So is what some lie along as if it were a faint bend.
+    # Of the few points, the larger of residual and resolution is too large by chance: a
+    # little, and on the safe side. So is what some lie along as if it were a faint
+    # bend.
     stated = np.sqrt(np.mean(np.square(stated_s)))
     assert 0.75 * stated < np.std(errors_s) < 1.05 * stated
 
 
-def test_the_uncertainty_is_least_where_the_marks_are_and_grows_away_from_them() -> None:
+def test_the_uncertainty_is_least_where_the_marks_are_and_grows_away_from_them():
     fit = Timebase.fit([round(t * 1e9) for t in EVEN_S], list(EVEN_S), 1e-5)
-    middle, end, beyond = (fit.seconds_u_s(tick) for tick in (5 * 10**9, 10**10, 10**11))
+    middle, end, beyond = (
+        fit.seconds_u_s(tick) for tick in (5 * 10**9, 10**10, 10**11)
+    )
     assert middle < end < beyond
     assert middle == pytest.approx(1e-5 / np.sqrt(12 * 200))
     assert fit.seconds_u_s(fit.origin_tick) == pytest.approx(fit.offset_u_s)
-    assert fit.interval_u_s(10**9, 2 * 10**9) == pytest.approx(fit.slope_u * fit.s_per_tick * 10**9)
+    assert fit.interval_u_s(10**9, 2 * 10**9) == pytest.approx(
+        fit.slope_u * fit.s_per_tick * 10**9
+    )
     assert fit.interval_u_s(5, 5) == 0.0
 
 
 def test_the_devices_own_word_is_of_unknown_uncertainty() -> None:
     nominal = Timebase.nominal(100, 1_000_000)
-    assert (nominal.seconds(1_000_100), nominal.interval_s(100, 1_000_100)) == (1.0, 1.0)
+    assert (nominal.seconds(1_000_100), nominal.interval_s(100, 1_000_100)) == (
+        1.0,
+        1.0,
+    )
     assert nominal.seconds_u_s(100) == nominal.interval_u_s(100, 200) == np.inf
 
 
 def test_far_edges_are_left_out_and_still_counted_as_far() -> None:
     edges_s = EVEN_S.copy()
     edges_s[[3, 100, 199]] += [4e-5, -9e-4, 2e-2]
-    fit = Timebase.fit([round(t * 1e9) for t in EVEN_S], list(edges_s), 1e-5, outlier_s=2e-5)
+    fit = Timebase.fit(
+        [round(t * 1e9) for t in EVEN_S], list(edges_s), 1e-5, outlier_s=2e-5
+    )
     assert fit.points == 197
     assert fit.residual_max_s == pytest.approx(2e-2)
     assert fit.residual_s < 1e-9 and fit.s_per_tick == pytest.approx(1e-9, rel=1e-9)
@@ -186,7 +214,9 @@ def test_edges_that_all_lie_far_off_are_no_outliers_of_each_other() -> None:
 
 def sway(times_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """Add 1 ppm of slow swaying, an hour a turn."""
-    return times_s + 1e-6 * 3600 / (2 * np.pi) * (1 - np.cos(2 * np.pi * times_s / 3600))
+    return times_s + 1e-6 * 3600 / (2 * np.pi) * (
+        1 - np.cos(2 * np.pi * times_s / 3600)
+    )
 
 
 def warm_up(times_s: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -209,7 +239,9 @@ def drifting(
     return Timebase.fit(ticks, list(edges_s), 1e-6, 1e-9, 3e-6), times_s, ticks
 
 
-@pytest.mark.parametrize(("drift", "range_ppm"), [(sway, 2.0), (warm_up, 2.0), (steady_creep, 1.0)])
+@pytest.mark.parametrize(
+    ("drift", "range_ppm"), [(sway, 2.0), (warm_up, 2.0), (steady_creep, 1.0)]
+)
 def test_a_drift_bends_the_line_which_then_keeps_to_the_samples(
     drift: Callable[[NDArray[np.float64]], NDArray[np.float64]], range_ppm: float
 ) -> None:
@@ -242,7 +274,9 @@ def test_a_bent_time_base_is_monotone_the_same_in_bulk_and_survives_json() -> No
     )
     again = Timebase(**json.loads(json.dumps(dataclasses.asdict(fit))))
     assert [again.seconds(tick) for tick in ticks] == seconds
-    assert again.interval_u_s(ticks[40], ticks[4000]) == fit.interval_u_s(ticks[40], ticks[4000])
+    assert again.interval_u_s(ticks[40], ticks[4000]) == fit.interval_u_s(
+        ticks[40], ticks[4000]
+    )
 
 
 def test_the_stated_uncertainties_cover_the_errors_of_a_bent_line() -> None:
@@ -292,14 +326,18 @@ def test_marks_in_step_with_the_samples_are_no_drift(skew: float) -> None:
     times_s = np.arange(5000) * 0.05
     edges_s = (np.ceil(times_s * (1 + skew) * 1e5 + 0.3) - 0.5) / 1e5
     assert (
-        Timebase.fit([round(t * 1e9) for t in times_s], list(edges_s), 1e-5, 1e-9, 2e-5).knot_ticks
+        Timebase.fit(
+            [round(t * 1e9) for t in times_s], list(edges_s), 1e-5, 1e-9, 2e-5
+        ).knot_ticks
         == ()
     )
 
 
 def test_a_step_that_no_crystal_makes_is_not_bent_to() -> None:
     edges_s = EVEN_S + np.where(EVEN_S > 5, 5e-3, 0.0)
-    fit = Timebase.fit([round(t * 1e9) for t in EVEN_S], list(edges_s), 1e-5, outlier_s=2e-5)
+    fit = Timebase.fit(
+        [round(t * 1e9) for t in EVEN_S], list(edges_s), 1e-5, outlier_s=2e-5
+    )
     assert fit.knot_ticks == () and fit.residual_max_s > 1e-3
 
 
@@ -325,9 +363,9 @@ def none(share: NDArray[np.float64]) -> NDArray[np.float64]:
 def faint(
     bend: Callable[[NDArray[np.float64]], NDArray[np.float64]], count: int, size: float
 ) -> tuple[float, float, float]:
-    """Return how often its stated uncertainty a straight time base is off, root mean square: at
-    instants, over intervals of any length, and from each mark to the next, where the clocks bend by
-    `size` resolutions.
+    """Return how often its stated uncertainty a straight time base is off, root mean
+    square: at instants, over intervals of any length, and from each mark to the next,
+    where the clocks bend by `size` resolutions.
     """
     random = np.random.default_rng(10)
     period_s = 5e-6
@@ -339,21 +377,37 @@ def faint(
         true_s = times_s + size * period_s * bend(times_s / (0.03 * count))
         ticks = [round(t * 1e9) for t in times_s]
         fit = Timebase.fit(
-            ticks, list((np.ceil(true_s / period_s) - 0.5) * period_s), period_s, 1e-9, 2 * period_s
+            ticks,
+            list((np.ceil(true_s / period_s) - 0.5) * period_s),
+            period_s,
+            1e-9,
+            2 * period_s,
         )
         assert fit.knot_ticks == ()
         off_s = fit.all_seconds(ticks) - true_s
         instants.append(
-            float(np.mean(off_s**2) / np.mean([fit.seconds_u_s(tick) ** 2 for tick in ticks]))
+            float(
+                np.mean(off_s**2)
+                / np.mean([fit.seconds_u_s(tick) ** 2 for tick in ticks])
+            )
         )
-        ends = [(a, b) for a, b in random.integers(0, count, (200, 2)).tolist() if a != b]
+        ends = [
+            (a, b) for a, b in random.integers(0, count, (200, 2)).tolist() if a != b
+        ]
         for pairs, found in ((ends, intervals), (list(pairwise(range(count))), short)):
             found += [
-                ((off_s[b] - off_s[a]) / math.hypot(fit.interval_u_s(ticks[a], ticks[b]), 1e-9))
+                (
+                    (off_s[b] - off_s[a])
+                    / math.hypot(fit.interval_u_s(ticks[a], ticks[b]), 1e-9)
+                )
                 ** 2
                 for a, b in pairs
             ]
-    return math.sqrt(np.mean(instants)), math.sqrt(np.mean(intervals)), math.sqrt(np.mean(short))
+    return (
+        math.sqrt(np.mean(instants)),
+        math.sqrt(np.mean(intervals)),
+        math.sqrt(np.mean(short)),
+    )
 
 
 @pytest.mark.parametrize("size", [0.3, 0.8])
@@ -370,8 +424,8 @@ def test_a_drift_too_faint_to_be_bent_to_is_in_the_stated_uncertainty(
 
 @pytest.mark.parametrize("count", [12, 40, 400])
 def test_without_drift_next_to_nothing_is_added_for_one(count: int) -> None:
-    # Less than a half more than what the edges' own scatter leaves; of the short ones the
-    # nanosecond of a tick is most.
+    # Less than a half more than what the edges' own scatter leaves; of the short ones
+    # the nanosecond of a tick is most.
     instants, intervals, short = faint(none, count, 0.0)
     assert 0.7 < instants < 1.2
     assert 0.7 < intervals < 1.2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edges of SYNC from sampled levels, from an averaged voltage, and from an instrument's stamps; and
-none out of lost samples.
+"""Edges of SYNC from sampled levels, from an averaged voltage, and from an instrument's
+stamps; and none out of lost samples.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ HZ = 4882.8125  # one sample in 204.8 us: a rate that is no whole number
 
 
 @given(
-    runs=st.lists(st.one_of(st.integers(1, 3), st.integers(1, 200)), min_size=1, max_size=40),
+    runs=st.lists(
+        st.one_of(st.integers(1, 3), st.integers(1, 200)), min_size=1, max_size=40
+    ),
     first=st.integers(0, 1),
     cuts=st.lists(st.integers(1, 60), max_size=4),
 )
@@ -42,15 +44,19 @@ def test_every_change_of_a_sampled_line_is_an_edge(
     ]
     edges = from_levels(blocks, HZ)
     changes = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
-    assert (edges.falls_s * HZ + 0.5).round(6).tolist() == [k for k in changes if not levels[k]]
-    assert (edges.rises_s * HZ + 0.5).round(6).tolist() == [k for k in changes if levels[k]]
+    assert (edges.falls_s * HZ + 0.5).round(6).tolist() == [
+        k for k in changes if not levels[k]
+    ]
+    assert (edges.rises_s * HZ + 0.5).round(6).tolist() == [
+        k for k in changes if levels[k]
+    ]
 
 
 def averaged(
     falls: list[float], rises: list[float], count: int, low_v: float, high_v: float
 ) -> NDArray[np.float64]:
-    """Return the voltage of a line that rests high, averaged over each sample: by adding up the
-    time that it was low.
+    """Return the voltage of a line that rests high, averaged over each sample: by
+    adding up the time that it was low.
     """
     high = np.ones(count)
     for fall, rise in zip(falls, rises, strict=True):
@@ -60,7 +66,9 @@ def averaged(
 
 
 @given(
-    gaps=st.lists(st.tuples(st.floats(2.01, 9), st.floats(2.01, 9)), min_size=1, max_size=12),
+    gaps=st.lists(
+        st.tuples(st.floats(2.01, 9), st.floats(2.01, 9)), min_size=1, max_size=12
+    ),
     low_v=st.floats(-0.2, 0.3),
     swing_v=st.floats(1.0, 4.0),
 )
@@ -78,7 +86,10 @@ def test_edges_of_an_averaged_voltage_are_found_within_a_sample(
     count = int(at) + 4
     # A whole sample of either level must be somewhere, or nobody knows the levels.
     edges = from_voltage(averaged(falls, rises, count, low_v, low_v + swing_v), HZ)
-    if any(int(rise) - int(np.ceil(fall)) >= 1 for fall, rise in zip(falls, rises, strict=True)):
+    if any(
+        int(rise) - int(np.ceil(fall)) >= 1
+        for fall, rise in zip(falls, rises, strict=True)
+    ):
         assert edges.falls_s * HZ == pytest.approx(falls, abs=0.35)
         assert edges.rises_s * HZ == pytest.approx(rises, abs=0.35)
 
@@ -100,7 +111,13 @@ def test_a_line_that_never_moves_has_no_edges() -> None:
 
 def write(folder: Path, kind: str, edge_hz: float = HZ) -> TraceWriter:
     return TraceWriter(
-        folder, sample_hz=HZ, edge_hz=edge_hz, source="t", serial="", about={}, sync_kind=kind
+        folder,
+        sample_hz=HZ,
+        edge_hz=edge_hz,
+        source="t",
+        serial="",
+        about={},
+        sync_kind=kind,
     )
 
 
@@ -111,7 +128,9 @@ def test_a_trace_at_a_fractional_rate_keeps_it(tmp_path: Path) -> None:
     trace = Trace.open(tmp_path / "trace.jls")
     assert trace.sample_hz == HZ
     assert trace.duration_s == pytest.approx(10_000 * 204.8e-6, rel=1e-12)
-    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(0.02 * 2.048, rel=1e-6)
+    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(
+        0.02 * 2.048, rel=1e-6
+    )
     assert trace.falls_s == pytest.approx([100.5 * 204.8e-6], abs=1e-9)
 
 
@@ -144,7 +163,9 @@ def test_lost_samples_are_a_gap_and_no_edge(tmp_path: Path, level_after: int) ->
         writer.sync(np.full(2000, level_after, np.uint8))
     trace = Trace.open(tmp_path / "trace.jls")
     assert not len(trace.falls_s), "when it fell is not known"
-    assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [(1000, 1501, "lost")]
+    assert [(gap.start, gap.stop, gap.cause) for gap in trace.gaps] == [
+        (1000, 1501, "lost")
+    ]
     assert trace.length == 2501
     assert trace.gap_between(0.0, 1000 / HZ) is None
     assert trace.gap_between(0.0, 1001 / HZ) is not None
@@ -161,7 +182,10 @@ def test_what_is_no_number_is_a_gap_each_run_by_itself(tmp_path: Path) -> None:
     assert found == [(10, 13), (50, 51), (70, 71)]
 
 
-@given(chunks=st.lists(st.integers(1, 40), min_size=1, max_size=30), seed=st.integers(0, 99))
+@given(
+    chunks=st.lists(st.integers(1, 40), min_size=1, max_size=30),
+    seed=st.integers(0, 99),
+)
 @settings(max_examples=length(30, 12), deadline=None)
 def test_packed_and_single_levels_give_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[int], seed: int
@@ -171,14 +195,18 @@ def test_packed_and_single_levels_give_the_same_line(
     line: list[int] = []
     with write(folder, "digital") as writer:
         for number, chunk in enumerate(chunks):
-            levels = random.integers(0, 2, 8 * chunk if number % 2 else chunk).astype(np.uint8)
+            levels = random.integers(0, 2, 8 * chunk if number % 2 else chunk).astype(
+                np.uint8
+            )
             line += levels.tolist()
             if number % 2:
                 writer.sync_packed(np.packbits(levels, bitorder="little"))
             else:
                 writer.sync(levels)
         writer.analog(np.zeros(len(line)), np.zeros(len(line)))
-    falls = [k for k, (old, new) in enumerate(pairwise(line), start=1) if old and not new]
-    assert (Trace.open(folder / "trace.jls").falls_s * HZ + 0.5).tolist() == pytest.approx(
-        falls, abs=1e-6
-    )
+    falls = [
+        k for k, (old, new) in enumerate(pairwise(line), start=1) if old and not new
+    ]
+    assert (
+        Trace.open(folder / "trace.jls").falls_s * HZ + 0.5
+    ).tolist() == pytest.approx(falls, abs=1e-6)

@@ -17,10 +17,13 @@ RANGES = st.lists(st.floats(1e-6, 1.0), max_size=4, unique=True).map(sorted)
 
 def by_hand(current: np.ndarray, voltage: np.ndarray, inner: list[float]) -> np.ndarray:
     sums = np.zeros((3, len(inner) + 1))
-    # An end belongs to its range also where the nearest number of single precision is larger.
+    # An end belongs to its range also where the nearest number of single precision is
+    # larger.
     ends = [max(end, float(np.float32(end))) for end in inner]
     for amperes, volts in zip(current.tolist(), voltage.tolist(), strict=True):
-        place = next((k for k, end in enumerate(ends) if abs(amperes) <= end), len(inner))
+        place = next(
+            (k for k, end in enumerate(ends) if abs(amperes) <= end), len(inner)
+        )
         sums[:, place] += (amperes * volts, amperes, volts)
     return sums
 
@@ -28,17 +31,25 @@ def by_hand(current: np.ndarray, voltage: np.ndarray, inner: list[float]) -> np.
 @given(
     seed=st.integers(0, 2**32),
     inner=RANGES,
-    levels=st.lists(st.tuples(st.floats(-2, 2), st.integers(1, 900)), min_size=1, max_size=5),
+    levels=st.lists(
+        st.tuples(st.floats(-2, 2), st.integers(1, 900)), min_size=1, max_size=5
+    ),
     noise=st.sampled_from([0.0, 1e-6, 0.01]),
     cuts=st.lists(st.integers(0, 4000), max_size=3),
 )
 @settings(max_examples=length(80, 30), deadline=None)
 def test_each_sample_counts_in_the_range_of_its_current(
-    seed: int, inner: list[float], levels: list[tuple[float, int]], noise: float, cuts: list[int]
+    seed: int,
+    inner: list[float],
+    levels: list[tuple[float, int]],
+    noise: float,
+    cuts: list[int],
 ) -> None:
     random = np.random.default_rng(seed)
     current = np.concatenate([np.full(count, level) for level, count in levels])
-    current = (current + noise * random.standard_normal(len(current))).astype(np.float32)
+    current = (current + noise * random.standard_normal(len(current))).astype(
+        np.float32
+    )
     voltage = (3.3 + noise * random.standard_normal(len(current))).astype(np.float32)
     sums = Sums(inner, len(current))
     bounds = sorted({0, len(current), *(cut for cut in cuts if cut < len(current))})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of every length keep all their samples: libjls leaves a last chunk that is too short out
-of its index.
+"""Traces of every length keep all their samples: libjls leaves a last chunk that is too
+short out of its index.
 """
 
 from __future__ import annotations
@@ -89,20 +89,26 @@ def written(
 
 
 def require_all(trace: Trace, samples: int) -> None:
-    """Every sample is there, the length is the true one, and the energy at the end that of the last
-    samples.
+    """Every sample is there, the length is the true one, and the energy at the end that
+    of the last samples.
     """
     current = currents_of(samples)
     assert trace.length == samples
     assert trace.duration_s == samples / trace.sample_hz
     assert np.array_equal(stored(trace.path, CURRENT, samples), current)
-    assert np.array_equal(stored(trace.path, VOLTAGE, samples), np.full(samples, 2.0, np.float32))
+    assert np.array_equal(
+        stored(trace.path, VOLTAGE, samples), np.full(samples, 2.0, np.float32)
+    )
     for count in (1, 5, 200):
-        expected_j = float(np.sum(current[-count:].astype(np.float64))) * 2.0 / trace.sample_hz
+        expected_j = (
+            float(np.sum(current[-count:].astype(np.float64))) * 2.0 / trace.sample_hz
+        )
         assert trace.energy_j(
             (samples - count) / trace.sample_hz, trace.duration_s
         ) == pytest.approx(expected_j, rel=1e-9)
-    assert trace.gap_between((samples - 100) / trace.sample_hz, trace.duration_s) is None
+    assert (
+        trace.gap_between((samples - 100) / trace.sample_hz, trace.duration_s) is None
+    )
     assert trace.lost_between(0.0, trace.duration_s) == 0
 
 
@@ -152,13 +158,19 @@ def test_no_level_of_sync_is_lost_and_what_was_added_is_no_edge(
         folder.mkdir()
         trace = written(folder, 1000, sample_hz, "digital", levels)
         packed = stored(trace.path, SYNC, len(levels))
-        assert np.array_equal(np.unpackbits(packed, bitorder="little")[: len(levels)], levels)
-        edges = (trace.rises_s, trace.falls_s) if last else (trace.falls_s, trace.rises_s)
+        assert np.array_equal(
+            np.unpackbits(packed, bitorder="little")[: len(levels)], levels
+        )
+        edges = (
+            (trace.rises_s, trace.falls_s) if last else (trace.falls_s, trace.rises_s)
+        )
         assert edges[0].tolist() == [(len(levels) - 1 - 0.5) / sample_hz]
         assert not len(edges[1])
 
 
-def test_no_voltage_of_sync_is_lost_and_what_was_added_is_no_edge(tmp_path: Path) -> None:
+def test_no_voltage_of_sync_is_lost_and_what_was_added_is_no_edge(
+    tmp_path: Path,
+) -> None:
     samples = 81_921
     with TraceWriter(
         tmp_path,
@@ -200,17 +212,20 @@ def test_where_the_library_lost_samples_itself_the_disk_is_not_blamed(
     with pytest.raises(BenchError, match="not written completely") as caught:
         written(tmp_path, 81_921, SLOW_HZ)
     assert (
-        "signal 1 has 81920 samples in the file, 81921 were written; no write was reported as "
-        "failed" in caught.value.evidence
+        "signal 1 has 81920 samples in the file, 81921 were written; no write was"
+        " reported as failed" in caught.value.evidence
     )
     assert "quota" not in caught.value.try_next and "room" not in caught.value.try_next
 
 
 def lost_at_its_end(
-    folder: Path, samples: int, levels: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    samples: int,
+    levels: NDArray[np.uint8],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """Write a trace as before signals were made longer: its end is in the file, and not in its
-    index.
+    """Write a trace as before signals were made longer: its end is in the file, and not
+    in its index.
     """
     with monkeypatch.context() as changed:
         changed.setattr(Chunks, "indexed", lambda layout, length: length)
@@ -275,10 +290,14 @@ def test_other_programs_read_what_was_added_as_no_numbers(tmp_path: Path) -> Non
     ]
 
 
-def test_rig_measure_takes_a_trace_for_as_long_as_it_was_written(tmp_path: Path) -> None:
+def test_rig_measure_takes_a_trace_for_as_long_as_it_was_written(
+    tmp_path: Path,
+) -> None:
     written(tmp_path, 81_921, SLOW_HZ)
     done = CliRunner().invoke(
-        measure, [str(tmp_path / "trace.jls"), "--whole", "--json"], standalone_mode=False
+        measure,
+        [str(tmp_path / "trace.jls"), "--whole", "--json"],
+        standalone_mode=False,
     )
     content = json.loads(done.stdout)
     assert content["duration_s"] == 81_921 / SLOW_HZ
@@ -306,7 +325,10 @@ def test_the_index_ends_where_the_library_has_it(
     tmp_path_factory: pytest.TempPathFactory, length: int
 ) -> None:
     path = tmp_path_factory.mktemp("t") / "f.jls"
-    for layout, kind, size in ((SMALL, "f32", length), (SMALL_LEVELS, "u1", 16 * length)):
+    for layout, kind, size in (
+        (SMALL, "f32", length),
+        (SMALL_LEVELS, "u1", 16 * length),
+    ):
         for count in {size, layout.indexed(size)}:
             writer = pyjls.Writer(str(path))
             writer.source_def(source_id=1, name="s")
@@ -326,7 +348,9 @@ def test_the_index_ends_where_the_library_has_it(
                 writer.fsr(1, 0, np.zeros(count // 8, dtype=np.uint8))
             writer.close()
             is_whole = lengths(path)[1] == count
-            assert is_whole == (count == layout.indexed(count)), f"{kind}: {count} samples"
+            assert is_whole == (count == layout.indexed(count)), (
+                f"{kind}: {count} samples"
+            )
             path.unlink()
 
 
@@ -355,16 +379,23 @@ def test_the_library_takes_the_layout_as_it_is(
 
 def test_the_session_that_lost_its_last_samples_is_valid(tmp_path: Path) -> None:
     bench = BENCHES / "virtual-null.toml"
-    settings = ["--set", "task.null.samples=5", "--set", "scenario.single_stream.idle_s=0.35646"]
+    settings = [
+        "--set",
+        "task.null.samples=5",
+        "--set",
+        "scenario.single_stream.idle_s=0.35646",
+    ]
     done = rig("run", bench, "--trials", "1", *settings, "--sessions", tmp_path)
     assert done.returncode == 4, (
         "one trial is not what the replication rule asks for: " + done.stderr
     )
     (session,) = tmp_path.iterdir()
-    events = [json.loads(line) for line in (session / "events.jsonl").read_text().splitlines()]
-    assert [event["status"] for event in events if event["event"] == "session_finished"] == [
-        "success"
+    events = [
+        json.loads(line) for line in (session / "events.jsonl").read_text().splitlines()
     ]
+    assert [
+        event["status"] for event in events if event["event"] == "session_finished"
+    ] == ["success"]
     results = json.loads((session / "results.json").read_text())
     assert [trial["problems"] for trial in results["trials"]] == [[]]
     trace = Trace.open(session / "trial-1" / "trace.jls")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stretch that a recording holds twice is found; a signal that only resembles itself is not."""
+"""A stretch that a recording holds twice is found; a signal that only resembles itself
+is not."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def test_a_few_codes_of_a_converter_are_no_copy() -> None:
     assert windows(blocks(codes))[1] is None
 
 
-def test_of_a_long_recording_a_long_stretch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_long_recording_a_long_stretch_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(repeats, "_KEPT", 1_000)
     signal = NOISE.copy()
     signal[200_000:300_000] = signal[:100_000]

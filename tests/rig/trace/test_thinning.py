@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thinned traces: what is kept is as it was, what is left out has its means, and nothing near a
-mark, or that is not known to be quiet, is left out.
+"""Thinned traces: what is kept is as it was, what is left out has its means, and
+nothing near a mark, or that is not known to be quiet, is left out.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def record(
     chunk: int = 2048,
     sync_ahead: int = 0,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Write a trace in chunks; `said` is what is told when so many samples have been handed
-    over.
+    """Write a trace in chunks; `said` is what is told when so many samples have been
+    handed over.
     """
     random = np.random.default_rng(len(marks))
     current = random.normal(0.01, 0.001, length).astype(np.float32)
@@ -113,13 +113,17 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
         for number, is_quiet in zip(range(2, len(marks) + 1, 2), quiet, strict=False)
         if is_quiet
     ]
-    said = [(begin + late, Quiet(number, WINDOW / HZ)) for number, begin, _ in stretches]
+    said = [
+        (begin + late, Quiet(number, WINDOW / HZ)) for number, begin, _ in stretches
+    ]
     current, voltage = record(folder, marks, length, said, chunk, ahead)
     trace = Trace.open(folder / "trace.jls")
     assert trace.length == length
     line = levels(length, marks)
     assert len(trace.falls_s) == len(marks)
-    assert trace.rises_s == pytest.approx((np.flatnonzero(np.diff(line) == 1) + 0.5) / HZ)
+    assert trace.rises_s == pytest.approx(
+        (np.flatnonzero(np.diff(line) == 1) + 0.5) / HZ
+    )
     kept = np.ones(length, bool)
     for span in trace.reduced:
         assert span.start % EVERY == span.stop % EVERY == 0
@@ -133,7 +137,11 @@ def test_what_is_kept_is_as_it_was_and_only_what_is_quiet_is_left_out(
         found = trace.samples(reader, 0, length)
         for signal, values in zip((current, voltage), found, strict=True):
             assert np.array_equal(signal[kept], values[kept])
-            means = signal[: length // EVERY * EVERY].reshape(-1, EVERY).mean(axis=1, dtype=float)
+            means = (
+                signal[: length // EVERY * EVERY]
+                .reshape(-1, EVERY)
+                .mean(axis=1, dtype=float)
+            )
             held = np.repeat(means, EVERY)[~kept[: length // EVERY * EVERY]]
             assert values[~kept] == pytest.approx(held, rel=1e-6)
         # Any part of it reads as a part of the whole.
@@ -176,18 +184,23 @@ def test_where_edges_and_marks_are_not_counted_alike_all_is_kept(
     marks = marks_of([3000] + [9000] * 4, window)
     said = [(0, Quiet(number, window / HZ)) for number in (2, 4, 6, 8)]
     seen = (
-        sorted([*marks, marks[2] + 700]) if fault == "an edge too many" else marks[:2] + marks[3:]
+        sorted([*marks, marks[2] + 700])
+        if fault == "an edge too many"
+        else marks[:2] + marks[3:]
     )
     record(tmp_path, seen, marks[-1] + 5000, said)
     trace = Trace.open(tmp_path / "trace.jls")
     [span] = trace.reduced
-    # A window whose first edge is missing goes with the stretch before it: its trial is invalid.
+    # A window whose first edge is missing goes with the stretch before it: its trial is
+    # invalid.
     assert marks[1] < span.start and span.stop < seen[2]
     told = json.loads((tmp_path / "recording.json").read_text())["thinned"]
     assert told["spans"] == 1 and "edge 4 came" in told["kept_on"]
 
 
-def test_samples_without_a_known_line_are_kept_and_not_held_for_ever(tmp_path: Path) -> None:
+def test_samples_without_a_known_line_are_kept_and_not_held_for_ever(
+    tmp_path: Path,
+) -> None:
     times = QuietTimes()
     block = np.ones(HZ, np.float32)
     with (
@@ -203,7 +216,9 @@ def test_samples_without_a_known_line_are_kept_and_not_held_for_ever(tmp_path: P
     assert Trace.open(tmp_path / "trace.jls").length == 6 * HZ
 
 
-def test_other_programs_open_it_and_know_the_time_of_what_is_kept(tmp_path: Path) -> None:
+def test_other_programs_open_it_and_know_the_time_of_what_is_kept(
+    tmp_path: Path,
+) -> None:
     marks = marks_of([3000, 29_000])
     record(tmp_path, marks, marks[-1] + 5000, [(0, Quiet(2, WINDOW / HZ))])
     done = subprocess.run(
@@ -294,11 +309,18 @@ def test_a_killed_writer_loses_no_window_behind_which_the_margin_was_written(
     [
         (lambda lines: lines[:-1], "does not fit"),
         (
-            lambda lines: [{"start": s["start"] - 100, "stop": s["stop"] - 100} for s in lines],
+            lambda lines: [
+                {"start": s["start"] - 100, "stop": s["stop"] - 100} for s in lines
+            ],
             "mean",
         ),
         (lambda lines: lines[::-1], "not in order"),
-        (lambda lines: [{"start": s["start"] + 1, "stop": s["stop"] + 1} for s in lines], "whole"),
+        (
+            lambda lines: [
+                {"start": s["start"] + 1, "stop": s["stop"] + 1} for s in lines
+            ],
+            "whole",
+        ),
         (lambda lines: [{"start": 0, "stop": 10**30}], "another form"),
         (lambda lines: [{"start": 0, "stop": 10**18}], "beyond"),
         (lambda lines: [{"start": 0, "stop": 200_000}], "beyond"),
@@ -317,8 +339,12 @@ def test_a_killed_writer_loses_no_window_behind_which_the_margin_was_written(
 )
 def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:
     marks = marks_of([3000, 9000, 9000])
-    # Told late: what lies before is kept, and a span may be moved without coming near an edge.
-    said = [(marks[1] + 3000, Quiet(2, WINDOW / HZ)), (marks[3] + 3000, Quiet(4, WINDOW / HZ))]
+    # Told late: what lies before is kept, and a span may be moved without coming near
+    # an edge.
+    said = [
+        (marks[1] + 3000, Quiet(2, WINDOW / HZ)),
+        (marks[3] + 3000, Quiet(4, WINDOW / HZ)),
+    ]
     record(tmp_path, marks, marks[-1] + 5000, said)
     of_trace(tmp_path / "trace.jls")
     path = tmp_path / "reduced.jsonl"
@@ -329,7 +355,8 @@ def test_forged_spans_are_refused(tmp_path: Path, forged, fault) -> None:
 
 
 def test_a_thinned_trace_without_its_spans_is_refused(tmp_path: Path) -> None:
-    """One that was cut off as well, which does not say how many samples were recorded."""
+    """One that was cut off as well, which does not say how many samples were
+    recorded."""
     marks = marks_of([3000, 9000])
     record(tmp_path, marks, marks[-1] + 5000, [(0, Quiet(2, WINDOW / HZ))])
     (tmp_path / "reduced.jsonl").unlink()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces that were torn off: no reader is asked where it would loop for ever, and what is whole is
-recovered.
+"""Traces that were torn off: no reader is asked where it would loop for ever, and what
+is whole is recovered.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def test_a_file_without_a_whole_block_of_samples_is_given_to_no_reader(
         with pytest.raises(DataError):
             recover(path, tmp_path / "copy.jls")
         for opened in (Trace.open, lambda torn: reading(torn).__enter__()):
-            with pytest.raises(DataError, match=r"not closed properly|not a readable trace"):
+            with pytest.raises(
+                DataError, match=r"not closed properly|not a readable trace"
+            ):
                 opened(path)
 
 
@@ -81,7 +83,9 @@ print("all", flush=True)
 """
 
 
-def test_a_copy_ends_wherever_its_trace_was_torn_off(content: bytes, tmp_path: Path) -> None:
+def test_a_copy_ends_wherever_its_trace_was_torn_off(
+    content: bytes, tmp_path: Path
+) -> None:
     draw = Random(1)
     (tmp_path / "trace.jls").write_bytes(content)
     # The library copied for ever where a header was torn, from its tenth byte on.
@@ -95,11 +99,15 @@ def test_a_copy_ends_wherever_its_trace_was_torn_off(content: bytes, tmp_path: P
     assert done.stdout.endswith("all\n"), f"{done.returncode}: {done.stdout[-20:]}"
 
 
-def test_what_is_whole_before_a_torn_header_is_recovered(content: bytes, tmp_path: Path) -> None:
+def test_what_is_whole_before_a_torn_header_is_recovered(
+    content: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "trace.jls"
     path.write_bytes(content)
     with path.open("rb") as stream:
-        last = [end for tag, _, _, end in recovery._stored(stream) if tag == recovery._DATA][-6]
+        last = [
+            end for tag, _, _, end in recovery._stored(stream) if tag == recovery._DATA
+        ][-6]
     path.write_bytes(content[: last + 20])
     with open_trace(path) as trace:
         assert 0.3 < trace.duration_s < 1.0
@@ -109,7 +117,8 @@ def test_what_is_whole_before_a_torn_header_is_recovered(content: bytes, tmp_pat
 
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
-    """Return a session that was cut off in its second trial, whose trace was not closed."""
+    """Return a session that was cut off in its second trial, whose trace was not
+    closed."""
     folder = cut_off(tmp_path / "sessions", 20)
     trace = folder / "trial-2" / "trace.jls"
     trace.rename(trace.with_name("trace.jls.partial"))
@@ -117,11 +126,15 @@ def cut(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("size_b", [0, 40, 225, 3000, 3560, 40_000])
-def test_a_session_with_a_torn_trace_is_checked_and_goes_on(cut: Path, size_b: int) -> None:
+def test_a_session_with_a_torn_trace_is_checked_and_goes_on(
+    cut: Path, size_b: int
+) -> None:
     torn = cut / "trial-2" / "trace.jls.partial"
     os.truncate(torn, size_b)
     told: list[Path] = []
-    checked = command.check(cut, fingerprints, begun=lambda path, limit_s: told.append(path))
+    checked = command.check(
+        cut, fingerprints, begun=lambda path, limit_s: told.append(path)
+    )
     (said,) = [each.detail for each in checked.findings if not each.ok]
     assert said.startswith("was cut off")
     assert told == ([torn] if size_b == 40_000 else [])
@@ -137,7 +150,9 @@ def test_a_session_with_a_torn_trace_is_checked_and_goes_on(cut: Path, size_b: i
 
 
 @pytest.mark.parametrize("size_b", [0, 225, 40_000])
-def test_a_trace_that_a_power_cut_tore_off_after_it_was_closed(cut: Path, size_b: int) -> None:
+def test_a_trace_that_a_power_cut_tore_off_after_it_was_closed(
+    cut: Path, size_b: int
+) -> None:
     trace = cut / "trial-2" / "trace.jls"
     trace.with_name("trace.jls.partial").rename(trace)
     os.truncate(trace, size_b)
@@ -150,7 +165,9 @@ def test_a_torn_trace_of_a_finished_session_is_named_and_reported(cut: Path) -> 
     session.resume(cut)
     trace = cut / "trial-1" / "trace.jls"
     os.truncate(trace, 225)
-    assert "trial-1/trace.jls" in [each.name for each in check(cut).findings if not each.ok]
+    assert "trial-1/trace.jls" in [
+        each.name for each in check(cut).findings if not each.ok
+    ]
     done = rig("report", cut)
     assert done.returncode == 1 and "was changed" in done.stderr
     with pytest.raises(DataError, match="damaged") as refused:

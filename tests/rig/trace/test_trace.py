@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces: energy between two instants is exact, edges are where they were, gaps are known, crashes
-are survived.
+"""Traces: energy between two instants is exact, edges are where they were, gaps are
+known, crashes are survived.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def written(
 
 
 def by_hand_j(power_w: NDArray[np.float64], start_s: float, stop_s: float) -> float:
-    """Energy by adding up, sample by sample, the part of each that lies in the window."""
+    """Energy by adding up, sample by sample, the part of each that lies in the
+    window."""
     total = 0.0
     for k, power in enumerate(power_w):
         total += power * max(min(stop_s, (k + 1) / HZ) - max(start_s, k / HZ), 0.0)
@@ -74,17 +75,22 @@ def test_energy_between_any_two_instants_equals_the_sum_by_hand(
     trace = written(
         tmp_path_factory.mktemp("t"), current, voltage, np.ones(length, np.uint8), chunk
     )
-    # So near to the border of two samples an instant lies on it, and digits that were cut off
-    # change nothing.
+    # So near to the border of two samples an instant lies on it, and digits that were
+    # cut off change nothing.
     start_s, stop_s = sorted(
         (round(at) if abs(at - round(at)) < 1e-4 else at) / HZ
         for at in (end * length for end in ends)
     )
     expected = by_hand_j(current.astype(np.float64) * voltage, start_s, stop_s)
-    assert trace.energy_j(start_s, stop_s) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    assert trace.energy_j(start_s, stop_s) == pytest.approx(
+        expected, rel=1e-9, abs=1e-15
+    )
 
 
-@given(levels=st.lists(st.integers(0, 1), min_size=2, max_size=200), chunk=st.integers(1, 60))
+@given(
+    levels=st.lists(st.integers(0, 1), min_size=2, max_size=200),
+    chunk=st.integers(1, 60),
+)
 @settings(max_examples=length(60, 25), deadline=None)
 def test_every_level_change_is_an_edge_halfway_between_its_samples(
     tmp_path_factory: pytest.TempPathFactory, levels: list[int], chunk: int
@@ -103,9 +109,14 @@ def test_every_level_change_is_an_edge_halfway_between_its_samples(
     assert trace.rises_s.tolist() == pytest.approx(rises)
 
 
-def test_a_window_outside_the_trace_is_refused_and_counts_as_a_gap(tmp_path: Path) -> None:
+def test_a_window_outside_the_trace_is_refused_and_counts_as_a_gap(
+    tmp_path: Path,
+) -> None:
     trace = written(
-        tmp_path, np.ones(10, np.float32), np.ones(10, np.float32), np.ones(10, np.uint8)
+        tmp_path,
+        np.ones(10, np.float32),
+        np.ones(10, np.float32),
+        np.ones(10, np.uint8),
     )
     with pytest.raises(DataError, match="outside the trace"):
         trace.energy_j(0.005, 0.011)
@@ -127,24 +138,38 @@ def test_noted_gaps_are_found_again(tmp_path: Path) -> None:
 
 
 def test_pyjls_tools_open_a_trace_without_complaint(tmp_path: Path) -> None:
-    written(tmp_path, np.ones(1000, np.float32), np.ones(1000, np.float32), np.ones(1000, np.uint8))
+    written(
+        tmp_path,
+        np.ones(1000, np.float32),
+        np.ones(1000, np.float32),
+        np.ones(1000, np.uint8),
+    )
     done = subprocess.run(
         [sys.executable, "-m", "pyjls", "info", str(tmp_path / "trace.jls")],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "current" in done.stdout and "voltage" in done.stdout and "sync" in done.stdout
+    assert (
+        "current" in done.stdout and "voltage" in done.stdout and "sync" in done.stdout
+    )
     assert not done.stderr
 
 
-def test_beside_a_thread_that_computes_a_recording_soon_has_its_turn(tmp_path: Path) -> None:
+def test_beside_a_thread_that_computes_a_recording_soon_has_its_turn(
+    tmp_path: Path,
+) -> None:
     before_s = sys.getswitchinterval()
     try:
         for given_s, expected_s in ((0.005, 0.0005), (0.0001, 0.0001)):
             sys.setswitchinterval(given_s)
             with TraceWriter(
-                tmp_path, sample_hz=100.0, edge_hz=100.0, source="x", serial="", about={}
+                tmp_path,
+                sample_hz=100.0,
+                edge_hz=100.0,
+                source="x",
+                serial="",
+                about={},
             ):
                 assert sys.getswitchinterval() == pytest.approx(expected_s, rel=0.02)
     finally:
@@ -152,11 +177,17 @@ def test_beside_a_thread_that_computes_a_recording_soon_has_its_turn(tmp_path: P
 
 
 def test_a_trace_under_way_has_another_name(tmp_path: Path) -> None:
-    writer = TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={})
-    assert (tmp_path / "trace.jls.partial").exists() and not (tmp_path / "trace.jls").exists()
+    writer = TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
+    )
+    assert (tmp_path / "trace.jls.partial").exists() and not (
+        tmp_path / "trace.jls"
+    ).exists()
     writer.close()
     writer.close()
-    assert (tmp_path / "trace.jls").exists() and not (tmp_path / "trace.jls.partial").exists()
+    assert (tmp_path / "trace.jls").exists() and not (
+        tmp_path / "trace.jls.partial"
+    ).exists()
 
 
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
@@ -207,7 +238,9 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.setattr("rig.trace.writer.RESERVE_B", 1 << 62)
     with pytest.raises(StorageFull, match="full"):
-        TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={})
+        TraceWriter(
+            tmp_path, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}
+        )
 
 
 @given(
@@ -227,7 +260,9 @@ def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
     after: float,
 ) -> None:
     edges = np.array([0.0, start, stop, 40.0])
-    energy = np.concatenate([[0.0], np.cumsum(np.diff(edges) * [before, inside, after])])
+    energy = np.concatenate(
+        [[0.0], np.cumsum(np.diff(edges) * [before, inside, after])]
+    )
     means = np.diff(np.interp(np.arange(41), edges, energy))
     trace = written(
         tmp_path_factory.mktemp("t"),
@@ -236,15 +271,23 @@ def test_between_marks_a_step_at_the_end_of_a_window_costs_nothing(
         np.ones(40, np.uint8),
     )
     for ranges in ([], [0.3, 10.0]):
-        found = trace.integrals([(start / HZ, stop / HZ)], ranges, steps_at_ends=True)[0]
-        assert found.energy_j == pytest.approx(inside * (stop - start) / HZ, rel=1e-5, abs=1e-9)
-        assert sum(found.range_energy_j) == pytest.approx(found.energy_j, rel=1e-12, abs=1e-15)
+        found = trace.integrals([(start / HZ, stop / HZ)], ranges, steps_at_ends=True)[
+            0
+        ]
+        assert found.energy_j == pytest.approx(
+            inside * (stop - start) / HZ, rel=1e-5, abs=1e-9
+        )
+        assert sum(found.range_energy_j) == pytest.approx(
+            found.energy_j, rel=1e-12, abs=1e-15
+        )
         assert sum(found.range_volt_s) == pytest.approx((stop - start) / HZ, rel=1e-6)
 
 
 @given(
     seed=st.integers(0, 2**32),
-    gaps=st.lists(st.tuples(st.integers(8, 180), st.integers(1, 5)), min_size=1, max_size=3),
+    gaps=st.lists(
+        st.tuples(st.integers(8, 180), st.integers(1, 5)), min_size=1, max_size=3
+    ),
 )
 @settings(max_examples=length(40, 15), deadline=None)
 def test_lost_samples_inside_a_window_are_taken_for_the_mean_of_the_others(
@@ -280,12 +323,24 @@ def test_lost_samples_inside_a_window_are_taken_for_the_mean_of_the_others(
         (Gap(50, 75, ""), (0.0, 0.2), None),
         (Gap(50, 60, ""), (0.0, 0.201), None),
     ],
-    ids=["inside", "outside", "beside the start", "beside the end", "too many", "beyond the trace"],
+    ids=[
+        "inside",
+        "outside",
+        "beside the start",
+        "beside the end",
+        "too many",
+        "beyond the trace",
+    ],
 )
 def test_samples_lost_at_an_end_or_too_many_leave_no_energy(
     tmp_path: Path, gap: Gap, window: tuple[float, float], lost: int | None
 ) -> None:
-    written(tmp_path, np.ones(200, np.float32), np.ones(200, np.float32), np.ones(200, np.uint8))
+    written(
+        tmp_path,
+        np.ones(200, np.float32),
+        np.ones(200, np.float32),
+        np.ones(200, np.uint8),
+    )
     (tmp_path / "gaps.jsonl").write_text(
         json.dumps({"start": gap.start, "stop": gap.stop, "cause": ""}) + "\n"
     )
@@ -302,7 +357,12 @@ def test_a_recovery_that_is_cut_off_leaves_no_trace_that_looks_whole(
             raise subprocess.TimeoutExpired(command, ends)
         return subprocess.CompletedProcess(command, int(ends), b"", b"")
 
-    written(tmp_path, np.ones(200, np.float32), np.ones(200, np.float32), np.ones(200, np.uint8))
+    written(
+        tmp_path,
+        np.ones(200, np.float32),
+        np.ones(200, np.float32),
+        np.ones(200, np.uint8),
+    )
     partial = (tmp_path / "trace.jls").rename(tmp_path / "trace.jls.partial")
     (tmp_path / "gaps.jsonl").unlink()
     monkeypatch.setattr("rig.trace.limited_child.run", cut_off)
@@ -349,4 +409,6 @@ def test_a_killed_recovery_is_done_again_and_its_child_that_lives_on_changes_not
     assert Trace.open(into).length == 5000
     with pytest.raises((OSError, RuntimeError)):
         copy_all(partial, left)
-    assert sorted(tmp_path.glob("*trace*")) == [into, partial] and not left.parent.exists()
+    assert (
+        sorted(tmp_path.glob("*trace*")) == [into, partial] and not left.parent.exists()
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the disk did not take ends with an error: a file that lacks samples never gets the name of a
-whole one.
+"""What the disk did not take ends with an error: a file that lacks samples never gets
+the name of a whole one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.uncounted import uncounted
 
-#: The limit of a process on the size of its files stands for a quota, and for file systems that end
-#: at 4 GiB: a write beyond it fails with EFBIG, and there is room on the disk. Python ignores the
-#: signal SIGXFSZ that comes with it.
+#: The limit of a process on the size of its files stands for a quota, and for file
+#: systems that end at 4 GiB: a write beyond it fails with EFBIG, and there is room on
+#: the disk. Python ignores the signal SIGXFSZ that comes with it.
 BEGIN = """
     import logging, resource, sys
     from contextlib import suppress
@@ -62,10 +62,14 @@ def ended(folder: Path, program: str, before: str = "") -> str:
 
 
 def unnamed(folder: Path) -> bool:
-    return (folder / "trace.jls.partial").exists() and not (folder / "trace.jls").exists()
+    return (folder / "trace.jls.partial").exists() and not (
+        folder / "trace.jls"
+    ).exists()
 
 
-def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(tmp_path: Path) -> None:
+def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(
+    tmp_path: Path,
+) -> None:
     said = ended(
         tmp_path,
         f"""
@@ -83,7 +87,8 @@ def test_a_write_that_fails_ends_the_recording_and_not_only_its_trial(tmp_path: 
         "written before is in trace.jls.partial"
     )
     assert (
-        said == f"BenchError: the trace in {tmp_path} was not written completely: {TOO_LARGE}: "
+        said == f"BenchError: the trace in {tmp_path} was not written completely:"
+        f" {TOO_LARGE}: "
         f"{try_next}\n"
     )
 
@@ -103,7 +108,10 @@ def test_where_writing_failed_for_a_while_the_file_keeps_the_name_of_a_partial_o
         close()
         """,
     )
-    assert said == f"BenchError: the trace in {tmp_path} was not written completely: {TOO_LARGE}\n"
+    assert (
+        said == f"BenchError: the trace in {tmp_path} was not written completely:"
+        f" {TOO_LARGE}\n"
+    )
     assert unnamed(tmp_path)
 
 
@@ -117,7 +125,8 @@ def test_blocks_that_fail_only_when_the_file_is_closed_are_told(tmp_path: Path) 
         """,
     )
     assert said.startswith(
-        f"BenchError: the trace in {tmp_path} was not written completely: the disk took "
+        f"BenchError: the trace in {tmp_path} was not written completely: the disk"
+        " took "
     ), said
     assert unnamed(tmp_path)
 
@@ -132,7 +141,8 @@ def test_a_disk_that_is_full_is_called_so(tmp_path: Path) -> None:
         """,
     )
     assert said.startswith(
-        f"StorageFull: the trace in {tmp_path} was not written completely: No space left on device"
+        f"StorageFull: the trace in {tmp_path} was not written completely: No space"
+        " left on device"
     ), said
     assert unnamed(tmp_path)
 
@@ -152,8 +162,8 @@ def test_a_file_without_its_end_is_found_where_the_log_of_pyjls_was_switched_off
     )
     assert (
         said
-        == f"BenchError: the trace in {tmp_path} was not written completely: the file lacks its "
-        "end\n"
+        == f"BenchError: the trace in {tmp_path} was not written completely: the file"
+        " lacks its end\n"
     )
     assert unnamed(tmp_path)
 
@@ -174,11 +184,16 @@ def test_samples_that_are_missing_at_the_end_are_found_where_the_log_of_pyjls_wa
         """,
     )
     missing = "signal 1 has 8192 samples in the file, 20000 were written"
-    assert said == f"BenchError: the trace in {tmp_path} was not written completely: {missing}\n"
+    assert (
+        said == f"BenchError: the trace in {tmp_path} was not written completely:"
+        f" {missing}\n"
+    )
     assert unnamed(tmp_path)
 
 
-def test_a_program_that_switched_loggers_off_before_is_heard_nevertheless(tmp_path: Path) -> None:
+def test_a_program_that_switched_loggers_off_before_is_heard_nevertheless(
+    tmp_path: Path,
+) -> None:
     said = ended(
         tmp_path,
         "block()\nlimit(1)\nclose()",
@@ -191,7 +206,8 @@ def test_a_program_that_switched_loggers_off_before_is_heard_nevertheless(tmp_pa
 def test_where_the_library_raises_what_failed_the_file_is_closed_once_nevertheless(
     tmp_path: Path,
 ) -> None:
-    # As pyjls 0.19 does; 0.17 only logs it. Not closed, it would write on when the process ends.
+    # As pyjls 0.19 does; 0.17 only logs it. Not closed, it would write on when the
+    # process ends.
     program = """
         class Raises:
             closed = 0
@@ -225,7 +241,10 @@ def test_where_the_library_raises_what_failed_the_file_is_closed_once_neverthele
 
 
 def test_after_close_nothing_listens_any_more(tmp_path: Path) -> None:
-    assert ended(tmp_path, 'writer.close()\nprint(logging.getLogger("pyjls.c").handlers)') == "[]\n"
+    assert (
+        ended(tmp_path, 'writer.close()\nprint(logging.getLogger("pyjls.c").handlers)')
+        == "[]\n"
+    )
     assert (tmp_path / "trace.jls").exists()
 
 
@@ -249,7 +268,9 @@ def test_a_run_on_a_disk_that_takes_no_more_ends_with_the_error_and_no_verdict(
         "--trials",
         "1",
     ]
-    done = subprocess.run(command, env=uncounted(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=uncounted(), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 3, done.stdout + done.stderr
     assert "was not written completely" in done.stderr
     (session,) = tmp_path.iterdir()

@@ -54,7 +54,9 @@ def test_pieces_give_the_edges_of_the_whole(
 
 def test_a_line_of_nothing_has_no_edges() -> None:
     for volts in (np.zeros(0), np.full(10, np.nan), np.full(10, 3.3)):
-        found = voltage_edges.in_pieces(lambda volts=volts: [volts.astype(np.float32)], HZ)
+        found = voltage_edges.in_pieces(
+            lambda volts=volts: [volts.astype(np.float32)], HZ
+        )
         assert len(found.falls_s) == len(found.rises_s) == 0
 
 
@@ -65,7 +67,13 @@ def test_a_long_line_is_read_in_pieces_and_only_when_it_is_wanted(
     for at in range(500, 100_000, 5000):
         volts[at : at + 20] = 0.0
     with TraceWriter(
-        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="voltage"
+        tmp_path,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="voltage",
     ) as writer:
         writer.analog(np.full(100_000, 0.01), volts)
         writer.sync_voltage(volts)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Budgets of metrics against arithmetic by hand: what counts with one trial and with several, and
-windows that are not alike.
+"""Budgets of metrics against arithmetic by hand: what counts with one trial and with
+several, and windows that are not alike.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Summary = Mapping[str, Metric]
 
 
 def sample(number: int, phases: Mapping[str, Effects]) -> Sample:
-    windows = tuple(Window(phase, 0.0, 1.0, 1.0, 1.0, effects) for phase, effects in phases.items())
+    windows = tuple(
+        Window(phase, 0.0, 1.0, 1.0, 1.0, effects) for phase, effects in phases.items()
+    )
     return Sample(number, (0,), 1, windows, "", "", True)
 
 
@@ -42,14 +44,19 @@ def mean_energy(measured: Measured) -> Summary:
 
 
 def of_samples(samples: Sequence[Sample]) -> Summary:
-    values_j = [math.fsum(window.energy_j or 0.0 for window in each.windows) for each in samples]
-    return {"energy": Metric(mean(values_j), "J", standard_error(values_j), len(values_j))}
+    values_j = [
+        math.fsum(window.energy_j or 0.0 for window in each.windows) for each in samples
+    ]
+    return {
+        "energy": Metric(mean(values_j), "J", standard_error(values_j), len(values_j))
+    }
 
 
 def mean_power(measured: Measured) -> Summary:
     windows = [window for each in measured.samples for window in each.windows]
     value, error = ratio(
-        [window.energy_j or 0.0 for window in windows], [window.latency_s for window in windows]
+        [window.energy_j or 0.0 for window in windows],
+        [window.latency_s for window in windows],
     )
     return {"power": Metric(value, "W", error, len(windows))}
 
@@ -57,7 +64,9 @@ def mean_power(measured: Measured) -> Summary:
 @pytest.mark.parametrize(
     "uncertain", [[1e-3, *[1e-4] * 9], [1e-4] * 10, [1e-3], [0.0, 0.0, 5e-4, 2e-3]]
 )
-@pytest.mark.parametrize(("name", "summarise"), [("energy", mean_energy), ("power", mean_power)])
+@pytest.mark.parametrize(
+    ("name", "summarise"), [("energy", mean_energy), ("power", mean_power)]
+)
 def test_windows_that_err_anew_add_in_squares_however_unlike(
     uncertain: list[float], name: str, summarise: Callable[[Measured], Summary]
 ) -> None:
@@ -75,14 +84,17 @@ def test_a_metric_of_some_of_the_samples_has_their_noise_only() -> None:
     def first_two(measured: Measured) -> Summary:
         return of_samples(measured.samples[:2])
 
-    found = budget.influences(measured, first_two(measured), first_two)["energy"]["noise"]
+    found = budget.influences(measured, first_two(measured), first_two)["energy"][
+        "noise"
+    ]
     assert abs(found.value) == pytest.approx(math.hypot(1e-3, 2e-3) / 2, rel=1e-6)
 
 
 def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
     own = [1e-3, 1e-4, 1e-4, 1e-4]
     idles = tuple(
-        Window("idle", 0.0, 1.0, 1.0, 1.0, Effects({"noise": Effect(OWN, 0.0, u_j)})) for u_j in own
+        Window("idle", 0.0, 1.0, 1.0, 1.0, Effects({"noise": Effect(OWN, 0.0, u_j)}))
+        for u_j in own
     )
 
     def idle_power(measured: Measured) -> Summary:
@@ -93,8 +105,12 @@ def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
         return {"power_idle": Metric(value, "W", error, len(measured.idles))}
 
     measured = Measured((), idles)
-    found = budget.influences(measured, idle_power(measured), idle_power)["power_idle"][budget.IDLE]
-    assert abs(found.value) == pytest.approx(math.sqrt(math.fsum(u**2 for u in own)) / 4, rel=1e-9)
+    found = budget.influences(measured, idle_power(measured), idle_power)["power_idle"][
+        budget.IDLE
+    ]
+    assert abs(found.value) == pytest.approx(
+        math.sqrt(math.fsum(u**2 for u in own)) / 4, rel=1e-9
+    )
 
 
 # What counts
@@ -111,7 +127,10 @@ INFLUENCES = {
 
 
 def trial(
-    value: float, error: float | None, influences: Mapping[str, Influence], count: int = 40
+    value: float,
+    error: float | None,
+    influences: Mapping[str, Influence],
+    count: int = 40,
 ) -> Trial:
     return Trial(
         1,
@@ -134,24 +153,44 @@ def counted(found: Budget) -> dict[str, bool]:
 
 
 def percentiled(value: float, error: float | None, ticks_s: float) -> Trial:
-    """Return a trial whose latency is the 90th percentile of forty windows, each with ticks of its
-    own.
+    """Return a trial whose latency is the 90th percentile of forty windows, each with
+    ticks of its own.
     """
     windows = [
-        Window("infer", 0.0, 1.0, value, None, Effects({"ticks": Effect(OWN, ticks_s, 0.0)}))
+        Window(
+            "infer",
+            0.0,
+            1.0,
+            value,
+            None,
+            Effects({"ticks": Effect(OWN, ticks_s, 0.0)}),
+        )
         for _ in range(40)
     ]
     measured = Measured(
-        tuple(Sample(n, (0,), 1, (window,), "", "", True) for n, window in enumerate(windows)), ()
+        tuple(
+            Sample(n, (0,), 1, (window,), "", "", True)
+            for n, window in enumerate(windows)
+        ),
+        (),
     )
 
     def summarise(measured: Measured) -> Summary:
         values_s = [each.windows[0].latency_s for each in measured.samples]
-        return {"latency": replace(Metric.of_percentile(values_s, 90, "s"), standard_error=error)}
+        return {
+            "latency": replace(
+                Metric.of_percentile(values_s, 90, "s"), standard_error=error
+            )
+        }
 
     metrics = summarise(measured)
     return Trial(
-        1, 1, measured, metrics, None, influences=budget.influences(measured, metrics, summarise)
+        1,
+        1,
+        measured,
+        metrics,
+        None,
+        influences=budget.influences(measured, metrics, summarise),
     )
 
 
@@ -164,15 +203,17 @@ def test_ticks_that_move_each_window_move_a_percentile_by_a_whole_tick_in_every_
     assert found.expanded == pytest.approx(tick_s, rel=1e-3)
 
 
-def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_it() -> None:
+def test_the_budget_of_a_percentile_has_no_scatter_as_the_values_in_order_show_it():
     assert counted(
         budget_of(*(percentiled(4e-3 * trial, None, 1e-9) for trial in range(1, 6)))
     ) == {"ticks": True}
     single = percentiled(4e-3, None, 1e-9)
-    assert budget.of_trial(single.metrics["latency"], single.influences["latency"]) is None
+    assert (
+        budget.of_trial(single.metrics["latency"], single.influences["latency"]) is None
+    )
 
 
-def test_with_one_trial_the_time_base_counts_beside_the_scatter_of_its_samples() -> None:
+def test_with_one_trial_the_time_base_counts_beside_the_scatter_of_its_samples():
     single = trial(1.0, 0.5e-3, INFLUENCES)
     found = budget_of(single)
     assert counted(found) == {
@@ -213,18 +254,24 @@ def test_one_trial_without_scatter_is_uncertain_by_all_that_is_known() -> None:
 
 
 def test_the_scatter_of_several_trials_holds_their_time_bases() -> None:
-    found = budget_of(*(trial(value, 0.5e-3, INFLUENCES) for value in (0.999, 1.0, 1.001)))
+    found = budget_of(
+        *(trial(value, 0.5e-3, INFLUENCES) for value in (0.999, 1.0, 1.001))
+    )
     assert counted(found) == {
         "clock": True,
         "time base": False,
         "ticks": False,
         budget.SCATTER: True,
     }
-    assert found.standard_uncertainty == pytest.approx(math.hypot(CLOCK, 1e-3 / math.sqrt(3)))
+    assert found.standard_uncertainty == pytest.approx(
+        math.hypot(CLOCK, 1e-3 / math.sqrt(3))
+    )
 
 
-def test_several_trials_that_agree_too_well_leave_what_time_base_and_ticks_must_give() -> None:
-    found = budget_of(*(trial(value, 0.5e-3, INFLUENCES) for value in (1.0, 1.0, 1.000001)))
+def test_several_trials_that_agree_too_well_leave_what_time_base_and_ticks_must_give():
+    found = budget_of(
+        *(trial(value, 0.5e-3, INFLUENCES) for value in (1.0, 1.0, 1.000001))
+    )
     assert counted(found) == {
         "clock": True,
         "time base": True,
@@ -246,5 +293,7 @@ def test_the_choice_of_samples_is_no_part_of_the_budget_of_an_area_or_a_share() 
     )
     found = budget.of_metric("auc", [one, other])
     assert found is not None and found.standard_uncertainty == pytest.approx(0.005)
-    share = Trial(1, 1, Measured((), ()), {"accuracy": Metric.of_share([True, False])}, None)
+    share = Trial(
+        1, 1, Measured((), ()), {"accuracy": Metric.of_share([True, False])}, None
+    )
     assert budget.of_metric("accuracy", [share, share]) is None

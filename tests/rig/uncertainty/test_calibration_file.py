@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A calibration file means what it says or is refused: each fault is named with its file and key;
-old sessions stay readable.
+"""A calibration file means what it says or is refused: each fault is named with its
+file and key; old sessions stay readable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ GOOD: dict[str, str] = {
     "verified": "true",
     "clock_ppm": "2.0",
     "edge_s": "1e-7",
-    "current": "[{up_to = 1, gain = 0.001, offset = 0}, {up_to = 10.0, gain = 0.01, offset = 0.0}]",
+    "current": (
+        "[{up_to = 1, gain = 0.001, offset = 0}, {up_to = 10.0, gain = 0.01, offset ="
+        " 0.0}]"
+    ),
     "voltage": "[{up_to = 15.0, gain = 0.0, offset = 0.001}]",
 }
 
@@ -31,7 +34,9 @@ GOOD: dict[str, str] = {
 def written(folder: Path, **changes: str) -> Path:
     path = folder / "c.toml"
     path.write_text(
-        "".join(f"{key} = {value}\n" for key, value in (GOOD | changes).items() if value)
+        "".join(
+            f"{key} = {value}\n" for key, value in (GOOD | changes).items() if value
+        )
     )
     return path
 
@@ -50,7 +55,9 @@ def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None
         2026,
         True,
     )
-    assert isinstance(found.clock_ppm, float) and isinstance(found.current[0].up_to, float)
+    assert isinstance(found.clock_ppm, float) and isinstance(
+        found.current[0].up_to, float
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,8 +87,16 @@ def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None
             "current[0].gain",
             "'0.01' is not a number",
         ),
-        (current("up_to = 1.0, gain = -0.01, offset = 0.0"), "current[0].gain", "-0.01"),
-        (current("up_to = 1.0, gain = 0.01"), "current[0].offset", "this key is needed"),
+        (
+            current("up_to = 1.0, gain = -0.01, offset = 0.0"),
+            "current[0].gain",
+            "-0.01",
+        ),
+        (
+            current("up_to = 1.0, gain = 0.01"),
+            "current[0].offset",
+            "this key is needed",
+        ),
         (
             current("up_to = 1.0, gain = 0.01, offset = 0.0, bias = 1.0"),
             "current[0].bias",
@@ -91,27 +106,34 @@ def test_whole_numbers_are_taken_where_fractions_are_due(tmp_path: Path) -> None
         (current("up_to = inf, gain = 0.01, offset = 0.0"), "current[0].up_to", "inf"),
         (
             current(
-                "up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = nan, gain = 0.0, offset = 0.0"
+                "up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = nan, gain = 0.0,"
+                " offset = 0.0"
             ),
             "current[1].up_to",
             "nan",
         ),
         (
             current(
-                "up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5, offset = 0.0"
+                "up_to = 1.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5,"
+                " offset = 0.0"
             ),
             "current",
             "[1.0, 1.0]",
         ),
         (
             current(
-                "up_to = 2.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5, offset = 0.0"
+                "up_to = 2.0, gain = 0.0, offset = 0.0}, {up_to = 1.0, gain = 0.5,"
+                " offset = 0.0"
             ),
             "current",
             "[2.0, 1.0]",
         ),
         ({"voltage": "[]"}, "voltage", "no ranges"),
-        ({"voltage": "{up_to = 15.0, gain = 0.0, offset = 0.001}"}, "voltage", "[[voltage]]"),
+        (
+            {"voltage": "{up_to = 15.0, gain = 0.0, offset = 0.001}"},
+            "voltage",
+            "[[voltage]]",
+        ),
         ({"current": '"abc"'}, "current", "[[current]]"),
         ({"current": "[1.0]"}, "current", "[[current]]"),
         ({"distribution": '"uniform"'}, "distribution", "'uniform'"),
@@ -156,8 +178,8 @@ OLD: dict[str, Any] = {
 
 
 def test_what_earlier_versions_stored_of_an_accuracy_is_still_read() -> None:
-    # They took equal ranges and limits below 0, and had neither year, verified, distribution nor
-    # edge_s at first.
+    # They took equal ranges and limits below 0, and had neither year, verified,
+    # distribution nor edge_s at first.
     found = typed.from_json(Accuracy, json.loads(json.dumps(OLD)), "an accuracy")
     assert (found.clock_ppm, found.year, found.edge_s) == (-1000.0, 0, 0.0) and len(
         found.current
@@ -174,7 +196,9 @@ def test_what_earlier_versions_stored_of_an_accuracy_is_still_read() -> None:
         {"source": None},
     ],
 )
-def test_a_stored_accuracy_of_another_form_is_an_error_of_the_data(change: dict[str, Any]) -> None:
+def test_a_stored_accuracy_of_another_form_is_an_error_of_the_data(
+    change: dict[str, Any],
+) -> None:
     content = {key: value for key, value in (OLD | change).items() if value is not None}
     with pytest.raises(DataError, match="an accuracy is not of the form"):
         typed.from_json(Accuracy, content, "an accuracy")

@@ -10,7 +10,12 @@ from rig.uncertainty.clusters import GROUPS_MAX, clusters
 
 
 def test_samples_of_one_recording_are_one_cluster() -> None:
-    catalogue = [Entry("bus", "a"), Entry("bus", "a"), Entry("park", "b"), Entry("park", "c")]
+    catalogue = [
+        Entry("bus", "a"),
+        Entry("bus", "a"),
+        Entry("park", "b"),
+        Entry("park", "c"),
+    ]
     found = clusters(catalogue, range(4))
     assert found.units == "3 recordings" and not found.note
     assert set(found.groups) == {frozenset({0, 1}), frozenset({2}), frozenset({3})}
@@ -24,18 +29,23 @@ def test_only_the_samples_that_were_asked_for_count() -> None:
 @pytest.mark.parametrize("cities", [2, 4, 12])
 def test_cities_are_the_clusters_however_few_they_are(cities: int) -> None:
     catalogue = [
-        Entry("bus", f"clip {number}", f"city {number % cities}") for number in range(3 * cities)
+        Entry("bus", f"clip {number}", f"city {number % cities}")
+        for number in range(3 * cities)
     ]
     found = clusters(catalogue, range(len(catalogue)))
-    assert found.units == f"{cities} cities" and all(len(group) == 3 for group in found.groups)
+    assert found.units == f"{cities} cities" and all(
+        len(group) == 3 for group in found.groups
+    )
 
 
 def test_a_city_that_is_not_known_leaves_recordings() -> None:
-    catalogue = [Entry("bus", f"clip {number}", f"city {number}") for number in range(20)] + [
-        Entry("bus", "clip x")
-    ]
+    catalogue = [
+        Entry("bus", f"clip {number}", f"city {number}") for number in range(20)
+    ] + [Entry("bus", "clip x")]
     found = clusters(catalogue, range(21))
-    assert found.units == "21 recordings" and "not every sample has a city" in found.note
+    assert (
+        found.units == "21 recordings" and "not every sample has a city" in found.note
+    )
 
 
 def test_without_a_catalogue_each_sample_is_one_and_the_interval_says_so() -> None:
@@ -49,7 +59,9 @@ def test_many_clusters_are_deleted_in_groups_that_are_the_same_each_time() -> No
     catalogue = [Entry("bus", f"clip {number // 10}") for number in range(1620)]
     found = clusters(catalogue, range(1620))
     assert found.units == "162 recordings" and len(found.groups) == GROUPS_MAX
-    assert sorted(index for group in found.groups for index in group) == list(range(1620))
+    assert sorted(index for group in found.groups for index in group) == list(
+        range(1620)
+    )
     for start in range(0, 1620, 10):
         assert any(set(range(start, start + 10)) <= group for group in found.groups), (
             "a recording lies in one group"

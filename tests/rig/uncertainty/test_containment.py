@@ -19,14 +19,21 @@ from tests.conftest import ROOT
 
 
 def narrower(draw: Draw) -> list[str]:
-    """Return the metrics whose interval for other samples leaves out a part of the other one."""
+    """Return the metrics whose interval for other samples leaves out a part of the
+    other one."""
     knife = jackknife(draw.trials, draw.catalogue, draw.summarise)
     found = []
     for name in draw.trials[0].metrics:
         single = [trial.metrics[name] for trial in draw.trials]
-        both = other_samples.intervals(name, single, budget.of_metric(name, draw.trials), knife)
+        both = other_samples.intervals(
+            name, single, budget.of_metric(name, draw.trials), knife
+        )
         same, other = both.same_samples, both.other_samples
-        if same.known and other.known and not (other.low <= same.low and other.high >= same.high):
+        if (
+            same.known
+            and other.known
+            and not (other.low <= same.low and other.high >= same.high)
+        ):
             found.append(f"{name}: {same.low, same.high} in {other.low, other.high}")
     return found
 
@@ -70,9 +77,11 @@ def test_other_samples_contain_the_same_ones_where_answers_change(
     assert not narrower(draw)
 
 
-def contains(other: Mapping[str, float | None], same: Mapping[str, float | None]) -> bool:
-    """Return whether an interval of results.json holds another one; so it is where one is not
-    known.
+def contains(
+    other: Mapping[str, float | None], same: Mapping[str, float | None]
+) -> bool:
+    """Return whether an interval of results.json holds another one; so it is where one
+    is not known.
     """
     ends = same["low"], same["high"], other["low"], other["high"]
     if any(end is None for end in ends):

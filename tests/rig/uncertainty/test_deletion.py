@@ -26,13 +26,17 @@ def query(index: int, latency_s: float, right: bool) -> Sample:
 
 
 def batch(indices: tuple[int, ...], right: set[int]) -> Sample:
-    each = tuple(Score(index in right, "a", "a" if index in right else "b") for index in indices)
-    return Sample(1, indices, 2, (Window("batch", 0.0, 1.0, 1.0, 1.0),), "", "", False, each=each)
+    each = tuple(
+        Score(index in right, "a", "a" if index in right else "b") for index in indices
+    )
+    return Sample(
+        1, indices, 2, (Window("batch", 0.0, 1.0, 1.0, 1.0),), "", "", False, each=each
+    )
 
 
 def played(*scenes: int) -> Measured:
-    """Return a stream of scenes of so many windows each; scene k is of the task's sample k, and
-    only even ones are recognised.
+    """Return a stream of scenes of so many windows each; scene k is of the task's
+    sample k, and only even ones are recognised.
     """
     samples = []
     labels = []
@@ -45,17 +49,28 @@ def played(*scenes: int) -> Measured:
             busy = Window("infer", 0.0, BUSY_S, BUSY_S, BUSY_S * BUSY_W * (1 + scene))
             response = Window("response", 0.0, BUSY_S, BUSY_S, None)
             hop = Hop(
-                number, scene, response, Window("since_onset", 0.0, 0.0, age * HOP_S + BUSY_S, None)
+                number,
+                scene,
+                response,
+                Window("since_onset", 0.0, 0.0, age * HOP_S + BUSY_S, None),
             )
-            samples.append(Sample(1, (), 1, (busy,), labels[-1], "", scene % 2 == 0, hop=hop))
+            samples.append(
+                Sample(1, (), 1, (busy,), labels[-1], "", scene % 2 == 0, hop=hop)
+            )
             number += 1
     length_s = number * HOP_S
     busy_j = math.fsum(sample.windows[0].energy_j or 0.0 for sample in samples)
     whole = Window(
-        "stream", 0.0, length_s, length_s, busy_j + REST_W * (length_s - number * BUSY_S)
+        "stream",
+        0.0,
+        length_s,
+        length_s,
+        busy_j + REST_W * (length_s - number * BUSY_S),
     )
     indices = tuple((scene,) for scene in range(len(scenes)))
-    stream = Streamed(1, whole, tuple(labels), tuple(onsets_s), number, HOP_S, 1.0, False, indices)
+    stream = Streamed(
+        1, whole, tuple(labels), tuple(onsets_s), number, HOP_S, 1.0, False, indices
+    )
     return Measured(tuple(samples), (Window("idle", 0.0, 1.0, 1.0, 0.01),), (stream,))
 
 
@@ -64,16 +79,23 @@ def test_queries_without_a_sample_are_those_of_the_others() -> None:
     left = without(Measured(tuple(samples), ()), frozenset({1}))
     assert left == Measured((samples[0], samples[2]), ())
     metrics = SingleStream(SingleStream.Settings()).summarise(left, ("infer",))
-    assert metrics["accuracy"].value == 1.0 and metrics["latency_infer"].value == pytest.approx(0.2)
+    assert metrics["accuracy"].value == 1.0 and metrics[
+        "latency_infer"
+    ].value == pytest.approx(0.2)
 
 
 def test_a_batch_keeps_the_answers_of_the_others_and_its_time_is_not_known() -> None:
     measured = Measured(
-        (batch((0, 1, 2), {0, 2}), batch((3, 4), {3, 4})), (Window("idle", 0.0, 1.0, 1.0, 0.01),)
+        (batch((0, 1, 2), {0, 2}), batch((3, 4), {3, 4})),
+        (Window("idle", 0.0, 1.0, 1.0, 0.01),),
     )
-    metrics = Offline(Offline.Settings()).summarise(without(measured, frozenset({1})), ("batch",))
+    metrics = Offline(Offline.Settings()).summarise(
+        without(measured, frozenset({1})), ("batch",)
+    )
     assert metrics["accuracy"].value == 1.0 and metrics["accuracy"].n == 4
-    assert math.isnan(metrics["throughput"].value) and math.isnan(metrics["energy_total"].value)
+    assert math.isnan(metrics["throughput"].value) and math.isnan(
+        metrics["energy_total"].value
+    )
     assert metrics["power_idle"].value == pytest.approx(0.01)
 
 
@@ -82,17 +104,22 @@ def test_a_batch_whose_samples_are_all_left_out_leaves_with_its_time() -> None:
     metrics = Offline(Offline.Settings()).summarise(
         without(measured, frozenset({0, 1, 2})), ("batch",)
     )
-    assert metrics["throughput"].value == pytest.approx(2.0) and metrics["accuracy"].n == 2
+    assert (
+        metrics["throughput"].value == pytest.approx(2.0) and metrics["accuracy"].n == 2
+    )
 
 
-def test_a_scene_that_is_left_out_is_no_new_scene_and_none_of_its_windows_is_due() -> None:
+def test_a_scene_that_is_left_out_is_no_new_scene_and_none_of_its_windows_is_due():
     scenario = RealTime(RealTime.Settings())
     measured = played(3, 4, 5, 2)
     whole, left = (
         scenario.summarise(each, ("infer",))
         for each in (measured, without(measured, frozenset({1})))
     )
-    assert (whole["recognised"].value, whole["recognised"].n) == (pytest.approx(1 / 3), 3)
+    assert (whole["recognised"].value, whole["recognised"].n) == (
+        pytest.approx(1 / 3),
+        3,
+    )
     assert (left["recognised"].value, left["recognised"].n) == (0.5, 2)
     assert (left["within_deadline"].value, left["within_deadline"].n) == (1.0, 10)
     assert left["accuracy"].value == pytest.approx(8 / 10)
@@ -101,9 +128,9 @@ def test_a_scene_that_is_left_out_is_no_new_scene_and_none_of_its_windows_is_due
 def test_the_first_scene_follows_no_change_whatever_is_left_out() -> None:
     scenario = RealTime(RealTime.Settings())
     for gone in ({0}, {0, 2}, {2}):
-        found = scenario.summarise(without(played(3, 4, 5, 2), frozenset(gone)), ("infer",))[
-            "recognised"
-        ]
+        found = scenario.summarise(
+            without(played(3, 4, 5, 2), frozenset(gone)), ("infer",)
+        )["recognised"]
         assert found.n == 3 - len(gone - {0})
 
 
@@ -117,10 +144,15 @@ def test_a_stream_without_a_scene_costs_what_that_scene_did_not() -> None:
     assert whole.latency_s == pytest.approx(9 * HOP_S)
     assert whole.energy_j == pytest.approx(busy_j + REST_W * 9 * (HOP_S - BUSY_S))
     metrics = scenario.summarise(left, ("infer",))
-    assert metrics["power_stream"].value == pytest.approx((whole.energy_j or 0.0) / whole.latency_s)
+    assert metrics["power_stream"].value == pytest.approx(
+        (whole.energy_j or 0.0) / whole.latency_s
+    )
     assert metrics["duty_cycle"].value == pytest.approx(BUSY_S / HOP_S)
 
 
 def test_without_nothing_all_is_left() -> None:
-    for measured in (played(3, 4), Measured((batch((0, 1), {0}), query(5, 0.1, True)), ())):
+    for measured in (
+        played(3, 4),
+        Measured((batch((0, 1), {0}), query(5, 0.1, True)), ()),
+    ):
         assert without(measured, frozenset({77})) == measured

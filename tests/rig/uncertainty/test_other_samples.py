@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two intervals of a metric: the same samples measured again, and other samples of their
-kind.
+"""The two intervals of a metric: the same samples measured again, and other samples of
+their kind.
 """
 
 from __future__ import annotations
@@ -40,42 +40,54 @@ Run = Callable[..., SessionResult]
 def both(draw: Draw, name: str) -> Intervals:
     knife = jackknife(draw.trials, draw.catalogue, draw.summarise)
     single = [trial.metrics[name] for trial in draw.trials]
-    return other_samples.intervals(name, single, budget.of_metric(name, draw.trials), knife)
+    return other_samples.intervals(
+        name, single, budget.of_metric(name, draw.trials), knife
+    )
 
 
 def same(draw: Draw, name: str) -> Interval:
     single = [trial.metrics[name] for trial in draw.trials]
-    return same_samples.interval(single, budget.of_metric(name, draw.trials), shared=True)
+    return same_samples.interval(
+        single, budget.of_metric(name, draw.trials), shared=True
+    )
 
 
 def answered(right: Sequence[Sequence[bool]], trials: int = 1) -> Draw:
     """Return trials of recordings whose samples were answered as told, each time."""
 
     def summarise(measured: Measured) -> dict[str, Metric]:
-        return {"accuracy": Metric.of_share([sample.correct for sample in measured.samples])}
+        return {
+            "accuracy": Metric.of_share([sample.correct for sample in measured.samples])
+        }
 
     flat = [(number, ok) for number, recording in enumerate(right) for ok in recording]
     window = Window("infer", 0.0, 1.0, 1.0, None)
     samples = tuple(
-        Sample(n, (n,), 1, (window,), "a", "a" if ok else "b", ok) for n, (_, ok) in enumerate(flat)
+        Sample(n, (n,), 1, (window,), "a", "a" if ok else "b", ok)
+        for n, (_, ok) in enumerate(flat)
     )
     measured = Measured(samples, ())
     found = tuple(
         Trial(number, number, measured, summarise(measured), None)
         for number in range(1, trials + 1)
     )
-    return Draw(found, tuple(Entry("a", f"clip {number}") for number, _ in flat), summarise)
+    return Draw(
+        found, tuple(Entry("a", f"clip {number}") for number, _ in flat), summarise
+    )
 
 
 #: Twelve recordings of ten samples: some are nearly all right, some nearly all wrong.
-ALIKE = [[n < right for n in range(10)] for right in (10, 10, 9, 9, 8, 7, 5, 4, 2, 1, 0, 0)]
+ALIKE = [
+    [n < right for n in range(10)] for right in (10, 10, 9, 9, 8, 7, 5, 4, 2, 1, 0, 0)
+]
 
 
 def test_the_share_of_clustered_samples_is_the_logit_of_cr2() -> None:
     found = both(answered(ALIKE, trials=5), "accuracy").other_samples
     shares = [mean([float(ok) for ok in recording]) for recording in ALIKE]
-    # Recordings of one size: CR2 is the variance of the mean of their shares (Cochran, Sampling
-    # Techniques, 9.2), known with one degree of freedom less than there are recordings.
+    # Recordings of one size: CR2 is the variance of the mean of their shares (Cochran,
+    # Sampling Techniques, 9.2), known with one degree of freedom less than there are
+    # recordings.
     at = mean(shares)
     away = student(11) * (standard_error(shares) or 0.0) / (at * (1 - at))
     for end, sign in ((found.low, -1), (found.high, 1)):
@@ -84,16 +96,23 @@ def test_the_share_of_clustered_samples_is_the_logit_of_cr2() -> None:
     assert found.units == "12 recordings" and "CR2" in found.method
 
 
-def test_the_clustered_interval_is_wider_than_the_binomial_one_whatever_the_trials() -> None:
+def test_the_clustered_interval_is_wider_than_the_binomial_one_whatever_the_trials():
     low, high = Share(65, 120).interval()
-    once, often = (both(answered(ALIKE, trials), "accuracy").other_samples for trials in (1, 5))
+    once, often = (
+        both(answered(ALIKE, trials), "accuracy").other_samples for trials in (1, 5)
+    )
     assert once.high - once.low > 1.8 * (high - low)
-    assert (once.low, once.high) == (pytest.approx(often.low), pytest.approx(often.high))
+    assert (once.low, once.high) == (
+        pytest.approx(often.low),
+        pytest.approx(often.high),
+    )
 
 
 def test_where_all_are_right_each_recording_counts_once() -> None:
     found = both(answered([[True] * 10] * 12, trials=5), "accuracy")
-    assert (found.other_samples.low, found.other_samples.high) == Share(12, 12).interval()
+    assert (found.other_samples.low, found.other_samples.high) == Share(
+        12, 12
+    ).interval()
     # Not one of 600 answers differed: so rare a change may yet (Clopper and Pearson).
     assert (
         found.same_samples.low == pytest.approx(0.025 ** (1 / 600))
@@ -102,55 +121,69 @@ def test_where_all_are_right_each_recording_counts_once() -> None:
 
 
 def test_one_wrong_recording_is_little_knowledge_of_how_recordings_differ() -> None:
-    found = both(answered([[True] * 10] * 11 + [[False] * 10]), "accuracy").other_samples
+    found = both(
+        answered([[True] * 10] * 11 + [[False] * 10]), "accuracy"
+    ).other_samples
     low, high = Share(11, 12).interval()
-    assert found.low == pytest.approx(low, abs=0.1) and found.high == pytest.approx(high, abs=0.02)
+    assert found.low == pytest.approx(low, abs=0.1) and found.high == pytest.approx(
+        high, abs=0.02
+    )
 
 
 @pytest.mark.parametrize(("count", "units"), [(1, "1 recording"), (2, "2 recordings")])
 def test_one_or_two_recordings_say_nothing_of_others(count: int, units: str) -> None:
-    found = both(answered([[True, False] * 5] * count, trials=5), "accuracy").other_samples
+    found = both(
+        answered([[True, False] * 5] * count, trials=5), "accuracy"
+    ).other_samples
     assert not found.known and found.reason == units
 
 
 def timed(latencies_s: Sequence[float]) -> Draw:
-    """Return five trials of samples that take as long as told, but for a thousandth that differs
-    from run to run.
+    """Return five trials of samples that take as long as told, but for a thousandth
+    that differs from run to run.
     """
 
     def summarise(measured: Measured) -> dict[str, Metric]:
         values_s = [sample.windows[0].latency_s for sample in measured.samples]
         return {
-            "latency_infer": Metric(mean(values_s), "s", standard_error(values_s), len(values_s))
+            "latency_infer": Metric(
+                mean(values_s), "s", standard_error(values_s), len(values_s)
+            )
         }
 
     rng = random.Random(4)
     found = []
     for number in range(1, 6):
         windows = [
-            Window("infer", 0.0, 1.0, at_s * rng.gauss(1, 1e-3), None) for at_s in latencies_s
+            Window("infer", 0.0, 1.0, at_s * rng.gauss(1, 1e-3), None)
+            for at_s in latencies_s
         ]
         samples = tuple(
-            Sample(n, (n,), 1, (window,), "a", "a", True) for n, window in enumerate(windows)
+            Sample(n, (n,), 1, (window,), "a", "a", True)
+            for n, window in enumerate(windows)
         )
         measured = Measured(samples, ())
         found.append(Trial(number, number, measured, summarise(measured), None))
     return Draw(tuple(found), (), summarise)
 
 
-def test_only_other_samples_state_that_latency_depends_on_the_choice_of_samples() -> None:
-    """One image whose latency depends on the sample: over 40 and over 10 samples it differed by 14
-    times what was stated.
+def test_only_other_samples_state_that_latency_depends_on_the_choice_of_samples():
+    """One image whose latency depends on the sample: over 40 and over 10 samples it
+    differed by 14 times what was stated.
     """
     rng = random.Random(14)
     latencies_s = [rng.gauss(0.040, 0.004) for _ in range(40)]
-    forty, ten = (both(timed(latencies_s[:count]), "latency_infer") for count in (40, 10))
+    forty, ten = (
+        both(timed(latencies_s[:count]), "latency_infer") for count in (40, 10)
+    )
     apart = abs(mean(latencies_s) - mean(latencies_s[:10]))
     assert apart > 14 * math.hypot(half(ten.same_samples), half(forty.same_samples))
     assert apart < math.hypot(half(ten.other_samples), half(forty.other_samples))
     for found, count in ((forty, 40), (ten, 10)):
         error = standard_error(latencies_s[:count]) or 0.0
-        assert half(found.other_samples) == pytest.approx(student(count - 1) * error, rel=0.1)
+        assert half(found.other_samples) == pytest.approx(
+            student(count - 1) * error, rel=0.1
+        )
         assert found.other_samples.units == f"{count} samples"
 
 
@@ -158,22 +191,29 @@ def test_only_other_samples_state_that_latency_depends_on_the_choice_of_samples(
 def test_a_mean_of_skewed_clusters_reaches_farther_to_the_side_of_their_tail(
     towards: float,
 ) -> None:
-    values_s = [1.0 + towards * more for more in (0.01, 0.02, 0.02, 0.03, 0.04, 0.05, 0.06, 0.45)]
+    values_s = [
+        1.0 + towards * more
+        for more in (0.01, 0.02, 0.02, 0.03, 0.04, 0.05, 0.06, 0.45)
+    ]
     found = both(timed(values_s), "latency_infer").other_samples
     at = mean(values_s)
     even = student(7) * (standard_error(values_s) or 0.0)
     tail, other = (
-        (found.high - at, at - found.low) if towards > 0 else (at - found.low, found.high - at)
+        (found.high - at, at - found.low)
+        if towards > 0
+        else (at - found.low, found.high - at)
     )
     assert other == pytest.approx(even, rel=0.02) and "Hall 1992" in found.method
-    # Solved by hand: T + a (T^2 / 3 + 1 / 6) + a^2 T^3 / 27 = -2.365, with the skewness of eight
-    # values, for T.
+    # Solved by hand: T + a (T^2 / 3 + 1 / 6) + a^2 T^3 / 27 = -2.365, with the skewness
+    # of eight values, for T.
     error = standard_error(values_s) or 1.0
     centre = mean(values_s)
     cube, square = (mean([(value - centre) ** n for value in values_s]) for n in (3, 2))
     a = abs(cube) / square**1.5 * math.sqrt(7) / 6
     t = -tail / error
-    assert t + a * (t**2 / 3 + 1 / 6) + a**2 * t**3 / 27 == pytest.approx(-student(7), rel=0.02)
+    assert t + a * (t**2 / 3 + 1 / 6) + a**2 * t**3 / 27 == pytest.approx(
+        -student(7), rel=0.02
+    )
 
 
 def test_the_area_under_a_curve_has_an_interval_within_0_and_1() -> None:
@@ -200,7 +240,9 @@ def test_streams_differ_by_more_than_one_measured_again_and_no_more_than_others(
     # As they were found first, each +- 0.11 ms.
     expected_s = {1: 0.886, 2: 0.993, 3: 0.852}
     found = [
-        run_stream(f"scenario.real_time.stream_seed={seed}").content["metrics"]["latency_onset"]
+        run_stream(f"scenario.real_time.stream_seed={seed}").content["metrics"][
+            "latency_onset"
+        ]
         for seed in list(expected_s)[: length(3, 2)]
     ]
     values_s = [metric["value"] for metric in found]
@@ -218,13 +260,17 @@ def test_a_table_says_how_few_cities_there_are_where_it_would_show_an_interval(
     result = run_stream("scenario.real_time.duration_s=9")
     out = io.StringIO()
     print_results(Console(file=out, width=200), open_session(result.folder).results)
-    rows = [line for line in out.getvalue().splitlines() if line.strip().startswith("accuracy")]
+    rows = [
+        line
+        for line in out.getvalue().splitlines()
+        if line.strip().startswith("accuracy")
+    ]
     assert "not known: 1 city" in rows[0]
     printed = str(open_session(result.folder).metrics["accuracy"])
     assert "for other samples not known: 1 city (SIMULATED, " in printed
 
 
-def test_a_percentile_is_stated_from_the_count_in_one_trial_on_that_its_rank_needs() -> None:
+def test_a_percentile_is_stated_from_the_count_in_one_trial_on_that_its_rank_needs():
     few = jitter(367)(random.Random(1))
     many = jitter(368)(random.Random(1))
     refused, stated = (same(draw, "latency_infer_p99") for draw in (few, many))
@@ -235,7 +281,7 @@ def test_a_percentile_is_stated_from_the_count_in_one_trial_on_that_its_rank_nee
     assert other.reason == "74 samples, the percentile needs 368"
 
 
-def test_a_percentile_has_the_scatter_of_the_trials_and_their_distance_from_the_whole() -> None:
+def test_a_percentile_has_the_scatter_of_the_trials_and_their_distance_from_the_whole():
     draw = jitter(10)(random.Random(3))
     single = [trial.metrics["latency_infer_p50"] for trial in draw.trials]
     of_trials = [metric.value for metric in single]
@@ -243,7 +289,10 @@ def test_a_percentile_has_the_scatter_of_the_trials_and_their_distance_from_the_
     found = same(draw, "latency_infer_p50")
     error = standard_error(of_trials) or 0.0
     half_s = math.hypot(student(4) * error, at - mean(of_trials))
-    assert (found.low, found.high) == (pytest.approx(at - half_s), pytest.approx(at + half_s))
+    assert (found.low, found.high) == (
+        pytest.approx(at - half_s),
+        pytest.approx(at + half_s),
+    )
     assert "4 degrees of freedom" in found.method
 
 
@@ -253,17 +302,27 @@ def test_a_percentile_of_two_trials_says_that_it_has_one_degree_of_freedom() -> 
     assert "one degree of freedom" in found.method and found.units == "2 trials"
     once = same(replace(draw, trials=draw.trials[:1]), "latency_infer_p50")
     values = sorted(draw.trials[0].metrics["latency_infer_p50"].values)
-    # 2 and 9 of 10 (David and Nagaraja, 7.1): one or none of ten below the median has 1.1 %.
-    assert (once.low, once.high) == (values[1], values[8]) and "only trial" in once.method
+    # 2 and 9 of 10 (David and Nagaraja, 7.1): one or none of ten below the median has
+    # 1.1 %.
+    assert (once.low, once.high) == (
+        values[1],
+        values[8],
+    ) and "only trial" in once.method
 
 
 def test_metrics_that_no_sample_moves_have_one_interval_twice(run_virtual: Run) -> None:
-    metric = run_virtual("task.null.samples=5", trials=3).content["metrics"]["power_idle"]
+    metric = run_virtual("task.null.samples=5", trials=3).content["metrics"][
+        "power_idle"
+    ]
     for end in ("low", "high"):
-        assert metric["other_samples"][end] == pytest.approx(metric["same_samples"][end], rel=1e-5)
+        assert metric["other_samples"][end] == pytest.approx(
+            metric["same_samples"][end], rel=1e-5
+        )
 
 
-def test_the_standard_error_of_neurobench_is_that_over_samples(run_virtual: Run) -> None:
+def test_the_standard_error_of_neurobench_is_that_over_samples(
+    run_virtual: Run,
+) -> None:
     result = run_virtual("task.null.samples=12", trials=2)
     metric = result.content["metrics"]["latency_infer"]
     errors = []
@@ -282,7 +341,10 @@ class Knowing:
         raise NotImplementedError
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-        return {name: Metric(float(len(measured.samples)), "s") for name in ("known", "other")}
+        return {
+            name: Metric(float(len(measured.samples)), "s")
+            for name in ("known", "other")
+        }
 
     def intervals(
         self, trials: Sequence[Measured], phases: Sequence[str]
@@ -291,10 +353,17 @@ class Knowing:
         return {"known": Intervals(bound, Interval.missing("too few"))}
 
 
-def test_the_intervals_of_a_scenario_go_before_the_general_ones(run_virtual: Run) -> None:
+def test_the_intervals_of_a_scenario_go_before_the_general_ones(
+    run_virtual: Run,
+) -> None:
     result = run_virtual(trials=2)
-    context = replace(results.Context.of(SessionFolder(result.folder)), scenario=Knowing())
-    trials = [replace(trial, metrics=context.summarise(trial.measured)) for trial in result.trials]
+    context = replace(
+        results.Context.of(SessionFolder(result.folder)), scenario=Knowing()
+    )
+    trials = [
+        replace(trial, metrics=context.summarise(trial.measured))
+        for trial in result.trials
+    ]
     metrics = document.to_json(results.derive(context, trials))["metrics"]
     same = metrics["known"]["same_samples"]
     other = metrics["known"]["other_samples"]
@@ -315,7 +384,9 @@ def half(interval: Interval) -> float:
 @pytest.fixture
 def run_stream(tmp_path: Path) -> Run:
     def run(*overrides: str) -> SessionResult:
-        with open_bench(ROOT / "benches" / "virtual-real-time.toml", overrides) as bench:
+        with open_bench(
+            ROOT / "benches" / "virtual-real-time.toml", overrides
+        ) as bench:
             return bench.run(2, tmp_path)
 
     return run

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is moved by an error: the numbers of a window, and nothing else of its sample."""
+"""What is moved by an error: the numbers of a window, and nothing else of its
+sample."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def test_a_moved_sample_differs_in_its_windows_alone() -> None:
     window = Window("infer", 0.0, 1.0, 1.0, 2.0)
     sample = Sample(**told | {"windows": (window,), "hop": None, "crossings": ()})
     [moved] = _moved(
-        Measured((sample,), ()), lambda _: Effect(OWN, latency_s=0.5, energy_j=0.25), ("samples",)
+        Measured((sample,), ()),
+        lambda _: Effect(OWN, latency_s=0.5, energy_j=0.25),
+        ("samples",),
     ).samples
     assert moved.windows == (dataclasses.replace(window, latency_s=1.5, energy_j=2.25),)
     assert dataclasses.replace(moved, windows=sample.windows) == sample

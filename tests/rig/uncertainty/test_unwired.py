@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that another cable feeds, on every monitor with stated limits: no trial of it counts,
-and the probe says why; devices that draw little but enough are measured.
+"""A device that another cable feeds, on every monitor with stated limits: no trial of
+it counts, and the probe says why; devices that draw little but enough are measured.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ BENCHES = ROOT / "benches"
 SLOW = ["sut.virtual.sync_hold_us=800", "sut.virtual.sync_period_us=20_030"]
 MONITORS = {
     "virtual": (["monitor.virtual.sample_hz=200_000"], "monitor.virtual.fed_v"),
-    "lpm01a": (["monitor.st_lpm01a.port=simulator"], "monitor.st_lpm01a.simulator.fed_v"),
-    "js220": (["monitor.joulescope.device=simulator"], "monitor.joulescope.simulator.fed_v"),
+    "lpm01a": (
+        ["monitor.st_lpm01a.port=simulator"],
+        "monitor.st_lpm01a.simulator.fed_v",
+    ),
+    "js220": (
+        ["monitor.joulescope.device=simulator"],
+        "monitor.joulescope.simulator.fed_v",
+    ),
     "js110": (
-        ["monitor.joulescope.device=simulator", "monitor.joulescope.simulator.model=js110"],
+        [
+            "monitor.joulescope.device=simulator",
+            "monitor.joulescope.simulator.model=js110",
+        ],
         "monitor.joulescope.simulator.fed_v",
     ),
     "n6705": (
@@ -59,12 +68,16 @@ def run(folder: Path, *overrides: str, bench: Path = VIRTUAL_NULL) -> SessionRes
 
 def power(result: SessionResult) -> list[str]:
     return [
-        problem["detail"] for problem in result.content["problems"] if problem["code"] == "power"
+        problem["detail"]
+        for problem in result.content["problems"]
+        if problem["code"] == "power"
     ]
 
 
 def probed(*overrides: str) -> dict[str, Finding]:
-    return {finding.name: finding for finding in probe(VIRTUAL_NULL, [*SLOW, *overrides])}
+    return {
+        finding.name: finding for finding in probe(VIRTUAL_NULL, [*SLOW, *overrides])
+    }
 
 
 @pytest.mark.parametrize(
@@ -77,7 +90,11 @@ def test_no_trial_of_a_device_that_another_cable_feeds_is_valid(
 ) -> None:
     chosen, fed = MONITORS[name]
     result = run(
-        tmp_path, *chosen, f"{fed}=3.3", f"bench.seed={seed}", *(ERRORS[name] if errors else [])
+        tmp_path,
+        *chosen,
+        f"{fed}=3.3",
+        f"bench.seed={seed}",
+        *(ERRORS[name] if errors else []),
     )
     assert not result.trials[0].valid
     (detail,) = power(result)
@@ -98,13 +115,17 @@ def test_a_device_that_the_monitor_feeds_is_measured(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "idle_a"), [("virtual", 50e-6), ("lpm01a", 3e-6), ("js220", 0.1e-6), ("n6705", 20e-6)]
+    ("name", "idle_a"),
+    [("virtual", 50e-6), ("lpm01a", 3e-6), ("js220", 0.1e-6), ("n6705", 20e-6)],
 )
 def test_a_device_that_draws_little_but_more_than_the_limits_is_measured(
     name: str, idle_a: float, tmp_path: Path
 ) -> None:
     chosen, _ = MONITORS[name]
-    few = [f"sut.virtual.{phase}.power_w={4 * 3.3 * idle_a}" for phase in ("preprocess", "infer")]
+    few = [
+        f"sut.virtual.{phase}.power_w={4 * 3.3 * idle_a}"
+        for phase in ("preprocess", "infer")
+    ]
     result = run(tmp_path, *chosen, f"sut.virtual.idle_w={3.3 * idle_a}", *few)
     assert power(result) == []
     assert result.metrics["power_idle"].value == pytest.approx(3.3 * idle_a, rel=0.15)
@@ -154,16 +175,21 @@ def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(
 def test_a_device_that_draws_less_than_the_limits_is_told_to_need_another_instrument(
     tmp_path: Path,
 ) -> None:
-    few = [f"sut.virtual.{name}=1e-6" for name in ("idle_w", "infer.power_w", "preprocess.power_w")]
+    few = [
+        f"sut.virtual.{name}=1e-6"
+        for name in ("idle_w", "infer.power_w", "preprocess.power_w")
+    ]
     (detail,) = power(run(tmp_path, *few))
     assert "where it draws so little, this instrument cannot measure it" in detail
 
 
 def rails(folder: Path, *io: str) -> Path:
-    text = VIRTUAL_NULL.read_text().replace("[monitor.virtual]\nsample_hz = 200_000\n", "")
+    text = VIRTUAL_NULL.read_text().replace(
+        "[monitor.virtual]\nsample_hz = 200_000\n", ""
+    )
     text += (
-        "[rail.core.virtual]\nsample_hz = 200_000\n[rail.io.virtual]\nsample_hz = 200_000\n"
-        + "".join(f"{line}\n" for line in io)
+        "[rail.core.virtual]\nsample_hz = 200_000\n[rail.io.virtual]\nsample_hz ="
+        " 200_000\n" + "".join(f"{line}\n" for line in io)
     )
     (folder / "bench.toml").write_text(text)
     return folder / "bench.toml"
@@ -176,18 +202,27 @@ def test_a_rail_from_which_nothing_is_ever_drawn_is_named(tmp_path: Path) -> Non
 
 
 def test_a_rail_that_draws_nothing_for_a_while_is_no_problem(tmp_path: Path) -> None:
-    # What is drawn from it while idle, 3.6 uA, is below its limits; what is drawn in inference is
-    # not.
+    # What is drawn from it while idle, 3.6 uA, is below its limits; what is drawn in
+    # inference is not.
     assert (
-        power(run(tmp_path, "sut.virtual.idle_w=0.0012", bench=rails(tmp_path, "share = 0.01")))
+        power(
+            run(
+                tmp_path,
+                "sut.virtual.idle_w=0.0012",
+                bench=rails(tmp_path, "share = 0.01"),
+            )
+        )
         == []
     )
 
 
 def test_a_current_that_flows_backwards_is_named_with_its_rail(tmp_path: Path) -> None:
-    details = power(run(tmp_path, bench=rails(tmp_path, "share = 0.01", "offset_a = -1e-3")))
+    details = power(
+        run(tmp_path, bench=rails(tmp_path, "share = 0.01", "offset_a = -1e-3"))
+    )
     assert any(
-        detail.startswith("io: ") and detail.endswith("it flows backwards") for detail in details
+        detail.startswith("io: ") and detail.endswith("it flows backwards")
+        for detail in details
     )
 
 
@@ -196,7 +231,9 @@ def test_probe_reads_the_supply_off_and_on(name: str) -> None:
     chosen, fed = MONITORS[name]
     good = probed(*chosen)
     assert [finding.detail for finding in good.values() if not finding.ok] == []
-    assert "3.3 V" in good["supply on"].detail and "3.636 mA" in good["supply on"].detail
+    assert (
+        "3.3 V" in good["supply on"].detail and "3.636 mA" in good["supply on"].detail
+    )
     bad = probed(*chosen, f"{fed}=2.8")
     failed = {finding.name for finding in bad.values() if not finding.ok}
     assert failed == ({"supply off", "supply on"} if name in READ else {"supply on"})
@@ -208,7 +245,10 @@ def test_probe_reads_the_supply_off_and_on(name: str) -> None:
 
 
 def test_probe_of_several_rails_lets_one_draw_nothing(tmp_path: Path) -> None:
-    findings = {finding.name: finding for finding in probe(rails(tmp_path, "share = 1e-6"), SLOW)}
+    findings = {
+        finding.name: finding
+        for finding in probe(rails(tmp_path, "share = 1e-6"), SLOW)
+    }
     assert (
         findings["supply on of io"].ok
         and "another rail feeds the device" in findings["supply on of io"].detail

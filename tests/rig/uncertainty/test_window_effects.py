@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The effects on one window against arithmetic by hand, and budgets of whole sessions."""
+"""The effects on one window against arithmetic by hand, and budgets of whole
+sessions."""
 
 from __future__ import annotations
 
@@ -31,15 +32,23 @@ PLAIN = Accuracy((Range(10.0, 0.0, 0.0),), (Range(15.0, 0.0, 0.0),), 0.0, "test"
 ROOT3 = math.sqrt(3)
 
 
-def constant(folder: Path, current_a: float, volt: float = 2.0, seconds: float = 1.0) -> Trace:
+def constant(
+    folder: Path, current_a: float, volt: float = 2.0, seconds: float = 1.0
+) -> Trace:
     count = round(seconds * HZ)
-    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
-        writer.analog(np.full(count, current_a, np.float32), np.full(count, volt, np.float32))
+    with TraceWriter(
+        folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
+        writer.analog(
+            np.full(count, current_a, np.float32), np.full(count, volt, np.float32)
+        )
         writer.sync(np.ones(count, np.uint8))
     return Trace.open(folder / "trace.jls")
 
 
-def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str, float]:
+def effects(
+    trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0
+) -> dict[str, float]:
     integral = trace.integrals([(0.25, 0.75)], ranges_a(accuracy))[0]
     found = of_energy(integral, accuracy, trace.sample_hz, (ends_u_s, ends_u_s)).of
     return {name: effect.energy_j for name, effect in found.items()}
@@ -71,7 +80,8 @@ def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str
             replace(PLAIN, current=(Range(10.0, 0.0, 0.0, noise=1e-3),)),
             {"noise": 1e-3 * 2.0 * 0.5 / math.sqrt(5000)},
         ),
-        # A step that no noise stirs is the same error in every sample; a stirred one averages out.
+        # A step that no noise stirs is the same error in every sample; a stirred one
+        # averages out.
         (
             replace(PLAIN, current=(Range(10.0, 0.0, 0.0, lsb=1e-3),)),
             {"steps": 1e-3 / math.sqrt(12) * 2.0 * 0.5},
@@ -108,7 +118,9 @@ def effects(trace: Trace, accuracy: Accuracy, ends_u_s: float = 0.0) -> dict[str
 def test_each_limit_gives_its_effect_and_nothing_else(
     tmp_path: Path, accuracy: Accuracy, expected: dict[str, float]
 ) -> None:
-    assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(expected, rel=1e-6)
+    assert effects(constant(tmp_path, 0.125), accuracy) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_bursts(
@@ -116,7 +128,9 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
 ) -> None:
     current = np.zeros(HZ, np.float32)
     current[::100] = 1.0
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     found = effects(
@@ -130,11 +144,12 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
 @pytest.mark.parametrize(
     ("edge_s", "steps", "costs_w"),
     [
-        # While neither end leaves its sample, only what is inside differs from one to the other;
-        # the fewer samples, the more so.
+        # While neither end leaves its sample, only what is inside differs from one to
+        # the other; the fewer samples, the more so.
         (1e-8, True, 0.6 - 0.4),
         (1e-4, True, math.hypot(0.6 - 0.4, math.sqrt(0.45) * (0.6 - 0.1))),
-        # Beyond, the window takes from behind what it leaves at its start, or the other way.
+        # Beyond, the window takes from behind what it leaves at its start, or the other
+        # way.
         (3e-4, True, 0.6 - 0.1),
         (1e-4, False, 0.6 - 0.1),
     ],
@@ -142,13 +157,20 @@ def test_noise_of_the_voltage_counts_with_the_root_mean_square_of_a_current_in_b
 def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
     tmp_path: Path, edge_s: float, steps: bool, costs_w: float
 ) -> None:
-    # 0.05 A before, 0.2 A in the first half, 0.3 A in the second, 0.05 A behind, at 2 V.
+    # 0.05 A before, 0.2 A in the first half, 0.3 A in the second, 0.05 A behind, at 2
+    # V.
     current = np.repeat([0.05, 0.2, 0.3, 0.05], HZ // 4).astype(np.float32)
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     accuracy = replace(PLAIN, edge_s=edge_s)
-    window = (0.25 + 0.5 / HZ, 0.75 - 0.5 / HZ) if steps else (0.25 - 0.5 / HZ, 0.75 + 0.5 / HZ)
+    window = (
+        (0.25 + 0.5 / HZ, 0.75 - 0.5 / HZ)
+        if steps
+        else (0.25 - 0.5 / HZ, 0.75 + 0.5 / HZ)
+    )
     [integral] = Trace.open(tmp_path / "trace.jls").integrals(
         [window], ranges_a(accuracy), steps_at_ends=steps
     )
@@ -159,17 +181,21 @@ def test_a_delay_that_all_edges_have_costs_what_is_before_and_behind(
 def windows_between(
     folder: Path, outside_a: float, inside_a: float, phases: NDArray[np.float64]
 ) -> tuple[Trace, NDArray[np.float64]]:
-    """Return a trace of windows of 20 samples, at 2 V, and where they begin, in samples: each at a
-    phase of its own.
+    """Return a trace of windows of 20 samples, at 2 V, and where they begin, in
+    samples: each at a phase of its own.
     """
     length = 60
     starts = length * np.arange(len(phases)) + 20 + phases
     borders = length * np.arange(len(phases))[:, None] + np.arange(length + 1)
     inside = np.clip(borders, starts[:, None], starts[:, None] + 20)
     current = (
-        (outside_a + (inside_a - outside_a) * np.diff(inside, axis=1)).ravel().astype(np.float32)
+        (outside_a + (inside_a - outside_a) * np.diff(inside, axis=1))
+        .ravel()
+        .astype(np.float32)
     )
-    with TraceWriter(folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
     return Trace.open(folder / "trace.jls"), starts
@@ -188,7 +214,9 @@ def test_a_delay_is_covered_on_average_over_where_in_their_samples_marks_lie(
     windows = [(begin / HZ, (begin + 20) / HZ) for begin in starts + delays]
     found = trace.integrals(windows, ranges_a(accuracy), steps_at_ends=True)
     off_j = [integral.energy_j - 2.0 * 20 / HZ for integral in found]
-    stated_j = [of_energy(integral, accuracy, HZ, (0.0, 0.0)).energy_u_j for integral in found]
+    stated_j = [
+        of_energy(integral, accuracy, HZ, (0.0, 0.0)).energy_u_j for integral in found
+    ]
     ratio = math.hypot(*stated_j) / math.hypot(*off_j)
     assert 1.0 <= ratio < 1.35, ratio
 
@@ -202,18 +230,23 @@ def test_uncertain_ends_cost_the_power_at_them(tmp_path: Path) -> None:
 def uncertain_ends(
     folder: Path, outside_a: float, inside_a: float, samples: float
 ) -> tuple[NDArray[np.float64], list[Effects]]:
-    """Return by how much windows at random phases are off (J) where each end errs anew by so many
-    samples, and what is stated.
+    """Return by how much windows at random phases are off (J) where each end errs anew
+    by so many samples, and what is stated.
     """
     random = np.random.default_rng(7)
     count = 2500
-    trace, starts = windows_between(folder, outside_a, inside_a, random.uniform(size=count))
+    trace, starts = windows_between(
+        folder, outside_a, inside_a, random.uniform(size=count)
+    )
     ends = starts[:, None] + (0.0, 20.0) + samples * random.standard_normal((count, 2))
     windows = [(begin / HZ, end / HZ) for begin, end in ends.tolist()]
     found = trace.integrals(windows, ranges_a(PLAIN), steps_at_ends=True)
-    off_j = np.array([integral.energy_j for integral in found]) - inside_a * 2.0 * 20 / HZ
+    off_j = (
+        np.array([integral.energy_j for integral in found]) - inside_a * 2.0 * 20 / HZ
+    )
     return off_j, [
-        of_energy(integral, PLAIN, HZ, (samples / HZ, samples / HZ)) for integral in found
+        of_energy(integral, PLAIN, HZ, (samples / HZ, samples / HZ))
+        for integral in found
     ]
 
 
@@ -252,8 +285,8 @@ def test_what_uncertain_ends_do_always_the_same_way_does_not_shrink_with_the_num
 def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_inside(
     tmp_path: Path,
 ) -> None:
-    # The line is sampled twice as often as the current: a mark lies in the quarter of a sample to
-    # either side of where it is put.
+    # The line is sampled twice as often as the current: a mark lies in the quarter of a
+    # sample to either side of where it is put.
     trace, [start] = windows_between(tmp_path, 0.45, 0.01, np.array([0.25]))
     [integral] = trace.integrals(
         [(start / HZ, (start + 20) / HZ)], ranges_a(PLAIN), steps_at_ends=True
@@ -268,17 +301,27 @@ def test_an_edge_that_was_seen_in_step_with_the_samples_costs_only_what_is_insid
 def test_each_sample_counts_with_the_limits_of_its_range(tmp_path: Path) -> None:
     count = HZ
     current = np.where(np.arange(count) % 2 == 0, 0.001, 0.1).astype(np.float32)
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(current, np.full(count, 2.0, np.float32))
         writer.sync(np.ones(count, np.uint8))
     ranges = (Range(0.01, 0.05, 1e-6), Range(1.0, 0.01, 1e-3))
     found = effects(Trace.open(tmp_path / "trace.jls"), replace(PLAIN, current=ranges))
     small_j = 0.001 * 2 * 0.25
     large_j = 0.1 * 2 * 0.25
-    assert found["current gain to 10 mA"] == pytest.approx(0.05 * small_j / ROOT3, rel=1e-6)
-    assert found["current gain to 1 A"] == pytest.approx(0.01 * large_j / ROOT3, rel=1e-6)
-    assert found["current offset to 10 mA"] == pytest.approx(1e-6 * 2 * 0.25 / ROOT3, rel=1e-6)
-    assert found["current offset to 1 A"] == pytest.approx(1e-3 * 2 * 0.25 / ROOT3, rel=1e-6)
+    assert found["current gain to 10 mA"] == pytest.approx(
+        0.05 * small_j / ROOT3, rel=1e-6
+    )
+    assert found["current gain to 1 A"] == pytest.approx(
+        0.01 * large_j / ROOT3, rel=1e-6
+    )
+    assert found["current offset to 10 mA"] == pytest.approx(
+        1e-6 * 2 * 0.25 / ROOT3, rel=1e-6
+    )
+    assert found["current offset to 1 A"] == pytest.approx(
+        1e-3 * 2 * 0.25 / ROOT3, rel=1e-6
+    )
 
 
 def test_errors_of_two_ranges_do_not_cancel_in_a_difference(
@@ -286,25 +329,33 @@ def test_errors_of_two_ranges_do_not_cancel_in_a_difference(
 ) -> None:
     path = tmp_path / "calibration.toml"
     ranges = "".join(
-        f"[[current]]\nup_to = {up_to}\ngain = 0.01\noffset = 1e-4\n" for up_to in (0.005, 10.0)
+        f"[[current]]\nup_to = {up_to}\ngain = 0.01\noffset = 1e-4\n"
+        for up_to in (0.005, 10.0)
     )
     path.write_text(
-        f'source = "test"\nclock_ppm = 1.0\n{ranges}[[voltage]]\nup_to = 15.0\ngain = 1e-9\noffset '
-        "= 0.0\n"
+        f'source = "test"\nclock_ppm = 1.0\n{ranges}[[voltage]]\nup_to = 15.0\ngain ='
+        " 1e-9\noffset = 0.0\n"
     )
-    # Idle draws 3.6 mA, in the lower range; the phases 10 mA and more, in the upper one.
+    # Idle draws 3.6 mA, in the lower range; the phases 10 mA and more, in the upper
+    # one.
     result = run_virtual(f"monitor.virtual.calibration={path}")
     found = budget(result, "power_dynamic")
-    assert found["current offset to 5 mA"] == pytest.approx(1e-4 * 3.3 / ROOT3, rel=0.01)
-    assert found["current offset to 10 A"] == pytest.approx(1e-4 * 3.3 / ROOT3, rel=0.01)
-    assert found["current gain to 5 mA"] == pytest.approx(0.01 * 0.012 / ROOT3, rel=0.01)
+    assert found["current offset to 5 mA"] == pytest.approx(
+        1e-4 * 3.3 / ROOT3, rel=0.01
+    )
+    assert found["current offset to 10 A"] == pytest.approx(
+        1e-4 * 3.3 / ROOT3, rel=0.01
+    )
+    assert found["current gain to 5 mA"] == pytest.approx(
+        0.01 * 0.012 / ROOT3, rel=0.01
+    )
 
 
 def limits(path: Path, up_to_a: float, up_to_v: float) -> Path:
     path.write_text(
-        f'source = "test"\nclock_ppm = 1.0\n[[current]]\nup_to = {up_to_a}\ngain = 0.01\noffset = '
-        "1e-4\n"
-        f"[[voltage]]\nup_to = {up_to_v}\ngain = 1e-3\noffset = 0.0\n"
+        f'source = "test"\nclock_ppm = 1.0\n[[current]]\nup_to = {up_to_a}\ngain ='
+        f" 0.01\noffset = 1e-4\n[[voltage]]\nup_to = {up_to_v}\ngain = 1e-3\noffset ="
+        " 0.0\n"
     )
     return path
 
@@ -312,23 +363,29 @@ def limits(path: Path, up_to_a: float, up_to_v: float) -> Path:
 @pytest.mark.parametrize(
     ("up_to_a", "up_to_v", "said"),
     [
-        # The phases draw 10 and 16 mA, idle 3.6 mA; two warm-ups, four samples, two idle times.
+        # The phases draw 10 and 16 mA, idle 3.6 mA; two warm-ups, four samples, two
+        # idle times.
         (
             0.012,
             15.0,
-            "^6 of 14 windows, first infer of step 3, where all of the energy was measured at more "
-            "than 12 mA: ",
+            (
+                "^6 of 14 windows, first infer of step 3, where all of the energy was"
+                " measured at more than 12 mA: "
+            ),
         ),
         (
             0.005,
             15.0,
-            "^12 of 14 windows, first preprocess of step 3, where all of the energy was measured "
-            "at more than 5 mA: ",
+            (
+                "^12 of 14 windows, first preprocess of step 3, where all of the energy"
+                " was measured at more than 5 mA: "
+            ),
         ),
         (
             10.0,
             3.0,
-            r"^14 of 14 windows, first idle of step 1, where the voltage was 3\.3 V, more than 3 "
+            r"^14 of 14 windows, first idle of step 1, where the voltage was 3\.3 V,"
+            r" more than 3 "
             r"V: ",
         ),
     ],
@@ -341,15 +398,17 @@ def test_a_reading_beyond_the_ranges_that_have_limits_is_a_problem(
         f"monitor.virtual.calibration={path}", "task.null.samples=4", trials=1
     ).content["problems"]
     assert problem["code"] == "range"
-    assert re.search(said + ".*no limits of error are known there", problem["detail"]), problem[
-        "detail"
-    ]
+    assert re.search(
+        said + ".*no limits of error are known there", problem["detail"]
+    ), problem["detail"]
 
 
 def test_a_share_of_the_energy_beyond_the_ranges_is_told(tmp_path: Path) -> None:
     current = np.full(HZ, 0.001, np.float32)
     current[5000:5100] = 0.2
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(current, np.full(HZ, 2.0, np.float32))
         writer.sync(np.ones(HZ, np.uint8))
     accuracy = replace(PLAIN, current=(Range(0.01, 0.05, 0.0), Range(0.1, 0.05, 0.0)))
@@ -357,8 +416,13 @@ def test_a_share_of_the_energy_beyond_the_ranges_is_told(tmp_path: Path) -> None
         [(0.25, 0.75), (0.25, 0.5)], ranges_a(accuracy), steps_at_ends=True
     )
     share = 0.2 * 100 / (0.2 * 100 + 0.001 * 4900)
-    assert beyond(inside, accuracy) == f"{share:.2g} of the energy was measured at more than 100 mA"
-    assert beyond(beside, accuracy) == "", "what an end's neighbour has is none of the window's"
+    assert (
+        beyond(inside, accuracy)
+        == f"{share:.2g} of the energy was measured at more than 100 mA"
+    )
+    assert beyond(beside, accuracy) == "", (
+        "what an end's neighbour has is none of the window's"
+    )
 
 
 def test_the_uncertainty_of_an_energy_between_two_edges_holds_their_sampling(
@@ -398,9 +462,13 @@ def budget(result: SessionResult, metric: str) -> dict[str, float]:
     }
 
 
-def test_an_offset_cancels_in_dynamic_power_and_a_clock_in_any_power(run_virtual: Run) -> None:
+def test_an_offset_cancels_in_dynamic_power_and_a_clock_in_any_power(
+    run_virtual: Run,
+) -> None:
     result = run_virtual(
-        "monitor.virtual.offset_limit_a=1e-4", "monitor.virtual.clock_limit_ppm=1000", trials=2
+        "monitor.virtual.offset_limit_a=1e-4",
+        "monitor.virtual.clock_limit_ppm=1000",
+        trials=2,
     )
     supply_v = 3.3
     assert budget(result, "power_idle")["current offset"] == pytest.approx(
@@ -408,27 +476,37 @@ def test_an_offset_cancels_in_dynamic_power_and_a_clock_in_any_power(run_virtual
     )
     assert "current offset" not in budget(result, "power_dynamic")
     assert "clock" not in budget(result, "power_active")
-    assert budget(result, "latency_total")["clock"] == pytest.approx(1e-3 / ROOT3 * 0.06, rel=0.02)
+    assert budget(result, "latency_total")["clock"] == pytest.approx(
+        1e-3 / ROOT3 * 0.06, rel=0.02
+    )
 
 
 def test_the_combined_uncertainty_is_the_root_of_the_squares_of_what_counts(
     run_virtual: Run,
 ) -> None:
     for metric in run_virtual(trials=3).content["metrics"].values():
-        counted = [part["standard_uncertainty"] for part in metric["budget"] if part["counted"]]
+        counted = [
+            part["standard_uncertainty"] for part in metric["budget"] if part["counted"]
+        ]
         same = metric["same_samples"]
         if same["standard_uncertainty"] is not None:
-            assert same["standard_uncertainty"] == pytest.approx(math.hypot(*counted), rel=1e-12)
+            assert same["standard_uncertainty"] == pytest.approx(
+                math.hypot(*counted), rel=1e-12
+            )
             assert (
                 same["expanded_uncertainty"]
                 == same["coverage_factor"] * same["standard_uncertainty"]
             )
 
 
-def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(run_virtual: Run) -> None:
+def test_one_sample_alone_is_left_with_what_ticks_and_edges_must_give(
+    run_virtual: Run,
+) -> None:
     result = run_virtual("task.null.samples=1", *QUIET, trials=1)
     assert set(budget(result, "latency_infer")) == {"clock", "ticks", "time base"}
-    assert budget(result, "latency_infer")["ticks"] == pytest.approx(1e-6 / math.sqrt(6), rel=1e-6)
+    assert budget(result, "latency_infer")["ticks"] == pytest.approx(
+        1e-6 / math.sqrt(6), rel=1e-6
+    )
     assert "edges" in budget(result, "energy_infer")
 
 
@@ -449,16 +527,20 @@ def test_every_window_carries_its_uncertainty(run_virtual: Run) -> None:
             assert 0.001 < window.energy_u_j / window.energy_j < 0.003
 
 
-def test_a_calibration_file_replaces_the_data_sheet(run_virtual: Run, tmp_path: Path) -> None:
+def test_a_calibration_file_replaces_the_data_sheet(
+    run_virtual: Run, tmp_path: Path
+) -> None:
     path = tmp_path / "calibration.toml"
     path.write_text(
-        'source = "certificate 17"\nyear = 2026\nclock_ppm = 1.0\ndistribution = '
-        '"normal"\nverified = true\n'
-        "[[current]]\nup_to = 10.0\ngain = 1e-4\noffset = 1e-7\n[[voltage]]\nup_to = 15.0\ngain = "
-        "1e-4\noffset = 0.0\n"
+        'source = "certificate 17"\nyear = 2026\nclock_ppm = 1.0\ndistribution ='
+        ' "normal"\nverified = true\n[[current]]\nup_to = 10.0\ngain = 1e-4\noffset ='
+        " 1e-7\n[[voltage]]\nup_to = 15.0\ngain = 1e-4\noffset = 0.0\n"
     )
     result = run_virtual(f"monitor.virtual.calibration={path}")
-    assert result.content["provenance"]["monitors"][""]["accuracy"]["source"] == "certificate 17"
+    assert (
+        result.content["provenance"]["monitors"][""]["accuracy"]["source"]
+        == "certificate 17"
+    )
     energy = result.content["metrics"]["energy_total"]
     assert budget(result, "energy_total")["current gain"] == pytest.approx(
         1e-4 / 2 * energy["value"], rel=1e-6
@@ -472,19 +554,25 @@ def test_a_calibration_file_replaces_the_data_sheet(run_virtual: Run, tmp_path: 
         ('source = "x"\nclock_ppm = 1.0\n', "current: this key is needed"),
         ('source="x"\nclock_ppm=1.0\ncurrent=[]\nvoltage=[]\n', "ranges"),
         (
-            'source="x"\nclock_ppm=1.0\nfoo=1\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n'
-            "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
+            (
+                'source="x"\nclock_ppm=1.0\nfoo=1\n[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n'
+                "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n"
+            ),
             "foo",
         ),
         (
-            'source="x"\nclock_ppm=1.0\n[[current]]\nup_to=1.0\ngain=-0.1\noffset=0.0\n'
-            "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
+            (
+                'source="x"\nclock_ppm=1.0\n[[current]]\nup_to=1.0\ngain=-0.1\noffset=0.0\n'
+                "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n"
+            ),
             "0 or more",
         ),
         (
-            'source="x"\nclock_ppm=1.0\ndistribution="flat"\n'
-            "[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n"
-            "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n",
+            (
+                'source="x"\nclock_ppm=1.0\ndistribution="flat"\n'
+                "[[current]]\nup_to=1.0\ngain=0.1\noffset=0.0\n"
+                "[[voltage]]\nup_to=1.0\ngain=0.1\noffset=0.0\n"
+            ),
             "rectangular, normal",
         ),
     ],
@@ -501,7 +589,9 @@ def test_a_missing_calibration_file_is_named(tmp_path: Path) -> None:
         load(tmp_path / "no.toml")
 
 
-def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(run_virtual: Run) -> None:
+def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(
+    run_virtual: Run,
+) -> None:
     def preprocess(duration_s: float) -> dict[str, Any]:
         rows = run_virtual(
             "monitor.virtual.gain_limit=0.02",
@@ -514,9 +604,14 @@ def test_a_window_that_cannot_tell_five_percent_says_how_long_it_must_be(run_vir
         return {row["phase"]: row for row in rows}["preprocess"]
 
     short = preprocess(0.05)
-    # By hand: noise of 10 mA beside 10.6 mA over 250 samples, and a gain of 2 %, both with k = 2.
+    # By hand: noise of 10 mA beside 10.6 mA over 250 samples, and a gain of 2 %, both
+    # with k = 2.
     assert short["energy_u95"] == pytest.approx(
-        2 * math.hypot(0.01 / (0.035 / 3.3) / math.sqrt(250), 0.02 / ROOT3, 0.001 / ROOT3), rel=0.05
+        2
+        * math.hypot(
+            0.01 / (0.035 / 3.3) / math.sqrt(250), 0.02 / ROOT3, 0.001 / ROOT3
+        ),
+        rel=0.05,
     )
     assert short["because"] == "noise"
     assert preprocess(short["needed_s"] * 1.1)["needed_s"] == 0.0
@@ -529,10 +624,14 @@ def test_a_gain_that_is_worse_than_five_percent_makes_every_window_too_short(
     run_virtual: Run,
 ) -> None:
     rows = run_virtual("monitor.virtual.gain_limit=0.08").content["resolution"]
-    assert all(row["needed_s"] is None and row["because"] == "current gain" for row in rows)
+    assert all(
+        row["needed_s"] is None and row["because"] == "current gain" for row in rows
+    )
 
 
-def test_steps_that_no_noise_stirs_do_not_cancel_between_two_currents(run_virtual: Run) -> None:
+def test_steps_that_no_noise_stirs_do_not_cancel_between_two_currents(
+    run_virtual: Run,
+) -> None:
     still = (
         "sut.virtual.preprocess.variation=0",
         "sut.virtual.infer.variation=0",
@@ -543,15 +642,18 @@ def test_steps_that_no_noise_stirs_do_not_cancel_between_two_currents(run_virtua
         "sut.virtual.preprocess.power_w=0.045",
     )
     for lsb_a in (0.003, 0.004, 0.005):
-        dynamic = run_virtual(*still, f"monitor.virtual.lsb_a={lsb_a}").content["metrics"][
-            "power_dynamic"
-        ]
+        dynamic = run_virtual(*still, f"monitor.virtual.lsb_a={lsb_a}").content[
+            "metrics"
+        ]["power_dynamic"]
         # Idle current and active current each lie somewhere within their own step.
         assert (
             abs(dynamic["value"] - (0.045 - 0.012))
             < dynamic["same_samples"]["expanded_uncertainty"]
         ), lsb_a
-        shown = {part["component"]: part["standard_uncertainty"] for part in dynamic["budget"]}
+        shown = {
+            part["component"]: part["standard_uncertainty"]
+            for part in dynamic["budget"]
+        }
         assert (
             shown["steps"]
             == pytest.approx(lsb_a / math.sqrt(12) * 3.3, rel=1e-3)
@@ -564,9 +666,9 @@ def test_a_delay_of_sync_that_dominates_wants_longer_windows(
 ) -> None:
     path = tmp_path / "calibration.toml"
     path.write_text(
-        'source = "test"\nclock_ppm = 1.0\nedge_s = 0.001\n[[current]]\nup_to = 10.0\ngain = '
-        "1e-4\noffset = 0.0\n"
-        "[[voltage]]\nup_to = 15.0\ngain = 1e-4\noffset = 0.0\n"
+        'source = "test"\nclock_ppm = 1.0\nedge_s = 0.001\n[[current]]\nup_to ='
+        " 10.0\ngain = 1e-4\noffset = 0.0\n[[voltage]]\nup_to = 15.0\ngain ="
+        " 1e-4\noffset = 0.0\n"
     )
 
     def preprocess(duration_s: float) -> dict[str, Any]:
@@ -586,16 +688,22 @@ def test_an_accuracy_of_one_has_an_interval_below_it_however_many_trials_there_a
     run_virtual: Run,
 ) -> None:
     for trials in (1, 5):
-        metric = run_virtual("task.null.samples=20", trials=trials).content["metrics"]["accuracy"]
+        metric = run_virtual("task.null.samples=20", trials=trials).content["metrics"][
+            "accuracy"
+        ]
         assert metric["value"] == 1.0
         other = metric["other_samples"]
         same = metric["same_samples"]
         ends = (pytest.approx(0.025 ** (1 / 20)), 1.0)
-        assert (other["low"], other["high"]) == ends, "the samples are the same in every trial"
-        assert (metric["binomial"]["low"], metric["binomial"]["high"], metric["binomial"]["n"]) == (
-            *ends,
-            20,
-        )
+        assert (
+            other["low"],
+            other["high"],
+        ) == ends, "the samples are the same in every trial"
+        assert (
+            metric["binomial"]["low"],
+            metric["binomial"]["high"],
+            metric["binomial"]["n"],
+        ) == (*ends, 20)
         assert other["units"] == "20 samples"
         if trials == 1:
             assert same["low"] is None and "one trial" in same["reason"]
@@ -605,14 +713,19 @@ def test_an_accuracy_of_one_has_an_interval_below_it_however_many_trials_there_a
             )
 
 
-def test_both_intervals_of_any_other_metric_have_ends_or_a_reason(run_virtual: Run) -> None:
+def test_both_intervals_of_any_other_metric_have_ends_or_a_reason(
+    run_virtual: Run,
+) -> None:
     for name, metric in run_virtual(trials=2).content["metrics"].items():
         for which in ("same_samples", "other_samples"):
             stated = metric[which]
             if stated["reason"]:
                 assert stated["low"] is None and stated["high"] is None, name
             else:
-                assert stated["low"] <= metric["value"] <= stated["high"] and stated["method"], name
+                assert (
+                    stated["low"] <= metric["value"] <= stated["high"]
+                    and stated["method"]
+                ), name
             if stated["expanded_uncertainty"] is not None:
                 half = stated["expanded_uncertainty"]
                 assert [stated["low"], stated["high"]] == [
@@ -621,7 +734,9 @@ def test_both_intervals_of_any_other_metric_have_ends_or_a_reason(run_virtual: R
                 ], name
 
 
-def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(run_virtual: Run) -> None:
+def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(
+    run_virtual: Run,
+) -> None:
     content = run_virtual("task.null.samples=5", trials=2).content
     assert content["absent"] == {
         "latency_total_p90_early_stopping": "trial 1: needs 64 samples, there are 5"
@@ -630,9 +745,9 @@ def test_a_metric_that_a_trial_cannot_give_is_absent_with_its_reason(run_virtual
     assert content["absent"] == {}
     estimate = content["metrics"]["latency_total_p90_early_stopping"]
     assert estimate["value"] > content["metrics"]["latency_total_p90"]["value"]
-    assert "latency_total_p90_early_stopping" not in content["replication"]["per_metric"], (
-        "percentiles are not compared"
-    )
+    assert (
+        "latency_total_p90_early_stopping" not in content["replication"]["per_metric"]
+    ), "percentiles are not compared"
 
 
 @pytest.mark.parametrize("beside", ["before", "behind"])
@@ -644,12 +759,16 @@ def test_an_end_beside_a_lost_sample_errs_as_one_beside_the_farthest_power_that_
     current[30] = 0.012
     lost = {"before": 18, "behind": 41}[beside]
     current[lost] = np.nan
-    with TraceWriter(tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}) as writer:
+    with TraceWriter(
+        tmp_path, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}
+    ) as writer:
         writer.analog(current, np.full(len(current), 2.0, np.float32))
         writer.sync(np.ones(len(current), np.uint8))
     trace = Trace.open(tmp_path / "trace.jls")
     window = (
-        ((lost + 1.5) / HZ, 38.5 / HZ) if beside == "before" else (21.5 / HZ, (lost - 0.5) / HZ)
+        ((lost + 1.5) / HZ, 38.5 / HZ)
+        if beside == "before"
+        else (21.5 / HZ, (lost - 0.5) / HZ)
     )
     assert trace.lost_between(*window) == 0
     integral = trace.integrals([window], ranges_a(PLAIN), steps_at_ends=True)[0]

@@ -8,7 +8,7 @@ import pytest
 from scenarios.common.cost_gap import CostGap, threshold_cost
 
 
-def test_a_worse_cost_has_a_positive_gap_although_the_printed_formula_says_otherwise() -> None:
+def test_a_worse_cost_has_a_positive_gap_although_the_printed_formula_says_otherwise():
     worse = CostGap(-9, -10)
     better = CostGap(-11, -10)
     assert (worse.gap, worse.printed, worse.beaten) == (

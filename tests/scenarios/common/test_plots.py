@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the picture of throughput says, read from its SVG; the numbers are made by hand."""
+"""What the picture of throughput says, read from its SVG; the numbers are made by
+hand."""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ from tests.results_by_hand import trial
 def test_throughput_without_a_value_is_not_drawn() -> None:
     assert throughput(metric(None), [trial(1)]).figure is None
     picture = throughput(metric(20.0), [trial(1)])
-    assert "samples per second" in texts(drawn(picture)) and "within 5% of it" in picture.caption
+    assert (
+        "samples per second" in texts(drawn(picture))
+        and "within 5% of it" in picture.caption
+    )
 
 
 def metric(value: float | None) -> MetricResult:

@@ -32,21 +32,25 @@ def answered(*rows: tuple[str, int, Sequence[float]]) -> list[Sample]:
 
 def test_the_windows_of_a_file_are_one_case_with_their_mean_score() -> None:
     found = cases(
-        answered(("a", 1, [4]), ("b", 0, [1]), ("a", 1, [8]), ("b", 0, [2]), ("a", 1, [3]))
+        answered(
+            ("a", 1, [4]), ("b", 0, [1]), ("a", 1, [8]), ("b", 0, [2]), ("a", 1, [3])
+        )
     )
     assert found == [Case(1, (5.0,)), Case(0, (1.5,))]
 
 
 def test_windows_with_several_scores_are_averaged_as_shares_of_their_sums() -> None:
-    # Shares 0.75, 0.25 and 0.2, 0.8: by shares class 1 wins, although the plain sum of scores says
-    # class 0.
+    # Shares 0.75, 0.25 and 0.2, 0.8: by shares class 1 wins, although the plain sum of
+    # scores says class 0.
     found = cases(answered(("a", 1, [75, 25]), ("a", 1, [2, 8])))
     assert found == [Case(1, pytest.approx((0.475, 0.525)))]
     assert found[0].correct
 
 
 @pytest.mark.parametrize("scores", [(0.0, 0.0), (-3.0, 5.0), (-4.0, -1.0)])
-def test_scores_that_cannot_be_shares_stay_as_they_are(scores: tuple[float, float]) -> None:
+def test_scores_that_cannot_be_shares_stay_as_they_are(
+    scores: tuple[float, float],
+) -> None:
     assert cases(answered(("a", 0, scores))) == [Case(0, scores)]
 
 
@@ -63,7 +67,9 @@ def test_top_1_is_the_share_of_files_and_not_of_windows() -> None:
 
 
 def test_one_score_a_file_has_an_area_but_no_top_1() -> None:
-    metrics = quality(cases(answered(("a", 0, [1]), ("b", 1, [5]), ("c", 0, [4]), ("d", 1, [3]))))
+    metrics = quality(
+        cases(answered(("a", 0, [1]), ("b", 1, [5]), ("c", 0, [4]), ("d", 1, [3])))
+    )
     assert list(metrics) == ["auc"]
     assert metrics["auc"].value == 0.75
 
@@ -84,7 +90,9 @@ def test_two_scores_are_judged_by_that_of_class_1() -> None:
 
 
 def test_without_cases_of_both_sides_there_is_no_area() -> None:
-    assert "auc" not in quality(cases(answered(("a", 1, [0.1, 0.9]), ("b", 1, [0.2, 0.8]))))
+    assert "auc" not in quality(
+        cases(answered(("a", 1, [0.1, 0.9]), ("b", 1, [0.2, 0.8])))
+    )
     assert quality([]) == {}
 
 

@@ -13,7 +13,9 @@ from tests.drawings import drawn, texts, window
 
 def timed(latency_s: float, length_s: float = 10.5, repeat: int = 250) -> SampleLine:
     line = typed.from_json(WindowLine, window(0.0, length_s), "a window")
-    values = {name: getattr(line, name) for name in line.__slots__} | {"latency_s": latency_s}
+    values = {name: getattr(line, name) for name in line.__slots__} | {
+        "latency_s": latency_s
+    }
     return SampleLine(
         step=1,
         indices=(0,),
@@ -35,8 +37,12 @@ def test_each_trial_has_its_windows_and_their_median() -> None:
     dots = [line for line in lines if line.get_marker() == "o"]
     medians = [line for line in lines if line.get_marker() != "o"]
     assert len(dots) == 10
-    assert [list(line.get_ydata()) for line in medians] == [pytest.approx([1 / 0.042] * 2)] * 2
-    assert [dot.get_markerfacecolor() == "none" for dot in dots] == [False] * 5 + [True] * 5
+    assert [list(line.get_ydata()) for line in medians] == [
+        pytest.approx([1 / 0.042] * 2)
+    ] * 2
+    assert [dot.get_markerfacecolor() == "none" for dot in dots] == [False] * 5 + [
+        True
+    ] * 5
     assert {"inferences per second", "trial", "SIMULATED"} <= set(texts(drawn(picture)))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The area under the ROC curve, against pairs counted one by one and against values known from
-elsewhere.
+"""The area under the ROC curve, against pairs counted one by one and against values
+known from elsewhere.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ CASES = st.lists(
 
 
 def by_pairs(positive: Sequence[bool], scores: Sequence[float]) -> float:
-    """Count pairs of a positive and a negative in which the positive scores higher; a tie is half a
-    pair.
+    """Count pairs of a positive and a negative in which the positive scores higher; a
+    tie is half a pair.
     """
     above = [score for score, mine in zip(scores, positive, strict=True) if mine]
     below = [score for score, mine in zip(scores, positive, strict=True) if not mine]
-    won = sum(1.0 if high > low else 0.5 if high == low else 0.0 for high in above for low in below)
+    won = sum(
+        1.0 if high > low else 0.5 if high == low else 0.0
+        for high in above
+        for low in below
+    )
     return won / (len(above) * len(below)) if above and below else math.nan
 
 
@@ -45,8 +49,8 @@ def by_pairs(positive: Sequence[bool], scores: Sequence[float]) -> float:
         ([0, 1, 0, 1], [5, 5, 5, 5], 0.5),
         ([0, 1], [7, 7], 0.5),
         ([0, 0, 0, 1], [1, 2, 2, 2], 2 / 3),
-        # Hanley and McNeil 1982, table I: 109 CT images in five ratings, 51 abnormal, 58 normal; by
-        # trapezoids 0.893.
+        # Hanley and McNeil 1982, table I: 109 CT images in five ratings, 51 abnormal,
+        # 58 normal; by trapezoids 0.893.
         (
             [1] * 51 + [0] * 58,
             [1] * 3
@@ -64,7 +68,9 @@ def by_pairs(positive: Sequence[bool], scores: Sequence[float]) -> float:
     ],
 )
 def test_known_areas(labels: list[int], scores: list[float], expected: float) -> None:
-    assert area([label == 1 for label in labels], scores).value == pytest.approx(expected, abs=1e-6)
+    assert area([label == 1 for label in labels], scores).value == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 @given(CASES)
@@ -79,7 +85,9 @@ def test_it_is_the_share_of_pairs_that_stand_in_the_right_order(
 
 
 @given(CASES)
-def test_turning_sides_or_scores_around_gives_the_rest(cases: list[tuple[bool, float]]) -> None:
+def test_turning_sides_or_scores_around_gives_the_rest(
+    cases: list[tuple[bool, float]],
+) -> None:
     positive = [mine for mine, _ in cases]
     scores = [score for _, score in cases]
     value = area(positive, scores).value
@@ -105,9 +113,15 @@ def test_the_standard_error_is_that_of_delong(cases: list[tuple[bool, float]]) -
         assert found is None
         return
     # Each case against the whole other side, written out.
-    of_positives = [by_pairs([True] + [False] * len(below), [high, *below]) for high in above]
-    of_negatives = [by_pairs([False] + [True] * len(above), [low, *above]) for low in below]
-    variance = sum(_variance(values) / len(values) for values in (of_positives, of_negatives))
+    of_positives = [
+        by_pairs([True] + [False] * len(below), [high, *below]) for high in above
+    ]
+    of_negatives = [
+        by_pairs([False] + [True] * len(above), [low, *above]) for low in below
+    ]
+    variance = sum(
+        _variance(values) / len(values) for values in (of_positives, of_negatives)
+    )
     assert found == pytest.approx(math.sqrt(variance), abs=1e-9)
 
 
@@ -119,7 +133,8 @@ def _variance(values: Sequence[float]) -> float:
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 3), st.lists(st.sampled_from([0.0, 0.2, 0.5]), min_size=4, max_size=4)
+            st.integers(0, 3),
+            st.lists(st.sampled_from([0.0, 0.2, 0.5]), min_size=4, max_size=4),
         ),
         min_size=2,
         max_size=25,
@@ -136,7 +151,9 @@ def test_several_classes_are_judged_one_against_the_rest(
     ]
     known = [value for value in single if not math.isnan(value)]
     expected = sum(known) / len(known) if known else math.nan
-    assert one_against_rest(labels, table).value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert one_against_rest(labels, table).value == pytest.approx(
+        expected, abs=1e-12, nan_ok=True
+    )
 
 
 def test_one_side_without_cases_has_no_area() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The procedure of MLPerf Tiny: windows that are long enough by plan, medians, and lines in the
-words of its runner.
+"""The procedure of MLPerf Tiny: windows that are long enough by plan, medians, and
+lines in the words of its runner.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ PATTERNS = (THROUGHPUT, ENERGY, TOP_1, AUC)
 
 
 def tiny(**settings: Any) -> Tiny:
-    return Tiny.open(checked(Tiny.Settings(**settings), "scenario.tiny"), BenchContext())
+    return Tiny.open(
+        checked(Tiny.Settings(**settings), "scenario.tiny"), BenchContext()
+    )
 
 
 def null(samples: int = 8) -> NullTask:
@@ -60,7 +62,10 @@ def null(samples: int = 8) -> NullTask:
 
 
 def carried_out(
-    scenario: Tiny, device: Callable[[Step], Completion | None], samples: int = 8, seed: int = 1
+    scenario: Tiny,
+    device: Callable[[Step], Completion | None],
+    samples: int = 8,
+    seed: int = 1,
 ) -> list[Step]:
     """Return the steps of a plan that is fed with what a device answers."""
     plan = scenario.plan(null(samples), seed)
@@ -83,10 +88,11 @@ def steady(
     window_s: float = 0.0,
     stamp_s: float = 0.0,
 ) -> Callable[[Step], Completion | None]:
-    """Return a device that always takes as long, but for windows that it cannot make shorter than
-    `shortest_s`.
+    """Return a device that always takes as long, but for windows that it cannot make
+    shorter than `shortest_s`.
 
-    A window costs `window_s` by itself, an idle time is `stamp_s` longer than asked for.
+    A window costs `window_s` by itself, an idle time is `stamp_s` longer than asked
+    for.
     """
     now_s = [12.3]
 
@@ -127,15 +133,17 @@ def test_five_windows_of_ten_seconds_and_ten_inferences_whatever_the_device(
     infer_s: float, tick_hz: int, shortest_s: float, seed: int
 ) -> None:
     queries = timed(
-        carried_out(tiny(), steady(infer_s, tick_hz=tick_hz, shortest_s=shortest_s), seed=seed)
+        carried_out(
+            tiny(), steady(infer_s, tick_hz=tick_hz, shortest_s=shortest_s), seed=seed
+        )
     )
     assert len(queries) == 5
     for query in queries:
         assert query.repeat >= 10
         length_s = query.repeat * infer_s
         assert length_s >= 10.0
-        # And no longer than is of use: the margin, what a coarse clock adds, and the last
-        # inference; or the ten inferences.
+        # And no longer than is of use: the margin, what a coarse clock adds, and the
+        # last inference; or the ten inferences.
         assert length_s <= max(10.8 + infer_s, 10 * infer_s * 1.001)
         assert query.limit_s > length_s
 
@@ -157,8 +165,8 @@ def test_each_window_follows_a_load_and_calibrations_of_its_own_input() -> None:
 
 
 def test_a_calibration_that_pulses_stretch_is_not_believed() -> None:
-    # One inference of 1 us seems to last 100 us: taken at its word, the window would be a hundred
-    # times too short.
+    # One inference of 1 us seems to last 100 us: taken at its word, the window would be
+    # a hundred times too short.
     done = carried_out(tiny(), steady(1e-6, shortest_s=100e-6))
     assert all(query.repeat >= 10_000_000 for query in timed(done))
 
@@ -186,9 +194,11 @@ def test_pre_processing_does_not_count_towards_the_ten_seconds() -> None:
 
 
 @pytest.mark.parametrize("infer_s", [1e-4, 0.0425, 0.3])
-def test_what_a_window_costs_by_itself_on_a_slow_uart_makes_no_window_short(infer_s: float) -> None:
-    # At 9600 baud the message of the start drains inside the window, 40 ms, and the time stamps of
-    # an idle time take as long.
+def test_what_a_window_costs_by_itself_on_a_slow_uart_makes_no_window_short(
+    infer_s: float,
+) -> None:
+    # At 9600 baud the message of the start drains inside the window, 40 ms, and the
+    # time stamps of an idle time take as long.
     device = steady(infer_s, window_s=0.04, stamp_s=0.04)
     plan = tiny().fitted(SUT).plan(null(), 1)
     completion = None
@@ -198,14 +208,17 @@ def test_what_a_window_costs_by_itself_on_a_slow_uart_makes_no_window_short(infe
             step = plan.send(completion)
             completion = device(step)
             if isinstance(step, Query) and not step.warmup and completion is not None:
-                took_s.append((completion.marks[-1].tick - completion.marks[-2].tick) / 1e6)
+                took_s.append(
+                    (completion.marks[-1].tick - completion.marks[-2].tick) / 1e6
+                )
     assert len(took_s) == 5
     assert min(took_s) >= 10.5
     assert max(took_s) <= 10.7 + infer_s
 
 
 def test_a_window_that_came_out_too_short_is_asked_for_again_and_not_for_ever() -> None:
-    # A device that runs a tenth faster in the first window of each input than in its calibrations.
+    # A device that runs a tenth faster in the first window of each input than in its
+    # calibrations.
     def asked(hasty: int) -> list[Query]:
         normal = steady(0.01)
         fast = steady(0.009)
@@ -220,7 +233,9 @@ def test_a_window_that_came_out_too_short_is_asked_for_again_and_not_for_ever() 
         return timed(carried_out(tiny(), device))
 
     assert [query.repeat for query in asked(0)] == pytest.approx([1050] * 5, rel=1e-3)
-    assert [query.repeat for query in asked(1)] == pytest.approx([1050, 1167] * 5, rel=2e-3)
+    assert [query.repeat for query in asked(1)] == pytest.approx(
+        [1050, 1167] * 5, rel=2e-3
+    )
     assert all(0.009 * query.repeat >= 10.0 for query in asked(1)[1::2])
     stuck = carried_out(tiny(), shrinking())
     assert len(timed(stuck)) == 4 * 5
@@ -239,13 +254,15 @@ def shrinking() -> Callable[[Step], Completion | None]:
 
 
 def test_longer_windows_and_more_iterations_can_be_asked_for() -> None:
-    assert {query.repeat for query in timed(carried_out(tiny(window_s=20.0), steady(0.1)))} <= {
+    assert {
+        query.repeat for query in timed(carried_out(tiny(window_s=20.0), steady(0.1)))
+    } <= {
         210,
         211,
     }
-    assert {query.repeat for query in timed(carried_out(tiny(iterations=500), steady(0.1)))} == {
-        500
-    }
+    assert {
+        query.repeat for query in timed(carried_out(tiny(iterations=500), steady(0.1)))
+    } == {500}
 
 
 @pytest.mark.parametrize(
@@ -287,7 +304,11 @@ def test_five_inputs_must_differ() -> None:
 
 def test_the_seed_draws_the_inputs() -> None:
     def drawn(seed: int) -> list[int]:
-        return [step.index for step in steps(tiny(), null(100), seed) if isinstance(step, Load)]
+        return [
+            step.index
+            for step in steps(tiny(), null(100), seed)
+            if isinstance(step, Load)
+        ]
 
     assert drawn(1) == drawn(1) != drawn(2)
 
@@ -296,7 +317,9 @@ def test_accuracy_asks_for_every_sample_once_and_times_none() -> None:
     done = carried_out(tiny(mode="accuracy"), steady(0.01), samples=6)
     queries = [step for step in done if isinstance(step, Query)]
     assert [query.indices for query in queries] == [(index,) for index in range(6)]
-    assert all(query.repeat == 1 and not query.warmup and not query.timed for query in queries)
+    assert all(
+        query.repeat == 1 and not query.warmup and not query.timed for query in queries
+    )
 
 
 def window(length_s: float, runs: int, energy_j: float | None = 1e-3) -> Window:
@@ -307,7 +330,15 @@ def measured(*windows: tuple[float, int, float | None]) -> Measured:
     """Return five or so samples of (seconds, inferences, energy of one)."""
     preprocess = Window("preprocess", 4.9, 5.0, 1e-4, 1e-6)
     samples = [
-        Sample(3 * at, (at,), runs, (preprocess, window(length_s, runs, energy_j)), "1", "1", True)
+        Sample(
+            3 * at,
+            (at,),
+            runs,
+            (preprocess, window(length_s, runs, energy_j)),
+            "1",
+            "1",
+            True,
+        )
         for at, (length_s, runs, energy_j) in enumerate(windows)
     ]
     return Measured(tuple(samples), ())
@@ -318,7 +349,9 @@ def test_only_windows_by_the_rule_count_and_those_that_were_repeated_are_told() 
     short = replace(first, windows=(first.windows[0], window(9.9, 210)))
     again = Measured((short, first, *rest), ())
     assert tiny().problems(again) == ()
-    assert tiny().summarise(again, ("infer",)) == tiny().summarise(measured(*GOOD), ("infer",))
+    assert tiny().summarise(again, ("infer",)) == tiny().summarise(
+        measured(*GOOD), ("infer",)
+    )
     told = "5 windows of 10.000 to 11.000 sec., 10 to 210 inferences"
     assert tiny().lines(measured(*GOOD))[0] == told
     assert tiny().lines(again)[0] == f"{told}; 1 repeated, as too short"
@@ -362,7 +395,11 @@ def test_a_trial_by_the_rules_has_no_problem() -> None:
             [*GOOD[:4], (20.0, 9, 1e-3)],
             "1 of 5 windows, shortest of step 12 with 20 s and 9 inferences",
         ),
-        ("performance", GOOD[:4], "4 windows were measured, the median is over exactly 5"),
+        (
+            "performance",
+            GOOD[:4],
+            "4 windows were measured, the median is over exactly 5",
+        ),
         ("performance", [*GOOD, GOOD[0]], "6 windows were measured"),
         ("energy", [*GOOD[:4], (10.5, 100, None)], "1 of 5 windows have no energy"),
         ("accuracy", [], "no file was answered"),
@@ -377,13 +414,20 @@ def test_what_breaks_a_rule_is_a_problem_by_name(
 
 
 def test_performance_alone_does_not_ask_for_energy() -> None:
-    assert tiny().problems(measured(*[(length_s, runs, None) for length_s, runs, _ in GOOD])) == ()
+    assert (
+        tiny().problems(
+            measured(*[(length_s, runs, None) for length_s, runs, _ in GOOD])
+        )
+        == ()
+    )
 
 
 @given(st.floats(1e-6, 1e9))
 def test_a_number_in_a_line_has_no_exponent_and_six_digits(value: float) -> None:
     runs = max(round(12 * value), 1)
-    lines = tiny(mode="energy").lines(measured(*[(runs / value, runs, value * 1e-6)] * 5))
+    lines = tiny(mode="energy").lines(
+        measured(*[(runs / value, runs, value * 1e-6)] * 5)
+    )
     for pattern, line in zip((THROUGHPUT, ENERGY), lines[1:], strict=True):
         found = pattern.search(f"neurorig: {line}")
         assert found is not None
@@ -391,7 +435,9 @@ def test_a_number_in_a_line_has_no_exponent_and_six_digits(value: float) -> None
 
 
 def run(folder: Path, *overrides: str, trials: int = 1) -> SessionResult:
-    with open_bench(BENCH, [f"task.mlperf_tiny.cache={folder / 'cache'}", *overrides]) as bench:
+    with open_bench(
+        BENCH, [f"task.mlperf_tiny.cache={folder / 'cache'}", *overrides]
+    ) as bench:
         return bench.run(trials, folder / "sessions")
 
 
@@ -399,7 +445,9 @@ def run(folder: Path, *overrides: str, trials: int = 1) -> SessionResult:
 def energy(tmp_path_factory: pytest.TempPathFactory) -> SessionResult:
     """Return a session of two trials in energy mode, of a device without variation."""
     exact = ["sut.virtual.infer.variation=0.0", "sut.virtual.preprocess.variation=0.0"]
-    return run(tmp_path_factory.mktemp("energy"), "scenario.tiny.mode=energy", *exact, trials=2)
+    return run(
+        tmp_path_factory.mktemp("energy"), "scenario.tiny.mode=energy", *exact, trials=2
+    )
 
 
 def taken(lines: Iterable[str]) -> list[str]:
@@ -407,17 +455,24 @@ def taken(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if any(pattern.search(line) for pattern in PATTERNS)]
 
 
-#: What a session of a real device with the benchmark's own files, all of them, says of itself.
+#: What a session of a real device with the benchmark's own files, all of them, says of
+#: itself.
 MEASURED = {
     "simulated": False,
     "sut": {"simulated": False},
     "monitors": {"vdd": {"simulated": False}},
-    "task": {"source": "folder", "official": True, "statement": "the 200 files", "samples": 200},
+    "task": {
+        "source": "folder",
+        "official": True,
+        "statement": "the 200 files",
+        "samples": 200,
+    },
 }
 
 
 def result_lines_of(**facts: Any) -> tuple[str, ...]:
-    """Return what results.txt has of a trial in a session with other facts than MEASURED."""
+    """Return what results.txt has of a trial in a session with other facts than
+    MEASURED."""
     windows = tiny(mode="energy").lines(measured(*GOOD))
     files = ("Top 1% = 87.5000", "AUC = 0.936553")
     return result_lines.of_trial({**MEASURED, **facts}, [*windows, *files], ())
@@ -428,7 +483,9 @@ def test_the_checker_takes_each_result_of_a_measured_session() -> None:
     assert taken([windows]) == [] and taken(results) == results and len(results) == 4
     # Other labels stand in each line, and do not make a result another one.
     sensor = "board's own sensor"
-    told = result_lines_of(sut={"simulated": False, "origins": {"time": sensor, "energy": sensor}})
+    told = result_lines_of(
+        sut={"simulated": False, "origins": {"time": sensor, "energy": sensor}}
+    )
     assert f"time: {sensor}" in told[0] and len(taken(told)) == 4
 
 
@@ -464,8 +521,12 @@ def test_on_the_virtual_bench_the_lines_tell_the_truth(energy: SessionResult) ->
         path = energy.folder / f"trial-{number}" / "results.txt"
         lines = path.read_text(encoding="utf-8").splitlines()
         throughput, cost = unmarked(lines[-2:])
-        assert float(THROUGHPUT.match(throughput)[1]) == pytest.approx(1 / 0.0425, rel=2e-4)
-        assert float(ENERGY.search(cost)[1]) == pytest.approx(0.0425 * 0.045 * 1e6, rel=2e-3)
+        assert float(THROUGHPUT.match(throughput)[1]) == pytest.approx(
+            1 / 0.0425, rel=2e-4
+        )
+        assert float(ENERGY.search(cost)[1]) == pytest.approx(
+            0.0425 * 0.045 * 1e6, rel=2e-3
+        )
         assert lines == energy.content["trials"][number - 1]["lines"]
 
 
@@ -478,7 +539,8 @@ def test_every_line_of_a_simulated_session_says_so(energy: SessionResult) -> Non
     assert energy.content["simulated"] is True
     for trial in energy.content["trials"]:
         assert trial["lines"] and all(
-            line.startswith("neurorig, simulated, generated data: ") for line in trial["lines"]
+            line.startswith("neurorig, simulated, generated data: ")
+            for line in trial["lines"]
         )
         assert len(taken(unmarked(trial["lines"]))) == 2 and taken(trial["lines"]) == []
 
@@ -503,8 +565,14 @@ def test_a_session_of_an_earlier_revision_without_marks_passes_and_todays_does_n
 
 
 def test_only_calibrations_are_shorter_than_ten_seconds(energy: SessionResult) -> None:
-    lines = (energy.folder / "trial-1" / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-    windows = [line["windows"][-1] for line in map(json.loads, lines) if "windows" in line]
+    lines = (
+        (energy.folder / "trial-1" / "samples.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    windows = [
+        line["windows"][-1] for line in map(json.loads, lines) if "windows" in line
+    ]
     assert len(windows) == 5
     assert all(10.0 <= each["stop_s"] - each["start_s"] <= 11.0 for each in windows)
 
@@ -520,20 +588,26 @@ def test_the_session_is_found_again_number_by_number_and_a_changed_line_is_notic
             text.replace("throughput is [simulated] 2", "throughput is [simulated] 9"),
             encoding="utf-8",
         )
-        assert {finding.name for finding in check(energy.folder).findings if not finding.ok} == {
-            "trial-2/results.txt"
-        }
+        assert {
+            finding.name for finding in check(energy.folder).findings if not finding.ok
+        } == {"trial-2/results.txt"}
     finally:
         path.write_text(text, encoding="utf-8")
 
 
-def test_performance_has_a_line_of_throughput_and_none_of_energy(tmp_path: Path) -> None:
+def test_performance_has_a_line_of_throughput_and_none_of_energy(
+    tmp_path: Path,
+) -> None:
     lines = unmarked(run(tmp_path).content["trials"][0]["lines"])
     assert sum(bool(THROUGHPUT.match(line)) for line in lines) == 1
-    assert not any(pattern.search(line) for pattern in (ENERGY, TOP_1, AUC) for line in lines)
+    assert not any(
+        pattern.search(line) for pattern in (ENERGY, TOP_1, AUC) for line in lines
+    )
 
 
-def test_a_trial_that_does_not_count_has_no_line_that_a_checker_would_take(tmp_path: Path) -> None:
+def test_a_trial_that_does_not_count_has_no_line_that_a_checker_would_take(
+    tmp_path: Path,
+) -> None:
     # A device whose clock is fast: by the monitor's, its windows come out short.
     result = run(
         tmp_path,
@@ -545,12 +619,15 @@ def test_a_trial_that_does_not_count_has_no_line_that_a_checker_would_take(tmp_p
     assert not result.trials[0].valid
     lines = result.content["trials"][0]["lines"]
     assert lines and all(
-        line.startswith("neurorig, simulated, generated data: no result: ") for line in lines
+        line.startswith("neurorig, simulated, generated data: no result: ")
+        for line in lines
     )
     assert not any(pattern.search(line) for pattern in PATTERNS for line in lines)
 
 
-@pytest.mark.parametrize(("benchmark", "classes"), [("ic01", 10), ("kws01", 12), ("vww01", 2)])
+@pytest.mark.parametrize(
+    ("benchmark", "classes"), [("ic01", 10), ("kws01", 12), ("vww01", 2)]
+)
 def test_top_1_and_auc_of_generated_data_are_those_of_their_construction(
     tmp_path: Path, benchmark: str, classes: int
 ) -> None:
@@ -591,13 +668,17 @@ def test_the_windows_of_ad01_are_averaged_file_by_file(tmp_path: Path) -> None:
     means = []
     for path in tensors(tmp_path):
         content = path.read_bytes()
-        scores = [struct.unpack_from("<i", content, 512 * frame)[0] for frame in range(6)]
+        scores = [
+            struct.unpack_from("<i", content, 512 * frame)[0] for frame in range(6)
+        ]
         means.append((path.stem.endswith("_1"), sum(scores) / 6))
     assert 0.5 < share_of_pairs(means) < 1.0
     assert float(AUC.match(auc)[1]) == pytest.approx(share_of_pairs(means), abs=1e-6)
 
 
-def test_single_stream_claims_no_accuracy_of_what_gives_no_answers(tmp_path: Path) -> None:
+def test_single_stream_claims_no_accuracy_of_what_gives_no_answers(
+    tmp_path: Path,
+) -> None:
     with open_bench(
         ROOT / "benches" / "virtual-null.toml",
         [
@@ -622,14 +703,18 @@ def share_of_pairs(cases: Sequence[tuple[bool, float]]) -> float:
     above = [score for mine, score in cases if mine]
     below = [score for mine, score in cases if not mine]
     return sum(
-        1.0 if high > low else 0.5 if high == low else 0.0 for high in above for low in below
+        1.0 if high > low else 0.5 if high == low else 0.0
+        for high in above
+        for low in below
     ) / (len(above) * len(below))
 
 
 def test_the_page_shows_lines_that_a_checker_takes_and_settings_that_exist() -> None:
     page = (ROOT / "docs" / "MLPERF_TINY.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("neurorig: ")]
-    assert [sum(bool(pattern.search(line)) for line in shown) for pattern in PATTERNS] == [
+    assert [
+        sum(bool(pattern.search(line)) for line in shown) for pattern in PATTERNS
+    ] == [
         1,
         1,
         1,

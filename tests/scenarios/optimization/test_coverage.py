@@ -14,7 +14,8 @@ from tests.conftest import ROOT
 from tests.length import length
 
 RUNS = length(400, 250)
-#: Ten aims are judged with a new seed each time: one that is met is to fail once in 10^5 times.
+#: Ten aims are judged with a new seed each time: one that is met is to fail once in
+#: 10^5 times.
 CONFIDENCE = 1 - 1e-6
 CASES = [
     ("85 % zeros, else exponential", "1x5x5"),
@@ -35,7 +36,9 @@ def test_intervals_of_skewed_costs_and_times_hold_the_truth(
     benchmark: ModuleType, population: str, layout: str
 ) -> None:
     seed = time.time_ns() // 1_000_000
-    runs = [benchmark.skewed_run(number, population, layout, seed) for number in range(RUNS)]
+    runs = [
+        benchmark.skewed_run(number, population, layout, seed) for number in range(RUNS)
+    ]
     found = benchmark.coverage(runs)
     assert {"gap"} <= set(found)
     missed = [
@@ -49,7 +52,9 @@ def test_intervals_of_skewed_costs_and_times_hold_the_truth(
 def test_intervals_that_hold_the_truth_too_rarely_or_are_selected_miss_their_aim(
     benchmark: ModuleType,
 ) -> None:
-    same = benchmark.Found(runs=RUNS, stated=RUNS, known=RUNS, held=int(0.8 * RUNS), endless=0)
+    same = benchmark.Found(
+        runs=RUNS, stated=RUNS, known=RUNS, held=int(0.8 * RUNS), endless=0
+    )
     other = benchmark.Found(
         runs=RUNS, stated=RUNS, known=RUNS - 1, held=int(0.95 * RUNS), endless=9
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of what searches give: with other solver seeds, and for other workloads; what was
-found too narrow is here.
+"""Both intervals of what searches give: with other solver seeds, and for other
+workloads; what was found too narrow is here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ GAPS = (0.1, 0.01)
 
 
 def window(length_s: float, effects: Effects | None = None) -> Window:
-    return Window("solve", 0.0, length_s, length_s, POWER_W * length_s, effects or Effects())
+    return Window(
+        "solve", 0.0, length_s, length_s, POWER_W * length_s, effects or Effects()
+    )
 
 
 def search(
@@ -40,7 +42,8 @@ def search(
     effects: Effects | None = None,
     bounds: tuple[float | None, tuple[float, float] | None] = (None, None),
 ) -> Sample:
-    """Return a search on its way to 1 %, that got there after so long, or not at all."""
+    """Return a search on its way to 1 %, that got there after so long, or not at
+    all."""
     known = None if at_s is None else window(at_s, effects)
     crossing = Crossing(-99, known, bounds[1] is None, True, *bounds)
     step = Solve(workload, limit_s, seed, -99, (-99,))
@@ -90,7 +93,9 @@ def fixed(
 def told(*trials: Sequence[Sample]) -> dict[str, Intervals]:
     scenario = Optimization.open(Optimization.Settings(gaps=GAPS), BenchContext())
     assert isinstance(scenario, Pooler)
-    return dict(scenario.intervals([Measured(tuple(trial), ()) for trial in trials], ["solve"]))
+    return dict(
+        scenario.intervals([Measured(tuple(trial), ()) for trial in trials], ["solve"])
+    )
 
 
 def ends(interval: Interval) -> tuple[float, float]:
@@ -98,21 +103,22 @@ def ends(interval: Interval) -> tuple[float, float]:
     return interval.low, interval.high
 
 
-def test_the_latency_of_searches_with_other_seeds_lies_where_other_seeds_put_it() -> None:
-    # 250 nodes, 25 %, to 1 %: five trials of the seed 1 gave 21.6004 +- 0.0011 ms; other seeds gave
-    # 1.9, 11.9, 28.4 and 12.4 ms.
+def test_the_latency_of_searches_with_other_seeds_lies_where_other_seeds_put_it():
+    # 250 nodes, 25 %, to 1 %: five trials of the seed 1 gave 21.6004 +- 0.0011 ms;
+    # other seeds gave 1.9, 11.9, 28.4 and 12.4 ms.
     times_s = [21.6004e-3, 1.9e-3, 11.9e-3, 28.4e-3, 12.4e-3]
     found = told(*[[search(0, seed, at_s)] for seed, at_s in enumerate(times_s)])
     low, high = ends(found[f"latency_to_1pct_{CELL}"].same_samples)
     assert low < 12e-3 and high > 22e-3 and (high - low) > 1000 * 1.1e-6
-    # Student's t from five would end at or below 26.5 ms; other seeds are 28.4 ms and more.
+    # Student's t from five would end at or below 26.5 ms; other seeds are 28.4 ms and
+    # more.
     assert high > 28.4e-3
     low_j, high_j = ends(found[f"energy_to_1pct_{CELL}"].same_samples)
     assert (low_j, high_j) == pytest.approx((POWER_W * low, POWER_W * high), rel=1e-6)
     assert "1 workload a cell" in found[f"latency_to_1pct_{CELL}"].other_samples.reason
 
 
-def test_trials_that_repeat_the_same_searches_tell_nothing_of_other_seeds_and_say_so() -> None:
+def test_trials_that_repeat_the_same_searches_tell_nothing_of_other_seeds_and_say_so():
     found = told(*[[search(0, 1, 21.6004e-3 + 1e-9 * number)] for number in range(5)])
     interval = found[f"latency_to_1pct_{CELL}"].same_samples
     assert not interval.known and "reseed = false" in interval.reason
@@ -121,15 +127,18 @@ def test_trials_that_repeat_the_same_searches_tell_nothing_of_other_seeds_and_sa
     found = told(*[[search(0, seed, 0.01 * seed) for seed in seeds] for _ in range(5)])
     once = told([search(0, seed, 0.01 * seed) for seed in seeds])
     name = f"latency_to_1pct_{CELL}"
-    assert ends(found[name].same_samples) == pytest.approx(ends(once[name].same_samples))
+    assert ends(found[name].same_samples) == pytest.approx(
+        ends(once[name].same_samples)
+    )
     assert found[f"success_to_1pct_{CELL}"].same_samples.units == "5 searches"
 
 
 def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
-    # 8 successes of 20 with a limit of 20 ms gave 0.1803 s +- 0; by Clopper and Pearson it is 0.09
-    # to 0.43 s.
+    # 8 successes of 20 with a limit of 20 ms gave 0.1803 s +- 0; by Clopper and Pearson
+    # it is 0.09 to 0.43 s.
     searches = [
-        search(0, number, 0.01 if number < 8 else None, limit_s=0.02) for number in range(20)
+        search(0, number, 0.01 if number < 8 else None, limit_s=0.02)
+        for number in range(20)
     ]
     trials = [searches[4 * number : 4 * number + 4] for number in range(5)]
     found = told(*trials)
@@ -137,27 +146,33 @@ def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
     assert ends(found[f"success_to_1pct_{CELL}"].same_samples) == pytest.approx(
         (share.low, share.high), rel=1e-9
     )
-    expected = [0.02 * math.log(0.01) / math.log(1 - p) for p in (share.high, share.low)]
+    expected = [
+        0.02 * math.log(0.01) / math.log(1 - p) for p in (share.high, share.low)
+    ]
     low, high = ends(found[f"tts99_to_1pct_{CELL}"].same_samples)
-    assert (low, high) == pytest.approx(expected) and (round(low, 2), round(high, 2)) == (
-        0.09,
-        0.43,
+    assert (low, high) == pytest.approx(expected) and (
+        round(low, 2),
+        round(high, 2),
+    ) == (0.09, 0.43)
+    gathered = intervals.gathered(
+        [Measured(tuple(trial), ()) for trial in trials], GAPS
     )
-    gathered = intervals.gathered([Measured(tuple(trial), ()) for trial in trials], GAPS)
     assert gathered[f"tts99_to_1pct_{CELL}"] == pytest.approx(0.1803, abs=5e-5)
 
 
 def test_a_cell_in_which_no_search_got_there_has_a_lower_bound_of_tts99() -> None:
     found = told([search(0, number, None, limit_s=0.02) for number in range(20)])
     low, high = ends(found[f"tts99_to_1pct_{CELL}"].same_samples)
-    assert high == math.inf and low == pytest.approx(0.02 * math.log(0.01) / (math.log(0.025) / 20))
+    assert high == math.inf and low == pytest.approx(
+        0.02 * math.log(0.01) / (math.log(0.025) / 20)
+    )
 
 
-def test_a_median_of_searches_some_of_which_failed_has_the_bounds_of_order_statistics() -> None:
+def test_a_median_of_searches_some_of_which_failed_has_the_bounds_of_order_statistics():
     times_s = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, None, None, None]
     found = told([search(0, seed, at_s) for seed, at_s in enumerate(times_s)])
-    # Of ten values the second and the ninth hold the median with 97.9 %: the ninth was still
-    # searching.
+    # Of ten values the second and the ninth hold the median with 97.9 %: the ninth was
+    # still searching.
     assert ends(found[f"latency_to_1pct_{CELL}_p50"].same_samples) == (0.02, math.inf)
     assert (
         "median needs 6"
@@ -183,7 +198,10 @@ def test_other_workloads_are_told_from_the_scatter_of_workloads() -> None:
 
 
 def test_shares_of_workloads_that_are_all_or_nothing_count_each_workload_once() -> None:
-    trials = [[search(w, 10 * t + w, 0.01 if w < 3 else None) for w in range(5)] for t in range(5)]
+    trials = [
+        [search(w, 10 * t + w, 0.01 if w < 3 else None) for w in range(5)]
+        for t in range(5)
+    ]
     found = told(*trials)[f"success_to_1pct_{CELL}"]
     assert ends(found.same_samples) == pytest.approx(
         tuple(scipy.stats.binomtest(15, 25).proportion_ci(0.95, "exact")), rel=1e-9
@@ -194,8 +212,11 @@ def test_shares_of_workloads_that_are_all_or_nothing_count_each_workload_once() 
     )
 
 
-def gaps_of(costs: Sequence[Sequence[int]], cell: str = CELL, **targets: int) -> Intervals:
-    """Return the intervals of the gaps of so many trials, each a row, of as many workloads."""
+def gaps_of(
+    costs: Sequence[Sequence[int]], cell: str = CELL, **targets: int
+) -> Intervals:
+    """Return the intervals of the gaps of so many trials, each a row, of as many
+    workloads."""
     trials = [
         [fixed(w, 10 * t + w, cost, cell=cell, **targets) for w, cost in enumerate(row)]
         for t, row in enumerate(costs)
@@ -203,7 +224,7 @@ def gaps_of(costs: Sequence[Sequence[int]], cell: str = CELL, **targets: int) ->
     return told(*trials)[f"gap_{cell}_10ms"]
 
 
-def test_gaps_that_pile_up_at_their_bound_have_an_interval_with_its_tail_above() -> None:
+def test_gaps_that_pile_up_at_their_bound_have_an_interval_with_its_tail_above():
     costs = [[-100, -90], [-98, -91], [-97, -100], [-100, -60], [-100, -90]]
     low, high = ends(gaps_of(costs, best_known=-100).same_samples)
     at = sum(cost + 100 for row in costs for cost in row) / 10 / 100
@@ -222,11 +243,13 @@ def test_gaps_to_an_official_target_end_at_the_best_known_cost_and_not_at_0() ->
     low, high = ends(gaps_of(costs, best_known=-105).same_samples)
     assert -0.05 < low < -0.03 < high
     # A search below the best known cost refutes that bound: then there is none.
-    low, _ = ends(gaps_of([[-104], [-103], [-99], [-106], [-100]], best_known=-105).same_samples)
+    low, _ = ends(
+        gaps_of([[-104], [-103], [-99], [-106], [-100]], best_known=-105).same_samples
+    )
     assert low < -0.05
 
 
-def test_two_workloads_of_a_cell_do_not_give_an_interval_for_others_and_say_so() -> None:
+def test_two_workloads_of_a_cell_do_not_give_an_interval_for_others_and_say_so():
     costs = [[-97, -90], [-98, -91], [-97, -90], [-96, -94], [-99, -90]]
     found = gaps_of(costs, best_known=-100)
     assert found.same_samples.known
@@ -238,7 +261,7 @@ def test_two_workloads_of_a_cell_do_not_give_an_interval_for_others_and_say_so()
     assert "not known: 2 searches of each of 1 workload" in few.reason
 
 
-def test_an_upper_end_beyond_ten_times_the_value_is_left_out_and_the_method_says_so() -> None:
+def test_an_upper_end_beyond_ten_times_the_value_is_left_out_and_the_method_says_so():
     times_s = [1e-4, 1.2e-4, 0.9e-4, 1e-4, 5.0]
     found = told(*[[search(0, seed, at_s, 9.0)] for seed, at_s in enumerate(times_s)])
     interval = found[f"latency_to_1pct_{CELL}"].same_samples
@@ -246,7 +269,7 @@ def test_an_upper_end_beyond_ten_times_the_value_is_left_out_and_the_method_says
     assert "beyond ten times the value" in interval.method
 
 
-def test_wade_stays_within_0_and_1_also_where_all_searches_are_as_good_as_can_be() -> None:
+def test_wade_stays_within_0_and_1_also_where_all_searches_are_as_good_as_can_be():
     thresholds = tuple(
         TARGET + round(gap * 100)
         for gap in (0.91, 0.82, 0.73, 0.64, 0.55, 0.46, 0.37, 0.28, 0.19, 0.1, 0.01)
@@ -271,7 +294,9 @@ def test_wade_stays_within_0_and_1_also_where_all_searches_are_as_good_as_can_be
             crossings=crossings,
         )
 
-    low, high = ends(told(*[[at(seed, 1e-4)] for seed in range(5)])[f"wade_{CELL}"].same_samples)
+    low, high = ends(
+        told(*[[at(seed, 1e-4)] for seed in range(5)])[f"wade_{CELL}"].same_samples
+    )
     assert high == 1.0 and low == pytest.approx(0.025 ** (1 / 5))
     low, high = ends(
         told(*[[at(seed, 1e-4 if seed else 5e-3)] for seed in range(5)])[
@@ -281,7 +306,7 @@ def test_wade_stays_within_0_and_1_also_where_all_searches_are_as_good_as_can_be
     assert 0.0 <= low < 0.84 < 0.99 < high < 1.0
 
 
-def test_instrument_and_time_base_are_in_the_interval_where_searches_hardly_differ() -> None:
+def test_instrument_and_time_base_are_in_the_interval_where_searches_hardly_differ():
     def effects() -> Effects:
         return Effects(
             {
@@ -290,7 +315,10 @@ def test_instrument_and_time_base_are_in_the_interval_where_searches_hardly_diff
             }
         )
 
-    trials = [[fixed(0, seed, -100, POWER_W * (1 + 1e-6 * seed), effects())] for seed in range(5)]
+    trials = [
+        [fixed(0, seed, -100, POWER_W * (1 + 1e-6 * seed), effects())]
+        for seed in range(5)
+    ]
     low, high = ends(told(*trials)[f"power_{CELL}_10ms"].same_samples)
     half = (high - low) / 2
     # 95 % of a rectangle of standard deviation u is 1.645 u.
@@ -306,7 +334,9 @@ def test_an_early_crossing_is_in_the_interval_with_both_its_bounds() -> None:
     low, high = ends(found[name].same_samples)
     assert high > point.high and low <= point.low
     assert "1 of 5 values are known by their bounds" in found[name].same_samples.method
-    assert "known by their bounds" in found[f"latency_to_1pct_{CELL}"].same_samples.method
+    assert (
+        "known by their bounds" in found[f"latency_to_1pct_{CELL}"].same_samples.method
+    )
 
 
 def test_cells_that_were_not_valid_have_no_interval() -> None:

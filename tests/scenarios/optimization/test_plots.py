@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pictures of searches say, read from their SVG; the numbers are made by hand."""
+"""What the pictures of searches say, read from their SVG; the numbers are made by
+hand."""
 
 from __future__ import annotations
 
@@ -41,7 +42,11 @@ def window_line(start_s: float, stop_s: float) -> WindowLine:
 
 
 def test_a_density_that_is_no_whole_percentage_has_its_place_in_the_heat_map() -> None:
-    svg = drawn(plots.heat([searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)]))
+    svg = drawn(
+        plots.heat(
+            [searched("100n_12p5pct", -90, -100), searched("100n_5pct", -80, -100)]
+        )
+    )
     assert {"12.5 %", "5 %"} <= set(texts(svg))
 
 
@@ -58,8 +63,8 @@ def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
     ]
     svg = drawn(plots.heat(lines))
     shown = texts(svg)
-    # At 1 s: mean of 10 % and 20 %; a beaten target; one that was met; a cell without a search. At
-    # 1 ms one cell only.
+    # At 1 s: mean of 10 % and 20 %; a beaten target; one that was met; a cell without a
+    # search. At 1 ms one cell only.
     for text, count in {
         "+15.0": 1,
         "−10.0": 1,
@@ -70,7 +75,9 @@ def test_the_heat_map_has_the_mean_gap_of_each_cell_for_each_time_out() -> None:
         "1 ms": 1,
     }.items():
         assert shown.count(text) == count, (text, shown)
-    assert "+90.0" not in shown and {"100", "250", "5 %", "25 %", "SIMULATED"} <= set(shown)
+    assert "+90.0" not in shown and {"100", "250", "5 %", "25 %", "SIMULATED"} <= set(
+        shown
+    )
 
 
 def test_searches_have_a_panel_for_each_cell_and_what_is_not_drawn_is_said() -> None:
@@ -87,7 +94,12 @@ def test_four_cells_have_four_panels_in_order_and_none_is_empty() -> None:
     lines = [searched(cell, -9, -10) for cell in cells]
     svg = drawn(plots.over_time(lines))
     titles = [text for text in texts(svg) if " nodes, " in text]
-    assert titles == ["100 nodes, 5 %", "100 nodes, 25 %", "250 nodes, 5 %", "250 nodes, 25 %"]
+    assert titles == [
+        "100 nodes, 5 %",
+        "100 nodes, 25 %",
+        "250 nodes, 5 %",
+        "250 nodes, 25 %",
+    ]
     assert "0.8" not in texts(svg)  # the scale of an empty panel
 
 
@@ -95,13 +107,21 @@ def test_without_a_search_the_pictures_say_why_there_is_none() -> None:
     none = plots.over_time([])
     assert (none.figure, none.caption) == (None, "Not drawn: no search gave a vector.")
     none = plots.heat([searched("10n_5pct", -9, -10, to_target=True)])
-    assert (none.figure, none.caption) == (None, "Not drawn: no search had a fixed time-out.")
+    assert (none.figure, none.caption) == (
+        None,
+        "Not drawn: no search had a fixed time-out.",
+    )
 
 
 def test_seeds_are_named_where_they_are_the_same_in_every_panel() -> None:
     names = ["10n_5pct_s0", "10n_5pct_s3", "25n_5pct_s0", "25n_5pct_s3"]
-    lines = [searched(name.split("_s")[0], -9, -10, seed=place) for place, name in enumerate(names)]
+    lines = [
+        searched(name.split("_s")[0], -9, -10, seed=place)
+        for place, name in enumerate(names)
+    ]
     assert {"seed 0", "seed 3"} <= set(texts(drawn(plots.over_time(lines, names))))
     other = [*names[:3], "25n_5pct_s4"]
-    assert not any("seed" in text for text in texts(drawn(plots.over_time(lines, other))))
+    assert not any(
+        "seed" in text for text in texts(drawn(plots.over_time(lines, other)))
+    )
     assert not any("seed" in text for text in texts(drawn(plots.over_time(lines))))

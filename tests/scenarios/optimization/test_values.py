@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of both intervals of any values: one contains the other, and neither depends on units
-or on the order of searches.
+"""What holds of both intervals of any values: one contains the other, and neither
+depends on units or on the order of searches.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def test_the_interval_for_other_workloads_contains_that_for_the_same_ones_and_th
         assert kind[0] is ValueKind.ANY and "equal" in found.same_samples.reason
         return
     at = math.fsum(one.value for one in all_of) / len(all_of)
-    assert found.same_samples.low <= at * (1 + 1e-8) and at <= found.same_samples.high * (1 + 1e-8)
+    assert found.same_samples.low <= at * (
+        1 + 1e-8
+    ) and at <= found.same_samples.high * (1 + 1e-8)
     assert contains(found.other_samples, found.same_samples)
 
 
@@ -95,7 +97,9 @@ def test_the_order_of_searches_changes_nothing(
     mixed = list(all_of)
     random.shuffle(mixed)
     expected = both(of_mean(all_of, kind[0]))
-    assert both(of_mean(mixed, kind[0])) == pytest.approx(expected, rel=1e-6, nan_ok=True)
+    assert both(of_mean(mixed, kind[0])) == pytest.approx(
+        expected, rel=1e-6, nan_ok=True
+    )
 
 
 @given(TABLES)
@@ -103,18 +107,25 @@ def test_the_order_of_searches_changes_nothing(
 def test_times_in_another_unit_have_the_same_interval_in_that_unit(
     table: list[list[float]],
 ) -> None:
-    expected = [end * 1024 for end in both(of_mean(values(table, NO_END), ValueKind.SKEWED))]
+    expected = [
+        end * 1024 for end in both(of_mean(values(table, NO_END), ValueKind.SKEWED))
+    ]
     found = both(of_mean(values(table, NO_END, 1024), ValueKind.SKEWED))
     assert found == pytest.approx(expected, rel=1e-7)
 
 
-@given(st.floats(1e-6, 1e3), st.floats(1e-6, 1e3), st.integers(1, 40), st.integers(1, 40))
+@given(
+    st.floats(1e-6, 1e3), st.floats(1e-6, 1e3), st.integers(1, 40), st.integers(1, 40)
+)
 @settings(max_examples=length(100, 40))
 def test_a_half_width_for_other_workloads_is_never_narrower(
     same: float, other: float, freedom: int, between: int
 ) -> None:
     within = Variance(same, float(freedom))
-    assert containing.half_width(within, Variance(other, float(between))) >= within.half_width
+    assert (
+        containing.half_width(within, Variance(other, float(between)))
+        >= within.half_width
+    )
 
 
 @given(st.floats(0.1, 0.9), st.sampled_from([ValueKind.SKEWED, ValueKind.SHARE]))
@@ -127,11 +138,17 @@ def test_values_that_are_all_equal_have_the_exact_interval_of_a_count(
         (value * (1 - share), value + share * (1 - value)), rel=1e-6, abs=1e-12
     )
     share = 1 - 0.025 ** (1 / 4)
-    assert found.other_samples.high == pytest.approx(value + share * (1 - value), rel=1e-6)
+    assert found.other_samples.high == pytest.approx(
+        value + share * (1 - value), rel=1e-6
+    )
 
 
 def test_what_is_withheld_depends_on_the_numbers_of_searches_only() -> None:
-    tables = ([[0.0, 0.1], [0.1, 0.3]], [[0.0, 0.0], [0.0, 0.0]], [[0.5, 0.5], [0.1, 0.2]])
+    tables = (
+        [[0.0, 0.1], [0.1, 0.3]],
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[0.5, 0.5], [0.1, 0.2]],
+    )
     for table in tables:
         found = of_mean(values(table, COST), ValueKind.SKEWED)
         assert "2 searches of each of 2 workloads" in found.same_samples.reason
@@ -139,7 +156,9 @@ def test_what_is_withheld_depends_on_the_numbers_of_searches_only() -> None:
     eight = [[0.0, 0.1, 0.2, 0.0, 0.1]] * 6
     assert (
         "3 workloads"
-        not in of_mean(values(eight, COST, cells=2), ValueKind.SKEWED).other_samples.reason
+        not in of_mean(
+            values(eight, COST, cells=2), ValueKind.SKEWED
+        ).other_samples.reason
     )
     # Three cells of two workloads are enough, two are not.
     assert of_mean(values(eight, COST, cells=3), ValueKind.SKEWED).other_samples.known

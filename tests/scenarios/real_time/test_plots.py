@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the picture of a stream says, read from its SVG; the numbers are made by hand."""
+"""What the picture of a stream says, read from its SVG; the numbers are made by
+hand."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from tests.results_by_hand import trial
 TRIALS = [trial(1)]
 
 
-def hop(window_s: float, answer: str, label: str, took_s: float = 0.1) -> dict[str, Any]:
+def hop(
+    window_s: float, answer: str, label: str, took_s: float = 0.1
+) -> dict[str, Any]:
     line = {
         "step": 2,
         "indices": [0],
@@ -29,10 +32,18 @@ def hop(window_s: float, answer: str, label: str, took_s: float = 0.1) -> dict[s
     return line | {"response": window(window_s, window_s + took_s), "windows": []}
 
 
-def streamed(folder: Path, hops: list[dict[str, Any]], stop_s: float = 4.0) -> SessionFolder:
+def streamed(
+    folder: Path, hops: list[dict[str, Any]], stop_s: float = 4.0
+) -> SessionFolder:
     scenes = [{"label": "bus", "onset_s": 10.0}, {"label": "park", "onset_s": 12.0}]
     whole = window(10.0, 10.0 + stop_s)
-    how = {"step": 2, "due": len(hops), "hop_s": 0.5, "window_s": 0.5, "preloaded": False}
+    how = {
+        "step": 2,
+        "due": len(hops),
+        "hop_s": 0.5,
+        "window_s": 0.5,
+        "preloaded": False,
+    }
     line = {"stream": how | {"scenes": scenes, "whole": whole}}
     (folder / "trial-1").mkdir()
     (folder / "trial-1" / "samples.jsonl").write_text(
@@ -62,11 +73,18 @@ def test_a_long_stream_is_shown_by_its_beginning_and_says_so(tmp_path: Path) -> 
 
 def test_a_stream_that_nobody_answered_is_not_drawn(tmp_path: Path) -> None:
     picture = plots.decisions(streamed(tmp_path, []), TRIALS, 0.0)
-    assert (picture.figure, picture.caption) == (None, "Not drawn: no stream was answered.")
+    assert (picture.figure, picture.caption) == (
+        None,
+        "Not drawn: no stream was answered.",
+    )
 
 
 def test_missed_deadlines_are_counted_and_drawn_large(tmp_path: Path) -> None:
-    hops = [hop(10.5, "bus", "bus", 0.2), hop(11.0, "bus", "bus", 0.4), hop(11.5, "bus", "bus")]
+    hops = [
+        hop(10.5, "bus", "bus", 0.2),
+        hop(11.0, "bus", "bus", 0.4),
+        hop(11.5, "bus", "bus"),
+    ]
     session = streamed(tmp_path, hops)
     picture = plots.deadlines(session, TRIALS, 0.3)
     assert "trial 1: 1 of 3" in picture.caption

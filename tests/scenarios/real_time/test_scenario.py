@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenario real_time: what it plays, what it refuses, and what it makes of decisions whose
-truth is known.
+"""The scenario real_time: what it plays, what it refuses, and what it makes of
+decisions whose truth is known.
 """
 
 from __future__ import annotations
@@ -35,9 +35,15 @@ PHASES = ("preprocess", "infer")
 
 @dataclass
 class Birds:
-    """A task whose samples are seconds of birds: each recording has a label and so many of them."""
+    """A task whose samples are seconds of birds: each recording has a label and so many
+    of them."""
 
-    lengths: Sequence[tuple[str, int]] = (("owl", 10), ("wren", 8), ("owl", 3), ("tit", 9))
+    lengths: Sequence[tuple[str, int]] = (
+        ("owl", 10),
+        ("wren", 8),
+        ("owl", 3),
+        ("tit", 9),
+    )
     name: str = "birds"
     phases: tuple[str, ...] = PHASES
     sample_hz: int = RATE_HZ
@@ -73,12 +79,18 @@ def real_time(**settings: Any) -> RealTime:
 
 def played(scenario: RealTime, task: Any = None, seed: int = 1) -> Stream:
     first, stream, last = steps(scenario, task or Birds(), seed)
-    assert isinstance(first, Idle) and isinstance(last, Idle) and isinstance(stream, Stream)
+    assert (
+        isinstance(first, Idle)
+        and isinstance(last, Idle)
+        and isinstance(stream, Stream)
+    )
     return stream
 
 
 def device(slots: int = 4, streams: bool = True) -> SutInfo:
-    return SutInfo("dut", "uart", False, 1_000_000, "birds", slots=slots, streams=streams)
+    return SutInfo(
+        "dut", "uart", False, 1_000_000, "birds", slots=slots, streams=streams
+    )
 
 
 @given(
@@ -91,16 +103,25 @@ def test_scenes_fill_the_stream_unbroken_and_neighbours_have_other_labels(
     seed: int, shortest_s: float, longest_s: float, duration_s: float
 ) -> None:
     task = Birds()
-    stream = played(real_time(scene_s=(shortest_s, longest_s), duration_s=duration_s), task, seed)
+    stream = played(
+        real_time(scene_s=(shortest_s, longest_s), duration_s=duration_s), task, seed
+    )
     assert sum(scene.samples for scene in stream.scenes) == round(duration_s * RATE_HZ)
     labels = [scene.label for scene in stream.scenes]
     assert all(one != other for one, other in itertools.pairwise(labels))
     for scene in stream.scenes:
-        assert round(shortest_s * RATE_HZ) <= scene.samples <= round(longest_s * RATE_HZ)
+        assert (
+            round(shortest_s * RATE_HZ) <= scene.samples <= round(longest_s * RATE_HZ)
+        )
         # No more of the recording than is heard, and enough of it.
-        assert (len(scene.indices) - 1) * WINDOW < scene.samples <= len(scene.indices) * WINDOW
+        assert (
+            (len(scene.indices) - 1) * WINDOW
+            < scene.samples
+            <= len(scene.indices) * WINDOW
+        )
         assert any(
-            label == scene.label and indices[at : at + len(scene.indices)] == scene.indices
+            label == scene.label
+            and indices[at : at + len(scene.indices)] == scene.indices
             for label, indices in task.recordings()
             for at in range(len(indices))
         )
@@ -110,12 +131,18 @@ def test_onsets_lie_anywhere_in_a_hop() -> None:
     inside = set()
     for seed in range(40):
         stream = played(real_time(scene_s=(1.0, 4.0)), seed=seed)
-        inside |= {stream.onset(scene) % stream.hop for scene in range(1, len(stream.scenes))}
+        inside |= {
+            stream.onset(scene) % stream.hop for scene in range(1, len(stream.scenes))
+        }
     assert inside == set(range(stream.hop))
 
 
 def test_a_trial_draws_its_own_stream_unless_one_is_asked_for_by_its_seed() -> None:
-    assert played(real_time(), seed=1) == played(real_time(), seed=1) != played(real_time(), seed=2)
+    assert (
+        played(real_time(), seed=1)
+        == played(real_time(), seed=1)
+        != played(real_time(), seed=2)
+    )
     assert (
         played(real_time(stream_seed=7), seed=1)
         == played(real_time(stream_seed=7), seed=2)
@@ -160,15 +187,27 @@ def test_settings_out_of_range_are_refused(key: str, value: Any) -> None:
         ),
         (
             {"scene_s": (0.9, 2.0)},
-            r"scene_s: scenes of 0\.9 s are too short for 2 decisions in a row: a hop is 0\.5 s",
+            (
+                r"scene_s: scenes of 0\.9 s are too short for 2 decisions in a row: a"
+                r" hop is 0\.5 s"
+            ),
         ),
-        ({"hop_s": 1.5, "scene_s": (3.0, 8.0)}, r"hop_s: a hop of 1\.5 s, a window of 1 s"),
+        (
+            {"hop_s": 1.5, "scene_s": (3.0, 8.0)},
+            r"hop_s: a hop of 1\.5 s, a window of 1 s",
+        ),
         ({"hop_s": 0.001}, "hop_s"),
         (
             {"scene_s": (3.0, 9.0)},
-            r"scene_s: scenes of up to 9 s, the longest recording of wren has 8 s in a row",
+            (
+                r"scene_s: scenes of up to 9 s, the longest recording of wren has 8 s"
+                r" in a row"
+            ),
         ),
-        ({"scene_s": (0.5, 1.0), "stable": 1, "duration_s": 1.2}, r"duration_s: 1\.2 s"),
+        (
+            {"scene_s": (0.5, 1.0), "stable": 1, "duration_s": 1.2},
+            r"duration_s: 1\.2 s",
+        ),
     ],
 )
 def test_a_stream_that_makes_no_sense_is_refused_with_both_numbers(
@@ -179,7 +218,9 @@ def test_a_stream_that_makes_no_sense_is_refused_with_both_numbers(
 
 
 def test_a_task_that_is_no_signal_and_one_without_a_second_label_are_refused() -> None:
-    assert isinstance(Birds(), Played) and not isinstance(NullTask(NullTask.Settings()), Played)
+    assert isinstance(Birds(), Played) and not isinstance(
+        NullTask(NullTask.Settings()), Played
+    )
     with pytest.raises(ConfigError, match="null are no stretches of a signal"):
         played(real_time(), NullTask(NullTask.Settings()))
     with pytest.raises(ConfigError, match="recordings of owl, and no scene can change"):
@@ -189,7 +230,9 @@ def test_a_task_that_is_no_signal_and_one_without_a_second_label_are_refused() -
 def test_a_device_must_listen_while_it_works_and_hold_what_is_preloaded() -> None:
     scenario = real_time()
     assert isinstance(scenario, Fitter)
-    with pytest.raises(ConfigError, match="dut cannot process a stream while it listens"):
+    with pytest.raises(
+        ConfigError, match="dut cannot process a stream while it listens"
+    ):
         scenario.fitted(device(streams=False))
     with pytest.raises(ConfigError, match="dut has 1 slot"):
         scenario.fitted(device(slots=1))
@@ -198,13 +241,15 @@ def test_a_device_must_listen_while_it_works_and_hold_what_is_preloaded() -> Non
     assert played(short).windows == 11
     assert played(short.fitted(device(slots=11))).preloaded
     with pytest.raises(
-        ConfigError, match=r"(?s)preloaded: 11 windows, the device holds 10.*5\.5 s or less"
+        ConfigError,
+        match=r"(?s)preloaded: 11 windows, the device holds 10.*5\.5 s or less",
     ):
         played(short.fitted(device(slots=10)))
 
 
 HOP_S = 0.5
-#: When the scenes of the stream below begin, in hops: the last is shorter than `stable` decisions.
+#: When the scenes of the stream below begin, in hops: the last is shorter than `stable`
+#: decisions.
 ONSETS = {"owl": 0.0, "wren": 3.2, "tit": 7.6, "robin": 10.9}
 
 
@@ -214,9 +259,9 @@ def decided(
     due: int = 0,
     onsets: dict[str, float] | None = None,
 ) -> Measured:
-    """Return a stream of windows of 1 s, of which number k is ready 1 + 0.5 k seconds after its
-    beginning at 100 s, and answered as told; each takes 0.1 s at 3 W, and its decision is there 0.2
-    s, or as long as told, after it was ready.
+    """Return a stream of windows of 1 s, of which number k is ready 1 + 0.5 k seconds
+    after its beginning at 100 s, and answered as told; each takes 0.1 s at 3 W, and its
+    decision is there 0.2 s, or as long as told, after it was ready.
     """
     onsets = onsets or ONSETS
     labels = list(onsets)
@@ -226,19 +271,25 @@ def decided(
     for number, answer in enumerate(answers):
         ready_s = began_s + 1.0 + number * HOP_S
         scene = max(
-            place for place, onset_s in enumerate(onsets_s) if onset_s <= ready_s - HOP_S / 2
+            place
+            for place, onset_s in enumerate(onsets_s)
+            if onset_s <= ready_s - HOP_S / 2
         )
         took_s = response_s[number] if response_s else 0.2
         response = Window("response", ready_s, ready_s + took_s, took_s, None)
         since_s = ready_s + took_s - onsets_s[scene]
-        since_onset = Window("since_onset", onsets_s[scene], ready_s + took_s, since_s, None)
+        since_onset = Window(
+            "since_onset", onsets_s[scene], ready_s + took_s, since_s, None
+        )
         busy = (
             Window("preprocess", ready_s, ready_s + 0.04, 0.04, 0.12),
             Window("infer", ready_s, ready_s + 0.06, 0.06, 0.18),
         )
         hop = Hop(number, scene, response, since_onset)
         samples.append(
-            Sample(2, (), 1, busy, labels[scene], answer, answer == labels[scene], hop=hop)
+            Sample(
+                2, (), 1, busy, labels[scene], answer, answer == labels[scene], hop=hop
+            )
         )
     length_s = 1.0 + HOP_S * len(answers)
     whole = Window("stream", began_s, began_s + length_s, length_s, 1.5 * length_s)
@@ -248,21 +299,36 @@ def decided(
     return Measured(tuple(samples), (Window("idle", 0.0, 1.0, 1.0, 0.5),), (stream,))
 
 
-# Windows are ready 2, 3, 4, ... hops after the beginning; wren's are numbers 2 to 6, tit's 7 to 9,
-# robin's is number 10.
-WORDS = ["owl", "owl", "wren", "owl", "wren", "wren", "tit", "owl", "tit", "tit", "robin"]
+# Windows are ready 2, 3, 4, ... hops after the beginning; wren's are numbers 2 to 6,
+# tit's 7 to 9, robin's is number 10.
+WORDS = [
+    "owl",
+    "owl",
+    "wren",
+    "owl",
+    "wren",
+    "wren",
+    "tit",
+    "owl",
+    "tit",
+    "tit",
+    "robin",
+]
 
 
-def test_the_latency_is_from_the_onset_to_the_first_of_the_right_decisions_in_a_row() -> None:
+def test_the_latency_is_from_the_onset_to_the_first_of_the_right_decisions_in_a_row():
     metrics = real_time().summarise(decided(*WORDS), PHASES)
-    # wren: number 2 is right but alone, then numbers 4 and 5 are, so number 4 counts: ready at 6
-    # hops, 2.8 after the onset, +0.2 s. tit: numbers 8 and 9, so number 8: ready at 10 hops, 2.4
-    # after the onset. robin has one decision.
+    # wren: number 2 is right but alone, then numbers 4 and 5 are, so number 4 counts:
+    # ready at 6 hops, 2.8 after the onset, +0.2 s. tit: numbers 8 and 9, so number 8:
+    # ready at 10 hops, 2.4 after the onset. robin has one decision.
     wren_s = 2.8 * HOP_S + 0.2
     tit_s = 2.4 * HOP_S + 0.2
     assert metrics["latency_onset"].value == pytest.approx((wren_s + tit_s) / 2)
     assert metrics["latency_onset"].n == 2
-    assert metrics["recognised"].value == pytest.approx(2 / 3) and metrics["recognised"].n == 3
+    assert (
+        metrics["recognised"].value == pytest.approx(2 / 3)
+        and metrics["recognised"].n == 3
+    )
     assert metrics["accuracy"].value == pytest.approx(8 / 11)
     once = real_time(stable=1).summarise(decided(*WORDS), PHASES)
     # Then the lone ones count: ready at 4, 10 and 12 hops.
@@ -274,7 +340,8 @@ def test_the_latency_is_from_the_onset_to_the_first_of_the_right_decisions_in_a_
 def test_the_first_scene_is_no_change() -> None:
     lost_at_first = decided("tit", "tit", *WORDS[2:])
     first, then = (
-        real_time().summarise(measured, PHASES) for measured in (decided(*WORDS), lost_at_first)
+        real_time().summarise(measured, PHASES)
+        for measured in (decided(*WORDS), lost_at_first)
     )
     assert (
         first["latency_onset"] == then["latency_onset"]
@@ -286,8 +353,11 @@ def test_the_first_scene_is_no_change() -> None:
 
 
 def test_a_run_of_right_decisions_does_not_reach_into_the_next_scene() -> None:
-    # The last decision of one scene and the first of the next are right: neither scene has two.
-    measured = decided("owl", "owl", "owl", "owl", "owl", "wren", "tit", "owl", "owl", "owl", "owl")
+    # The last decision of one scene and the first of the next are right: neither scene
+    # has two.
+    measured = decided(
+        "owl", "owl", "owl", "owl", "owl", "wren", "tit", "owl", "owl", "owl", "owl"
+    )
     assert real_time().summarise(measured, PHASES)["recognised"].value == 0.0
 
 
@@ -300,7 +370,10 @@ def test_scenes_that_are_never_recognised_give_no_latency_and_a_reason() -> None
     ]
     assert isinstance(scenario, Withholder)
     reasons = scenario.absent(measured)
-    assert reasons["latency_onset"] == "none of 3 new scenes had 2 right decisions in a row"
+    assert (
+        reasons["latency_onset"]
+        == "none of 3 new scenes had 2 right decisions in a row"
+    )
     assert scenario.absent(decided(*WORDS)) == {}
     assert "0 of 3" in " ".join(scenario.lines(measured))
 
@@ -332,13 +405,17 @@ def test_a_trial_counts_only_when_the_share_of_windows_that_were_due_met_the_dea
 def test_without_a_deadline_a_decision_is_due_within_a_hop() -> None:
     late = decided(*["owl"] * 10, response_s=[HOP_S + 0.001] * 2 + [HOP_S] * 8)
     assert real_time().summarise(late, PHASES)["within_deadline"].value == 0.8
-    assert real_time(deadline_s=0.6).summarise(late, PHASES)["within_deadline"].value == 1.0
+    assert (
+        real_time(deadline_s=0.6).summarise(late, PHASES)["within_deadline"].value
+        == 1.0
+    )
 
 
-def test_powers_and_energies_are_those_of_the_stream_its_windows_and_the_idle_time() -> None:
+def test_powers_and_energies_are_those_of_the_stream_its_windows_and_the_idle_time():
     measured = decided(*WORDS, response_s=[0.2] * 10 + [0.3])
     metrics = {
-        name: metric.value for name, metric in real_time().summarise(measured, PHASES).items()
+        name: metric.value
+        for name, metric in real_time().summarise(measured, PHASES).items()
     }
     length_s = 1.0 + HOP_S * len(WORDS)
     expected = {
@@ -365,31 +442,32 @@ def test_the_scatter_of_idle_power_is_in_that_of_the_energy_above_it() -> None:
     measured = decided(*WORDS)
     idles = tuple(Window("idle", 0.0, 1.0, 1.0, energy_j) for energy_j in (0.4, 0.6))
     metrics = real_time().summarise(replace(measured, idles=idles), PHASES)
-    # All windows of the stream are alike: 0.1 s each, at 3 W; (0.6 - 0.4) / 2 is the standard error
-    # of two idle powers.
+    # All windows of the stream are alike: 0.1 s each, at 3 W; (0.6 - 0.4) / 2 is the
+    # standard error of two idle powers.
     assert metrics["energy_dynamic"].standard_error == pytest.approx(0.1 * 0.1)
-    one = real_time().summarise(replace(measured, idles=idles[:1]), PHASES)["energy_dynamic"]
+    one = real_time().summarise(replace(measured, idles=idles[:1]), PHASES)[
+        "energy_dynamic"
+    ]
     assert one.standard_error is None, "one idle time does not tell its scatter"
 
 
-def test_the_lines_tell_how_the_stream_came_and_how_right_it_was_by_the_age_of_a_scene() -> None:
+def test_the_lines_tell_how_the_stream_came_and_how_right_it_was_by_the_age_of_a_scene():
     how, recognised, deadline, ages = real_time().lines(decided(*WORDS))
     assert (
-        "11 windows, 4 scenes; streamed from the host: what the slots could not hold came while it "
-        "played, and the link was busy." in how
+        "11 windows, 4 scenes; streamed from the host: what the slots could not hold"
+        " came while it played, and the link was busy." in how
     )
     assert "2 of 3" in recognised and "2 right decisions in a row" in recognised
     assert (
-        "deadline of 500 ms: 11 of 11 windows, 100.0% "
-        "(95 % interval as if windows were independent: 71.5% to 100.0%); 90% are needed."
-        in deadline
+        "deadline of 500 ms: 11 of 11 windows, 100.0% (95 % interval as if windows were"
+        " independent: 71.5% to 100.0%); 90% are needed." in deadline
     )
-    # Ready after the onset, in hops: wren 0.8 right, 1.8 wrong, 2.8 and 3.8 right, 4.8 wrong; tit
-    # 1.4 wrong, 2.4 and 3.4 right; robin 1.1 right.
-    assert ages == (
-        "Right by time since the onset: 0 to 0.5 s 100% of 1; 0.5 to 1 s 33% of 3; 1 to 1.5 s 100% "
-        "of 2; 1.5 to 2 s 100% of 2; "
-        "2 to 2.5 s 0% of 1."
+    # Ready after the onset, in hops: wren 0.8 right, 1.8 wrong, 2.8 and 3.8 right, 4.8
+    # wrong; tit 1.4 wrong, 2.4 and 3.4 right; robin 1.1 right.
+    assert (
+        ages
+        == "Right by time since the onset: 0 to 0.5 s 100% of 1; 0.5 to 1 s 33% of 3; 1"
+        " to 1.5 s 100% of 2; 1.5 to 2 s 100% of 2; 2 to 2.5 s 0% of 1."
     )
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on this computer's processor: what it is told, where it runs, and how it may end."""
+"""A program on this computer's processor: what it is told, where it runs, and how it
+may end."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def start(context: BenchContext) -> Iterator[Open]:
     context = replace(
         context,
         programs={
-            name: program(name) for name in ("null", "talkative", "mortal", "stairs", "sleeper")
+            name: program(name)
+            for name in ("null", "talkative", "mortal", "stairs", "sleeper")
         },
     )
     with ExitStack() as stack:
@@ -54,7 +56,9 @@ def start(context: BenchContext) -> Iterator[Open]:
         yield opened
 
 
-def test_its_marks_lie_between_the_readings_of_the_hosts_clock_around_it(start: Open) -> None:
+def test_its_marks_lie_between_the_readings_of_the_hosts_clock_around_it(
+    start: Open,
+) -> None:
     sut = start("null")
     sut.do(Load(0), [b"a"])
     before_ns = time.monotonic_ns()
@@ -98,11 +102,17 @@ def test_phases_shorter_than_a_pulse_still_have_an_edge_each(
     sut.do(Load(0), [b"a"])
     marks = sut.do(Query((0,))).marks
     states = context.world.states()
-    falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
+    falls = [
+        now.time_ns
+        for before, now in pairwise(states)
+        if before.level and not now.level
+    ]
     assert falls[-3:] == [mark.tick - context.world.monotonic_ns for mark in marks]
 
 
-def test_a_batch_has_one_window_and_the_outputs_of_its_samples_in_order(start: Open) -> None:
+def test_a_batch_has_one_window_and_the_outputs_of_its_samples_in_order(
+    start: Open,
+) -> None:
     sut = start("null")
     for index in range(5):
         sut.do(Load(index), [bytes([index]) * 3])
@@ -140,9 +150,19 @@ def test_thresholds_that_are_reached_at_once_have_one_mark(start: Open) -> None:
     sut = start("stairs")
     sut.do(Load(0), [b"100"])
     completion = sut.do(Solve(0, 1.0, seed=5, target=-7, thresholds=(-3, -4, -5, -7)))
-    assert [mark.phase for mark in completion.marks] == [1, REACHED + 2, REACHED + 3, END]
+    assert [mark.phase for mark in completion.marks] == [
+        1,
+        REACHED + 2,
+        REACHED + 3,
+        END,
+    ]
     assert completion.known is not None and len(completion.known) == 4
-    assert completion.known[0] == completion.known[1] == completion.known[2] < completion.known[3]
+    assert (
+        completion.known[0]
+        == completion.known[1]
+        == completion.known[2]
+        < completion.known[3]
+    )
     assert completion.marks[0].tick <= completion.known[0] <= completion.marks[1].tick
 
 
@@ -151,15 +171,25 @@ def test_marks_of_a_search_lie_two_pulses_apart_and_none_is_lost(
 ) -> None:
     sut = start("stairs", sync_hold_us=3_000)
     sut.do(Load(0), [b"100"])
-    marks = sut.do(Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))).marks
+    marks = sut.do(
+        Solve(0, 10.0, seed=0, target=-20, thresholds=tuple(range(-1, -15, -1)))
+    ).marks
     assert all(late.tick - early.tick >= 6_000_000 for early, late in pairwise(marks))
     assert marks[-2].phase == REACHED + 13 and marks[-1].phase == END
     states = context.world.states()
-    falls = [now.time_ns for before, now in pairwise(states) if before.level and not now.level]
-    assert falls[-len(marks) :] == [mark.tick - context.world.monotonic_ns for mark in marks]
+    falls = [
+        now.time_ns
+        for before, now in pairwise(states)
+        if before.level and not now.level
+    ]
+    assert falls[-len(marks) :] == [
+        mark.tick - context.world.monotonic_ns for mark in marks
+    ]
 
 
-def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Open) -> None:
+def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(
+    start: Open,
+) -> None:
     sut = start("sleeper")
     sut.do(Load(0), [b"9"])
     completion = sut.do(Solve(0, 0.02, seed=0, thresholds=(-9,)))
@@ -172,7 +202,11 @@ def test_a_search_that_does_not_look_at_the_time_is_seen_to_overrun_it(start: Op
 def test_what_a_program_cannot_do_is_refused(start: Open) -> None:
     searches = start("stairs")
     runs = start("null")
-    assert (searches.info.solves, searches.info.batch_max, searches.info.thresholds_max) == (
+    assert (
+        searches.info.solves,
+        searches.info.batch_max,
+        searches.info.thresholds_max,
+    ) == (
         True,
         0,
         16,
@@ -196,7 +230,9 @@ def test_what_a_program_prints_is_no_answer(start: Open) -> None:
     assert sut.do(Query((0,), repeat=3)).output == b"a"
 
 
-def test_a_failing_program_is_a_sut_error_with_its_words_and_lives_on(start: Open) -> None:
+def test_a_failing_program_is_a_sut_error_with_its_words_and_lives_on(
+    start: Open,
+) -> None:
     sut = start("mortal")
     with pytest.raises(SutError, match="refuses") as refused:
         sut.do(Load(0), [b"\1"])
@@ -234,8 +270,12 @@ def test_after_a_deadline_the_program_is_gone_and_says_so(start: Open) -> None:
         sut.do(Load(0), [b"a"])
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no processes")
-def test_a_pinned_program_runs_on_its_core_and_the_rig_stays_where_it_was(start: Open) -> None:
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity"), reason="this system pins no processes"
+)
+def test_a_pinned_program_runs_on_its_core_and_the_rig_stays_where_it_was(
+    start: Open,
+) -> None:
     before = os.sched_getaffinity(0)
     core = max(before)
     assert start("null", core=core).info.details["cores"] == [core]
@@ -273,7 +313,10 @@ def test_settings_that_cannot_be_are_refused_by_name(context: BenchContext) -> N
 
 def test_a_program_that_is_not_there_says_why(context: BenchContext) -> None:
     context = replace(
-        context, programs={"gone": Program("tests.sut_backends.uart.public_programs:gone", "null")}
+        context,
+        programs={
+            "gone": Program("tests.sut_backends.uart.public_programs:gone", "null")
+        },
     )
     with pytest.raises(BenchError, match="does not start") as caught:
         CpuSut.open(CpuSut.Settings(), context)
@@ -283,7 +326,9 @@ def test_a_program_that_is_not_there_says_why(context: BenchContext) -> None:
 def test_a_tasks_network_is_the_program_nir_of_a_task_without_programs(
     context: BenchContext,
 ) -> None:
-    networked = replace(context, network=network(SHIPPED_MODEL, read_model(SHIPPED_MODEL)))
+    networked = replace(
+        context, network=network(SHIPPED_MODEL, read_model(SHIPPED_MODEL))
+    )
     with closing(CpuSut.open(CpuSut.Settings(), networked)) as sut:
         assert (sut.info.details["program"], sut.info.task) == ("nir", "asc")
         sut.do(Load(0), [bytes(16_000)])

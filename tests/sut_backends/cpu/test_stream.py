@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams on this computer's processor: by its own clock, out of a pipe, and what ends one
-early.
+"""Streams on this computer's processor: by its own clock, out of a pipe, and what ends
+one early.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def lateness_ns(step: Stream, done: Completion) -> list[int]:
     ]
 
 
-def test_windows_begin_when_their_last_sample_is_captured_by_the_hosts_clock(start: Open) -> None:
+def test_windows_begin_when_their_last_sample_is_captured_by_the_hosts_clock(
+    start: Open,
+) -> None:
     step = stream_of(20)
     sut = start("null")
     before_ns = time.monotonic_ns()
@@ -74,12 +76,15 @@ def test_windows_begin_when_their_last_sample_is_captured_by_the_hosts_clock(sta
     assert done.marks[-1].tick <= time.monotonic_ns()
     assert (done.output, done.iterations, done.faults) == (bytes(range(20)), 20, ())
     late_ns = lateness_ns(step, done)
-    # None begins too early; how much later one may on this machine is up to who else wants it.
+    # None begins too early; how much later one may on this machine is up to who else
+    # wants it.
     assert min(late_ns) >= 0
     assert median(late_ns) < 10_000_000
 
 
-def test_windows_larger_than_the_pipe_are_taken_in_while_others_are_played(start: Open) -> None:
+def test_windows_larger_than_the_pipe_are_taken_in_while_others_are_played(
+    start: Open,
+) -> None:
     windows = [bytes([number]) * 200_000 for number in range(7)]
     done = start("null", slots=3).do(stream_of(7, SAFE), windows)
     assert done.output == b"".join(window[:64] for window in windows)
@@ -100,20 +105,31 @@ def test_simulated_monitors_see_a_pulse_a_mark_two_holds_apart_and_idle_power_wh
     assert [state.time_ns for state in falls] == [
         mark.tick - context.world.monotonic_ns for mark in marks
     ]
-    assert [state.power_w for state in falls] == [0.010, *[0.030, 0.050, 0.010] * 4, 0.010]
+    assert [state.power_w for state in falls] == [
+        0.010,
+        *[0.030, 0.050, 0.010] * 4,
+        0.010,
+    ]
     assert all(late.tick - early.tick >= 4_000_000 for early, late in pairwise(marks))
 
 
 @pytest.mark.paced  # what is not slow must be in time
-def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open) -> None:
+def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(
+    start: Open,
+) -> None:
     sut = start("moody", slots=2)
     done = sut.do(stream_of(8), moods(*[20] * 8))
     assert done.iterations is not None
     assert 1 <= done.iterations < 8
     assert done.output == bytes(range(done.iterations))
-    assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
+    assert [mark.phase for mark in done.marks] == [
+        STREAM,
+        *[1, 2, DECIDED] * done.iterations,
+        END,
+    ]
     assert done.faults[-1].startswith(
-        f"overrun: the device came to window {done.iterations} when its slot was due for another; "
+        f"overrun: the device came to window {done.iterations} when its slot was due"
+        " for another; "
     )
     assert f"with {done.iterations} of 8 windows answered" in done.faults[-1]
     # What was still on its way is no part of what comes next.
@@ -123,24 +139,31 @@ def test_a_program_that_is_too_slow_overruns_and_goes_on_afterwards(start: Open)
 
 
 @pytest.mark.parametrize(
-    ("mood", "words"), [(101, "ZeroDivisionError: of no use"), (100, "ValueError: not this one")]
+    ("mood", "words"),
+    [(101, "ZeroDivisionError: of no use"), (100, "ValueError: not this one")],
 )
 def test_a_program_that_fails_or_refuses_a_window_ends_the_stream_and_what_was_answered_is_kept(
     start: Open, mood: int, words: str
 ) -> None:
     sut = start("moody", slots=2)
-    # Two windows are loaded before, and a refusal is heard when the window comes: while an earlier
-    # one is awaited.
+    # Two windows are loaded before, and a refusal is heard when the window comes: while
+    # an earlier one is awaited.
     done = sut.do(stream_of(7, SAFE), moods(0, 0, 0, 0, mood, 0, 0))
     assert done.iterations is not None
     assert 2 < done.iterations <= 4
     assert done.output == bytes(range(done.iterations))
-    assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
+    assert [mark.phase for mark in done.marks] == [
+        STREAM,
+        *[1, 2, DECIDED] * done.iterations,
+        END,
+    ]
     assert done.faults[-1].startswith(f"the program failed: {words}; ")
     assert sut.do(stream_of(2), moods(0, 0)).faults == ()
 
 
-def test_a_window_that_is_refused_before_the_stream_begins_is_an_error(start: Open) -> None:
+def test_a_window_that_is_refused_before_the_stream_begins_is_an_error(
+    start: Open,
+) -> None:
     sut = start("moody")
     with pytest.raises(SutError, match="refuses"):
         sut.do(stream_of(2), moods(0, 100))
@@ -155,7 +178,9 @@ def test_answers_of_different_lengths_are_an_error(start: Open) -> None:
     assert sut.do(stream_of(2), moods(0, 0)).output == b"\0\1"
 
 
-def test_a_process_that_dies_in_a_stream_is_lost_with_its_exit_code(start: Open) -> None:
+def test_a_process_that_dies_in_a_stream_is_lost_with_its_exit_code(
+    start: Open,
+) -> None:
     sut = start("moody", slots=2)
     with pytest.raises(DeviceLost) as caught:
         sut.do(stream_of(6, SAFE), moods(0, 0, 102, 0, 0, 0))
@@ -163,7 +188,9 @@ def test_a_process_that_dies_in_a_stream_is_lost_with_its_exit_code(start: Open)
 
 
 @pytest.mark.parametrize("size_b", [2, 200_000])
-def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(start: Open, size_b: int) -> None:
+def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
+    start: Open, size_b: int
+) -> None:
     windows = [window.ljust(size_b) for window in moods(99, 0, 0, 0, 0, 0)]
     sut = start("moody", slots=2)
     with pytest.raises(DeadlineError, match="end of the stream"):
@@ -186,8 +213,8 @@ def test_what_no_stream_can_be_is_refused(start: Open) -> None:
 
 
 def stalled(stalls_s: float) -> tuple[list[str], int]:
-    """Play four windows out of two slots, the other two sent so late; return the faults, and how
-    many windows were answered.
+    """Play four windows out of two slots, the other two sent so late; return the
+    faults, and how many windows were answered.
     """
     signal = Signal([1] * 4, slots=2, hop=200, window=400, sample_hz=HZ, apart_ns=0)
     slots: dict[int, object] = {0: b"0", 1: b"1"}
@@ -195,7 +222,11 @@ def stalled(stalls_s: float) -> tuple[list[str], int]:
     sender = threading.Timer(stalls_s, os.write, (theirs, b"23"))
     try:
         heard = played(
-            public_programs.null(), signal, slots, Inlet(ours, signal, bytes, slots), sender.start
+            public_programs.null(),
+            signal,
+            slots,
+            Inlet(ours, signal, bytes, slots),
+            sender.start,
         )
         sender.join()
     finally:
@@ -209,8 +240,8 @@ def test_a_window_that_does_not_come_starves_the_stream() -> None:
     faults, answered = stalled(2.0)
     assert answered == 2
     assert faults == [
-        "starved: window 2 was not there when it was to be processed; the stream ended with 2 of 4 "
-        "windows answered",
+        "starved: window 2 was not there when it was to be processed; the stream"
+        " ended with 2 of 4 windows answered"
     ]
 
 
@@ -221,13 +252,18 @@ def test_a_window_that_comes_late_is_told() -> None:
     os.write(theirs, b"2")
 
     def slow(block: bytes) -> bytes:
-        # Taken at 0.4 s at the earliest, when window 0 is decided, wanted at 0.6, ready at 0.8.
+        # Taken at 0.4 s at the earliest, when window 0 is decided, wanted at 0.6, ready
+        # at 0.8.
         time.sleep(0.3)  # it computes so long
         return block
 
     try:
         heard = played(
-            public_programs.null(), signal, slots, Inlet(ours, signal, slow, slots), lambda: None
+            public_programs.null(),
+            signal,
+            slots,
+            Inlet(ours, signal, slow, slots),
+            lambda: None,
         )
     finally:
         os.close(ours)

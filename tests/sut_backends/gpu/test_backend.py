@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[sut.gpu] on the processor: ASC and QUBO through the worker, what is refused, what it says of
-itself.
+"""[sut.gpu] on the processor: ASC and QUBO through the worker, what is refused, what it
+says of itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def opened(settings: GpuSut.Settings, **parts: Any) -> WorkerSut:
 
 
 @WITH_TORCH
-def test_asc_gives_the_bytes_of_the_integer_model_alone_and_side_by_side(asc: AscTask) -> None:
+def test_asc_gives_the_bytes_of_the_integer_model_alone_and_side_by_side(
+    asc: AscTask,
+) -> None:
     with closing(opened(ON_CPU, network=asc.network)) as sut:
         for index in range(8):
             sut.do(Load(index), [asc.payload(index)])
@@ -108,12 +110,20 @@ def test_a_task_without_network_and_search_is_refused() -> None:
 
 
 def test_the_worker_needs_what_its_list_has_and_no_more() -> None:
-    listed = (ROOT / "sut_backends" / "gpu" / "requirements.txt").read_text(encoding="utf-8")
-    names = {line.split("=")[0].split(">")[0] for line in listed.splitlines() if line[0] != "#"}
+    listed = (ROOT / "sut_backends" / "gpu" / "requirements.txt").read_text(
+        encoding="utf-8"
+    )
+    names = {
+        line.split("=")[0].split(">")[0]
+        for line in listed.splitlines()
+        if line[0] != "#"
+    }
     assert names > {"numpy", "torch"}
     imported = set()
     for name in ("runner", "layers", "fitness", "neurons", "stages"):
-        text = (ROOT / "sut_backends" / "gpu" / f"{name}.py").read_text(encoding="utf-8")
+        text = (ROOT / "sut_backends" / "gpu" / f"{name}.py").read_text(
+            encoding="utf-8"
+        )
         imported |= {
             line.split()[1].split(".")[0]
             for line in text.splitlines()

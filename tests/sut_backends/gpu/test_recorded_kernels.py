@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU replays of recorded kernels, on a stand-in for torch's CUDA graphs that repeats the
-recorded calls on the processor. It shows that recording and replay fit together; what CUDA makes of
-them it does not show.
+"""What a GPU replays of recorded kernels, on a stand-in for torch's CUDA graphs that
+repeats the recorded calls on the processor. It shows that recording and replay fit
+together; what CUDA makes of them it does not show.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", STAND_INS)
 def test_the_stand_in_takes_no_call_that_torch_refuses(name: str) -> None:
     library = described(getattr(torch.cuda, name))
-    if library["parameters"] is None:  # a class of C++: only its methods can be looked at
+    # a class of C++: only its methods can be looked at
+    if library["parameters"] is None:
         assert lacking(StandInGraph, library, ("replay",)) == []
     else:
         assert looser(STAND_INS[name], library) == []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torch runner, on the processor: equal to the integer model, and to the reference interpreter
-in float64. Needs torch (the extra `train` has it).
+"""The torch runner, on the processor: equal to the integer model, and to the reference
+interpreter in float64. Needs torch (the extra `train` has it).
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ VECTORS = ROOT / "tests" / "vectors" / "nir"
 DT_S = 1e-3
 
 
-def opened(network: graph.Network, how: Conventions, folder: Path, **settings: Any) -> Any:
+def opened(
+    network: graph.Network, how: Conventions, folder: Path, **settings: Any
+) -> Any:
     from sut_backends.gpu.runner import open_network
 
     path = folder / "network.npz"
@@ -42,7 +44,9 @@ def opened(network: graph.Network, how: Conventions, folder: Path, **settings: A
 def slices() -> Any:
     model = read_model(SHIPPED_MODEL)
     task = AscTask.open(AscTask.Settings(), BenchContext())
-    audio = np.stack([np.frombuffer(task.payload(index), "<i2") for index in range(0, 120, 5)])
+    audio = np.stack(
+        [np.frombuffer(task.payload(index), "<i2") for index in range(0, 120, 5)]
+    )
     return spike_counts(model.bank, audio)
 
 
@@ -58,7 +62,9 @@ def shipped(folder: Path, **settings: Any) -> Any:
     return opened(graph.network(model), stated(model.nodes), folder, **settings)
 
 
-def test_trains_and_membranes_are_those_of_the_integer_model(slices: Any, tmp_path: Path) -> None:
+def test_trains_and_membranes_are_those_of_the_integer_model(
+    slices: Any, tmp_path: Path
+) -> None:
     spikes, membranes = trains(read_model(SHIPPED_MODEL), slices)
     runner = shipped(tmp_path)
     assert "whole numbers" in runner.about["arithmetic"]
@@ -80,7 +86,9 @@ def test_another_weight_gives_other_trains(slices: Any, tmp_path: Path) -> None:
     assert not np.array_equal(np.stack(found), spikes)
 
 
-def test_floating_point_is_the_reference_interpreter(slices: Any, tmp_path: Path) -> None:
+def test_floating_point_is_the_reference_interpreter(
+    slices: Any, tmp_path: Path
+) -> None:
     model = graph.read(SHIPPED_MODEL)
     network = graph.network(model)
     theirs = run(network, slices[:6], how=stated(model.nodes)).values["output"]
@@ -137,7 +145,9 @@ def mixed(rng: np.random.Generator) -> graph.Network:
     return graph.network(nir.NIRGraph(nodes, edges, type_check=False))
 
 
-@pytest.mark.parametrize("preset", sorted(name for name, how in PRESETS.items() if not how.late))
+@pytest.mark.parametrize(
+    "preset", sorted(name for name, how in PRESETS.items() if not how.late)
+)
 def test_a_cycle_and_every_other_node_run_as_by_the_interpreter(
     preset: str, tmp_path: Path
 ) -> None:
@@ -170,10 +180,14 @@ def test_bad_input_is_refused_with_its_cause(
         runner.run_many([slices[0], slices[0][:10]])
 
     def full(given: Any) -> Any:
-        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 9.00 GiB\nmore")
+        raise torch.cuda.OutOfMemoryError(
+            "CUDA out of memory. Tried to allocate 9.00 GiB\nmore"
+        )
 
     monkeypatch.setattr(runner, "_stepped", full)
-    with pytest.raises(ValueError, match=r"no memory for 3 samples at once: .*9\.00 GiB; take"):
+    with pytest.raises(
+        ValueError, match=r"no memory for 3 samples at once: .*9\.00 GiB; take"
+    ):
         runner.run_many(list(slices[:3]))
 
 
@@ -197,5 +211,7 @@ def test_a_network_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
 def test_without_the_device_it_says_what_torch_sees(tmp_path: Path) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
-    with pytest.raises(RuntimeError, match=r'no device cuda: torch .* sees 0 of CUDA; device = "c'):
+    with pytest.raises(
+        RuntimeError, match=r'no device cuda: torch .* sees 0 of CUDA; device = "c'
+    ):
         shipped(tmp_path, device="cuda")

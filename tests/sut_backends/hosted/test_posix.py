@@ -18,7 +18,13 @@ from typing import Any
 import pytest
 
 from rig.bench.structure import typed
-from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.errors import (
+    ConfigError,
+    DeadlineError,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+)
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.simulation.world import World
@@ -41,13 +47,17 @@ def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[Po
     finally:
         sut.close()
         sut.close()
-        assert not [thread for thread in threading.enumerate() if thread.name == "edge wire"]
+        assert not [
+            thread for thread in threading.enumerate() if thread.name == "edge wire"
+        ]
 
 
 def test_it_says_that_it_is_simulated_and_what_it_runs(
     null_program: Path, context: BenchContext
 ) -> None:
-    with opened(null_program, context, ppm=25.0, tick_hz=8_000_000, offset_ticks=5) as sut:
+    with opened(
+        null_program, context, ppm=25.0, tick_hz=8_000_000, offset_ticks=5
+    ) as sut:
         info = sut.info
     assert (info.kind, info.simulated, info.tick_hz, info.task) == (
         "posix",
@@ -65,7 +75,8 @@ def test_a_device_that_runs_less_often_than_asked_says_so(
     with opened(null_program, context, skip_iterations=3) as sut:
         sut.do(Load(0), [SAMPLE])
         assert [
-            sut.do(Query((0,), repeat=repeat, limit_s=5.0)).iterations for repeat in (10, 4, 3, 1)
+            sut.do(Query((0,), repeat=repeat, limit_s=5.0)).iterations
+            for repeat in (10, 4, 3, 1)
         ] == [7, 1, 0, 0]
 
 
@@ -75,7 +86,10 @@ def test_a_device_that_ends_a_batch_early_says_so(
     with opened(null_program, context, skip_iterations=3) as sut:
         for index in range(2):
             sut.do(Load(index), [SAMPLE])
-        assert sut.do(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations == 7 * 2
+        assert (
+            sut.do(Query((0, 1), repeat=10, limit_s=5.0, batch=True)).iterations
+            == 7 * 2
+        )
 
 
 def test_a_program_is_found_beside_the_bench_file(
@@ -99,10 +113,15 @@ def test_edges_and_power_of_each_phase_are_in_the_world_at_the_ticks_of_the_mark
         states = wait_for_states(context.world, 2 * (3 + 8 + 2))
         falls = [state for state in states if not state.level]
     marks = (*done.marks, *burst.marks, *idle.marks)
-    assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [0.01, 0.01]
-    assert [state.power_w for state in states if state.level][-13:] == [0.03, 0.05, 0.01] + [
-        0.01
-    ] * 8 + [0.01, 0.01]
+    assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [
+        0.01,
+        0.01,
+    ]
+    assert [state.power_w for state in states if state.level][-13:] == [
+        0.03,
+        0.05,
+        0.01,
+    ] + [0.01] * 8 + [0.01, 0.01]
     by_tick = [(mark.tick - marks[0].tick) / 1e6 for mark in marks]
     by_state = [(state.time_ns - falls[0].time_ns) / 1e9 for state in falls]
     assert by_tick == pytest.approx(by_state, abs=2.1e-6)
@@ -141,7 +160,8 @@ def test_the_horizon_follows_the_clock_never_goes_back_and_never_lies(
             sut.do(Load(index), [SAMPLE])
             sut.do(Query((index,), repeat=1000))
             sut.do(Idle(0.02))
-        # What has answered, and was asked for nothing since, is known up to the present.
+        # What has answered, and was asked for nothing since, is known up to the
+        # present.
         asleep_ns = context.world.now_ns()
         eventually(lambda: horizons[-1] > asleep_ns)
         stop.set()
@@ -179,7 +199,10 @@ def test_every_way_to_speak_gives_the_result(
     with opened(null_program, context, **settings) as sut:
         sut.do(Load(0), [(1).to_bytes(4, "little") * 4])
         output = sut.do(Query((0,))).output
-    assert output == (250 if settings.get("layer") == "text" else 1).to_bytes(4, "little") * 4
+    assert (
+        output
+        == (250 if settings.get("layer") == "text" else 1).to_bytes(4, "little") * 4
+    )
 
 
 def test_without_supply_there_is_no_device(null_program: Path) -> None:
@@ -187,7 +210,9 @@ def test_without_supply_there_is_no_device(null_program: Path) -> None:
         PosixSut.open(PosixSut.Settings(program=str(null_program)), BenchContext())
 
 
-def test_a_missing_program_says_how_to_make_it(context: BenchContext, tmp_path: Path) -> None:
+def test_a_missing_program_says_how_to_make_it(
+    context: BenchContext, tmp_path: Path
+) -> None:
     with pytest.raises(DeviceNotFound, match="no program") as caught:
         PosixSut.open(PosixSut.Settings(program=str(tmp_path / "asc")), context)
     assert "make firmware" in caught.value.try_next
@@ -195,7 +220,11 @@ def test_a_missing_program_says_how_to_make_it(context: BenchContext, tmp_path: 
 
 @pytest.mark.parametrize(
     "script",
-    ["#!/bin/sh\necho hello\n", "#!/bin/sh\necho broken >&2; exit 7\n", "no program at all"],
+    [
+        "#!/bin/sh\necho hello\n",
+        "#!/bin/sh\necho broken >&2; exit 7\n",
+        "no program at all",
+    ],
 )
 def test_a_program_that_is_no_firmware_is_not_found(
     context: BenchContext, tmp_path: Path, script: str
@@ -256,7 +285,9 @@ def test_a_killed_process_is_a_lost_device_with_the_signal(
         assert "signal 9" in caught.value.evidence
 
 
-def test_a_stopped_process_is_ended_all_the_same(null_program: Path, context: BenchContext) -> None:
+def test_a_stopped_process_is_ended_all_the_same(
+    null_program: Path, context: BenchContext
+) -> None:
     with opened(null_program, context, timeout_s=0.5) as sut:
         pid = sut._process.pid
         os.kill(pid, signal.SIGSTOP)
@@ -276,7 +307,11 @@ def test_a_process_that_stands_still_longer_than_the_repeats_last_goes_on(
         waker.start()
         done = sut.do(Query((0,)))
         waker.join()
-    assert (done.output, done.rx_in_window_b, done.retransmissions) == (SAMPLE[:64], 0, 8)
+    assert (done.output, done.rx_in_window_b, done.retransmissions) == (
+        SAMPLE[:64],
+        0,
+        8,
+    )
 
 
 def test_settings_come_from_a_bench_file() -> None:
@@ -323,11 +358,15 @@ def test_in_a_window_the_horizon_stands_at_the_last_edge_until_the_next_one(
     stolen_ns = 40_000_000
     end_ns = time.monotonic_ns() - stolen_ns
     os.write(
-        write_fd, f"3 {end_ns} 0 0 {stolen_ns}\n4 {end_ns + 50_000} 1 0 {stolen_ns}\n".encode()
+        write_fd,
+        f"3 {end_ns} 0 0 {stolen_ns}\n4 {end_ns + 50_000} 1 0 {stolen_ns}\n".encode(),
     )
     eventually(lambda: world.horizon_ns() > end_ns - origin_ns)
     horizon_ns = world.horizon_ns()
-    assert abs(time.monotonic_ns() - origin_ns - stolen_ns - MARGIN_NS - horizon_ns) < 20_000_000
+    assert (
+        abs(time.monotonic_ns() - origin_ns - stolen_ns - MARGIN_NS - horizon_ns)
+        < 20_000_000
+    )
     assert edges.late_events == 0
 
 
@@ -374,4 +413,6 @@ def test_nonsense_on_the_edge_wire_is_a_remote_protocol_error(
 ) -> None:
     write_fd, edges, world, _ = wire
     os.write(write_fd, b"hello\n")
-    assert isinstance(eventually(lambda: (world.horizon_ns(), edges.fault)[1]), RemoteProtocolError)
+    assert isinstance(
+        eventually(lambda: (world.horizon_ns(), edges.fault)[1]), RemoteProtocolError
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QemuSut: the emulator, the board's own time as the time of the world, and the ways it can end."""
+"""QemuSut: the emulator, the board's own time as the time of the world, and the ways it
+can end."""
 
 from __future__ import annotations
 
@@ -19,7 +20,13 @@ import pytest
 
 from rig.bench.probe import probe
 from rig.bench.structure import typed
-from rig.errors import ConfigError, DeadlineError, DeviceLost, DeviceNotFound, RemoteProtocolError
+from rig.errors import (
+    ConfigError,
+    DeadlineError,
+    DeviceLost,
+    DeviceNotFound,
+    RemoteProtocolError,
+)
 from rig.interfaces.context import BenchContext
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.session.session import SessionResult, open_bench
@@ -47,7 +54,9 @@ def opened(context: BenchContext, **settings: Any) -> Iterator[QemuSut]:
     finally:
         sut.close()
         sut.close()
-        assert not [thread for thread in threading.enumerate() if thread.name == "edge wire"]
+        assert not [
+            thread for thread in threading.enumerate() if thread.name == "edge wire"
+        ]
 
 
 def test_it_says_that_it_is_simulated_and_what_it_runs(context: BenchContext) -> None:
@@ -76,14 +85,17 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
         )
     falls = [state for state in states if not state.level]
     marks = (*done.marks, *burst.marks, *idle.marks)
-    assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [0.01, 0.01]
+    assert [state.power_w for state in falls] == [0.03, 0.05, 0.01] + [0.012] * 8 + [
+        0.01,
+        0.01,
+    ]
     assert [state.time_ns - falls[0].time_ns for state in falls] == [
         (mark.tick - marks[0].tick) * 1_000 for mark in marks
     ]
     rises = [state for state in states[2:] if state.level][: len(falls)]
-    assert {rise.time_ns - fall.time_ns for rise, fall in zip(rises, falls, strict=True)} == {
-        51_000
-    }
+    assert {
+        rise.time_ns - fall.time_ns for rise, fall in zip(rises, falls, strict=True)
+    } == {51_000}
     assert truth_j == pytest.approx(
         0.05 * (done.marks[2].tick - done.marks[1].tick) * 1e-6, rel=1e-12
     )
@@ -93,7 +105,9 @@ def test_edges_and_power_of_each_phase_are_in_the_world_exactly_at_the_marks(
 
 def state_of(states: list[Any], tick: int) -> int:
     return next(
-        state.time_ns for state in states if not state.level and state.time_ns == tick * 1_000
+        state.time_ns
+        for state in states
+        if not state.level and state.time_ns == tick * 1_000
     )
 
 
@@ -110,7 +124,8 @@ def test_the_horizon_goes_on_while_the_board_sleeps_never_goes_back_and_never_li
                 seen = len(context.world.states())
                 horizons.append(context.world.horizon_ns())
                 earliest.extend(
-                    (state.time_ns, horizons[-2]) for state in context.world.states(seen)[:1]
+                    (state.time_ns, horizons[-2])
+                    for state in context.world.states(seen)[:1]
                 )
                 time.sleep(0.001)  # looks a thousand times a second
 
@@ -156,19 +171,25 @@ def test_a_missing_emulator_is_named_with_its_package(
     context: BenchContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(DeviceNotFound, match="qemu-system-arm is not installed") as caught:
+    with pytest.raises(
+        DeviceNotFound, match="qemu-system-arm is not installed"
+    ) as caught:
         QemuSut.open(QemuSut.Settings(program="x"), context)
     assert "apt-get install qemu-system-arm" in caught.value.try_next
 
 
-def test_a_missing_image_says_how_to_make_it(context: BenchContext, tmp_path: Path) -> None:
+def test_a_missing_image_says_how_to_make_it(
+    context: BenchContext, tmp_path: Path
+) -> None:
     image("mps2", "null")  # skips where the emulator is missing
     with pytest.raises(DeviceNotFound, match="no program") as caught:
         QemuSut.open(QemuSut.Settings(program=str(tmp_path / "asc.elf")), context)
     assert "make -C firmware emulated" in caught.value.try_next
 
 
-def test_a_file_that_is_no_image_is_not_started(context: BenchContext, tmp_path: Path) -> None:
+def test_a_file_that_is_no_image_is_not_started(
+    context: BenchContext, tmp_path: Path
+) -> None:
     image("mps2", "null")
     program = tmp_path / "asc.elf"
     program.write_text("no image at all")
@@ -176,16 +197,21 @@ def test_a_file_that_is_no_image_is_not_started(context: BenchContext, tmp_path:
         QemuSut.open(QemuSut.Settings(program=str(program)), context)
 
 
-def test_an_image_for_another_board_ends_with_what_the_emulator_says(context: BenchContext) -> None:
+def test_an_image_for_another_board_ends_with_what_the_emulator_says(
+    context: BenchContext,
+) -> None:
     program = str(image("stm32f405", "null"))
     with pytest.raises(DeviceLost) as caught:
         QemuSut.open(
-            QemuSut.Settings(program=program, machine="mps2-an385", timeout_s=0.5), context
+            QemuSut.Settings(program=program, machine="mps2-an385", timeout_s=0.5),
+            context,
         )
     assert "Lockup" in caught.value.evidence
 
 
-def test_a_killed_emulator_is_a_lost_device_with_the_signal(context: BenchContext) -> None:
+def test_a_killed_emulator_is_a_lost_device_with_the_signal(
+    context: BenchContext,
+) -> None:
     with opened(context) as sut:
         killer = threading.Timer(0.2, os.kill, (sut._process.pid, signal.SIGKILL))
         killer.start()
@@ -229,7 +255,8 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def other_rig() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start another process that holds an emulator; gives it and the number of the emulator."""
+    """Start another process that holds an emulator; gives it and the number of the
+    emulator."""
     command = [sys.executable, "-c", RIG, str(image("mps2", "null"))]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
@@ -273,14 +300,20 @@ def test_settings_come_from_a_bench_file() -> None:
         {"program": "x", "machine": "microbit", "power_w": {"idle": 1}},
         "sut.qemu",
     )
-    assert (settings.machine, settings.power_w.idle, settings.icount_shift) == ("microbit", 1.0, 5)
+    assert (settings.machine, settings.power_w.idle, settings.icount_shift) == (
+        "microbit",
+        1.0,
+        5,
+    )
     for wrong, path in (
         ({"machine": "toaster"}, r"sut\.qemu\.machine"),
         ({"icount_shift": 11}, r"sut\.qemu\.icount_shift"),
     ):
         with pytest.raises(ConfigError, match=path):
             typed(QemuSut.Settings, {"program": "x"} | wrong, "sut.qemu")
-    with pytest.raises(ConfigError, match="time stamps are judged by this host's clock"):
+    with pytest.raises(
+        ConfigError, match="time stamps are judged by this host's clock"
+    ):
         typed(QemuSut.Settings, {"program": "x", "layer": "text"}, "sut.qemu")
 
 
@@ -292,10 +325,10 @@ def run_null(tmp_path: Path) -> Callable[..., SessionResult]:
     """Run the null workload on the emulated Cortex-M3."""
     bench = tmp_path / "mps2-null.toml"
     bench.write_text(
-        '[bench]\nname = "mps2-null"\n[sut.qemu]\nprogram = '
-        f'"{image("mps2", "null")}"\n[monitor.virtual]\nsample_hz = 200_000\n'
-        "[scenario.single_stream]\nidle_s = 0.1\nrepeat = 50_000\n[task.null]\nsamples = "
-        "4\npayload_b = 64\n"
+        '[bench]\nname = "mps2-null"\n[sut.qemu]\nprogram ='
+        f' "{image("mps2", "null")}"\n[monitor.virtual]\nsample_hz ='
+        " 200_000\n[scenario.single_stream]\nidle_s = 0.1\nrepeat ="
+        " 50_000\n[task.null]\nsamples = 4\npayload_b = 64\n"
     )
 
     def run(*overrides: str) -> SessionResult:
@@ -319,7 +352,10 @@ def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(
         ]
         ticks = [done.marks[2].tick - done.marks[1].tick for done in completions]
         assert len(ticks) >= 4 and max(ticks) - min(ticks) <= 1
-        truth = {"power_idle": 0.010, "latency_infer": sum(ticks) / len(ticks) * 1e-6 / 50_000}
+        truth = {
+            "power_idle": 0.010,
+            "latency_infer": sum(ticks) / len(ticks) * 1e-6 / 50_000,
+        }
         truth["energy_infer"] = Power().infer * truth["latency_infer"]
         for name, true in truth.items():
             assert rows[name]["value"] == pytest.approx(true, rel=2e-3), name
@@ -327,15 +363,21 @@ def test_power_and_energy_are_the_true_ones_within_their_uncertainty_and_repeat(
     assert first == pytest.approx(second, rel=2e-3)
 
 
-def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(tmp_path: Path) -> None:
+def test_the_bench_with_asc_gives_a_session_that_says_simulated_and_checks(
+    tmp_path: Path,
+) -> None:
     image("mps2", "asc")
     short = [f"scenario.single_stream.{one}" for one in ("idle_s=0.1", "warmup=0")]
     with open_bench(MPS2_ASC, ["task.asc.samples=2", *short]) as bench:
         result = bench.run(1, tmp_path)
         assert bench.context.reference is not None
-        expected = {bench.context.reference(bench.task.payload(index)) for index in range(2)}
+        expected = {
+            bench.context.reference(bench.task.payload(index)) for index in range(2)
+        }
     done = completion_lines.read(result.folder / "trial-1")
-    assert {item.completion.output for item in done if item.completion.output} == expected
+    assert {
+        item.completion.output for item in done if item.completion.output
+    } == expected
     assert result.content["problems"] == []
     assert result.content["simulated"] is True
     assert check(result.folder).ok
@@ -383,7 +425,9 @@ def test_a_pulse_is_a_fall_and_a_rise_and_moves_the_horizon_behind_itself(
     assert world.horizon_ns() == 1_000_201_000
     os.write(write_fd, b"c9 00 00033\n")
     assert world.horizon_ns() == 1_000_302_000
-    states = [(state.time_ns, state.level, state.power_w) for state in world.states()[2:]]
+    states = [
+        (state.time_ns, state.level, state.power_w) for state in world.states()[2:]
+    ]
     expected = [
         (1_000_100_000, False, 0.05),
         (1_000_151_000, True, 0.05),
@@ -394,7 +438,9 @@ def test_a_pulse_is_a_fall_and_a_rise_and_moves_the_horizon_behind_itself(
     assert edges.late_events == 0
 
 
-@pytest.mark.parametrize("line", [b"hello\n", b"T 12 34\n", b"E 12 34\n", b"T xyz\n", b"\xff\n"])
+@pytest.mark.parametrize(
+    "line", [b"hello\n", b"T 12 34\n", b"E 12 34\n", b"T xyz\n", b"\xff\n"]
+)
 def test_nonsense_on_the_edge_wire_is_a_remote_protocol_error(
     wire: tuple[int, GuestWire, World], line: bytes
 ) -> None:

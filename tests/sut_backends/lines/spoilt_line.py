@@ -34,15 +34,15 @@ KINDS = {
 
 
 def spread(kind: str, every: range, step: int) -> range:
-    """Return the bytes that this kind of fault is to spoil, one in `step`; the kinds take turns, so
-    that each byte is spoilt.
+    """Return the bytes that this kind of fault is to spoil, one in `step`; the kinds
+    take turns, so that each byte is spoilt.
     """
     return every[[*KINDS].index(kind) % step :: step]
 
 
 class FaultyLine:
-    """A line of 115 200 baud to the device, in its time; `passed` counts the bytes of each
-    direction.
+    """A line of 115 200 baud to the device, in its time; `passed` counts the bytes of
+    each direction.
     """
 
     name = "virtual"
@@ -53,7 +53,8 @@ class FaultyLine:
         self._fault = fault
         self.passed = {"tx": 0, "rx": 0}
         self._tx_free_us = 0
-        self._waiting: list[tuple[int, bytes]] = []  # on the way to the host: from when, what
+        # on the way to the host: from when, what
+        self._waiting: list[tuple[int, bytes]] = []
         self._cut = False
 
     def clock(self) -> float:
@@ -62,7 +63,9 @@ class FaultyLine:
     def write(self, block: bytes) -> None:
         for piece, late_us in self._spoilt("tx", block):
             now_us = self._device.now_us
-            self._tx_free_us = max(self._tx_free_us, now_us) + len(piece) * BYTE_US + late_us
+            self._tx_free_us = (
+                max(self._tx_free_us, now_us) + len(piece) * BYTE_US + late_us
+            )
             self._device.send(piece, self._tx_free_us - now_us)
 
     def read(self, timeout_s: float) -> bytes:
@@ -74,7 +77,9 @@ class FaultyLine:
                 return self._waiting.pop(0)[1]
             if now_us >= end_us:
                 return b""
-            self._listen(min([end_us, *(due_us for due_us, _ in self._waiting[:1])]) - now_us)
+            self._listen(
+                min([end_us, *(due_us for due_us, _ in self._waiting[:1])]) - now_us
+            )
 
     def sleep(self, duration_s: float) -> None:
         """Let the device run; what it says meanwhile is on the way."""
@@ -91,7 +96,10 @@ class FaultyLine:
     def _listen(self, duration_us: int) -> None:
         for piece, late_us in self._spoilt("rx", self._device.listen(duration_us)):
             due_us = max(
-                [self._device.now_us + late_us, *(due_us for due_us, _ in self._waiting[-1:])]
+                [
+                    self._device.now_us + late_us,
+                    *(due_us for due_us, _ in self._waiting[-1:]),
+                ]
             )
             self._waiting.append((due_us, piece))
 
@@ -100,7 +108,9 @@ class FaultyLine:
         first = self.passed[way]
         fault = self._fault
         self.passed[way] += len(block)
-        if fault.way != way or not (self._cut or first <= fault.at < first + len(block)):
+        if fault.way != way or not (
+            self._cut or first <= fault.at < first + len(block)
+        ):
             if block:
                 yield block, 0
             return

@@ -52,9 +52,15 @@ def test_the_same_seed_gives_the_same_faults_whatever_the_block_size() -> None:
 
 @pytest.mark.parametrize(
     ("faults", "change_b"),
-    [(LineFaults(drop=0.02), -1), (LineFaults(duplicate=0.02), 1), (LineFaults(flip=0.02), 0)],
+    [
+        (LineFaults(drop=0.02), -1),
+        (LineFaults(duplicate=0.02), 1),
+        (LineFaults(flip=0.02), 0),
+    ],
 )
-def test_faults_are_as_frequent_as_asked_for_and_counted(faults: LineFaults, change_b: int) -> None:
+def test_faults_are_as_frequent_as_asked_for_and_counted(
+    faults: LineFaults, change_b: int
+) -> None:
     memory = Memory()
     link = FaultyLink(memory, faults)
     link.write(CONTENT)

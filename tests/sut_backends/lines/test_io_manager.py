@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig behind an IO manager of another make, which passes commands and lines but no frames. Ours
-is in tests/firmware.
+"""The rig behind an IO manager of another make, which passes commands and lines but no
+frames. Ours is in tests/firmware.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Start = Callable[..., DutProcess]
 
 
 class Stranger:
-    """An interface board as it is publicly described: `dut X` is echoed with an m-ready of its own,
-    then come the DUT's lines.
+    """An interface board as it is publicly described: `dut X` is echoed with an m-ready
+    of its own, then come the DUT's lines.
     """
 
     def __init__(self, dut_port: str) -> None:
@@ -99,7 +99,9 @@ def test_it_is_found_by_itself_and_the_text_layer_is_spoken(
     stranger: Stranger, context: BenchContext
 ) -> None:
     with opened(stranger.port, context) as sut:
-        assert sut.info.link == f"{stranger.port} through an IO manager, 115200 baud, text"
+        assert (
+            sut.info.link == f"{stranger.port} through an IO manager, 115200 baud, text"
+        )
         sut.do(Load(0), [bytes(range(100))])
         done = sut.do(Query((0,), limit_s=5.0))
         assert done.marks[1].tick > done.marks[0].tick
@@ -109,7 +111,10 @@ def test_it_is_found_by_itself_and_the_text_layer_is_spoken(
 def test_frames_are_refused_before_the_dut_is_lost_in_them(
     stranger: Stranger, context: BenchContext
 ) -> None:
-    with pytest.raises(SutError) as raised, opened(stranger.port, context, layer="framed"):
+    with (
+        pytest.raises(SutError) as raised,
+        opened(stranger.port, context, layer="framed"),
+    ):
         pass
     assert "knows only the text layer" in str(raised.value)
     with opened(stranger.port, context, layer="text") as sut:
@@ -126,7 +131,9 @@ def test_told_that_there_is_none_the_rig_does_not_look_for_one(
         pass
 
 
-def test_in_front_of_a_dut_it_changes_no_byte(start_dut: Start, context: BenchContext) -> None:
+def test_in_front_of_a_dut_it_changes_no_byte(
+    start_dut: Start, context: BenchContext
+) -> None:
     told: list[tuple[str, bytes]] = []
     context.listen(lambda direction, block: told.append((direction, block)))
     line = open_line(start_dut().port, UartSut.Settings(port=""), context)
@@ -138,4 +145,7 @@ def test_in_front_of_a_dut_it_changes_no_byte(start_dut: Start, context: BenchCo
     line.write(b"name%")
     line.close()
     assert heard == b"m-name-dut-[posix]\r\nm-ready\r\n"
-    assert b"".join(block for direction, block in told if direction == "tx") == b"name%name%"
+    assert (
+        b"".join(block for direction, block in told if direction == "tx")
+        == b"name%name%"
+    )

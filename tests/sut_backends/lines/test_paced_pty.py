@@ -43,7 +43,9 @@ def test_bytes_that_come_while_the_line_is_busy_wait_for_it_and_others_do_not() 
 
 @given(
     st.lists(
-        st.tuples(st.binary(min_size=1, max_size=300), st.floats(0, 0.02)), min_size=1, max_size=12
+        st.tuples(st.binary(min_size=1, max_size=300), st.floats(0, 0.02)),
+        min_size=1,
+        max_size=12,
     ),
     st.sampled_from([9600, 115_200, 921_600, 3_000_000]),
     st.floats(1e-5, 0.01),
@@ -54,7 +56,8 @@ def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
     pace = LinePace(baud, 0.001, capacity_b=10_000)
     byte_s = 10 / baud
     delay_s = 0.001
-    came: list[tuple[int, float]] = []  # each byte, and the first moment at which it can be there
+    # each byte, and the first moment at which it can be there
+    came: list[tuple[int, float]] = []
     now_s = free_s = 0.0
     for block, pause_s in blocks:
         now_s += pause_s
@@ -69,7 +72,9 @@ def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
         block = pace.due(at_s)
         assert block == bytes(byte for byte, _ in left[: len(block)])
         assert all(due_s <= at_s + 1e-9 for _, due_s in left[: len(block)])
-        assert all(due_s > at_s - byte_s * 1e-3 - 1e-9 for _, due_s in left[len(block) :])
+        assert all(
+            due_s > at_s - byte_s * 1e-3 - 1e-9 for _, due_s in left[len(block) :]
+        )
         pace.take(len(block))
         left = left[len(block) :]
     assert pace.room_b == 10_000
@@ -85,7 +90,7 @@ def test_a_full_line_has_no_room_until_bytes_leave_it() -> None:
     assert pace.room_b == 1
 
 
-def test_what_is_written_at_one_end_comes_out_at_the_other_both_ways_and_nothing_is_lost() -> None:
+def test_what_is_written_at_one_end_comes_out_at_the_other_both_ways_and_nothing_is_lost():
     master, slave = os.openpty()
     content = bytes(range(256)) * 80
     try:

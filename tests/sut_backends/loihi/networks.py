@@ -44,8 +44,11 @@ def lif(count: int, **changed: Any) -> nir.LIF:
     return nir.LIF(**parameters | changed)
 
 
-def plain(folder: Path, nodes: dict[str, Any], edges: list[tuple[str, str]] | None = None) -> Job:
-    """Write a network, in the file's order where no edges are stated, and return a job for it."""
+def plain(
+    folder: Path, nodes: dict[str, Any], edges: list[tuple[str, str]] | None = None
+) -> Job:
+    """Write a network, in the file's order where no edges are stated, and return a job
+    for it."""
     names = list(nodes)
     wanted = list(pairwise(names)) if edges is None else edges
     whole = nir.NIRGraph(nodes, wanted, metadata={"dt_s": 0.001}, type_check=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a network's fixed-point processes in Lava a step at a time, and keep every state; run by the
-interpreter that has Lava.
+"""Run a network's fixed-point processes in Lava a step at a time, and keep every state;
+run by the interpreter that has Lava.
 
     INTERPRETER step_by_step.py PLAIN.npz COUNTS.npy OUT.npz
 """
@@ -24,7 +24,9 @@ def main(place: str, counts_at: str, out: str) -> None:
     """Write currents and membranes of each process after each step."""
     counts = np.load(counts_at)
     found = plan(read(place), vectors=False)
-    built: Any = fixed_rule.build(found, fixed_point(found), counts.shape[1], len(counts))
+    built: Any = fixed_rule.build(
+        found, fixed_point(found), counts.shape[1], len(counts)
+    )
     built.entry.data.init = counts.T
     config = Loihi2SimCfg(select_tag="fixed_pt")
     kept: dict[str, list[Any]] = {}
@@ -32,8 +34,12 @@ def main(place: str, counts_at: str, out: str) -> None:
         for _ in counts:
             built.entry.run(condition=RunSteps(num_steps=1), run_cfg=config)
             for index in range(len(found.cells)):
-                for name, (variable, _) in zip("uv", built.states[2 * index :], strict=False):
-                    kept.setdefault(f"{name}{index}", []).append(np.array(variable.get()))
+                for name, (variable, _) in zip(
+                    "uv", built.states[2 * index :], strict=False
+                ):
+                    kept.setdefault(f"{name}{index}", []).append(
+                        np.array(variable.get())
+                    )
     finally:
         built.entry.stop()
     np.savez(out, **{name: np.stack(rows) for name, rows in kept.items()})

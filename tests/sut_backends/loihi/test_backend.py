@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[sut.loihi] and [sut.spinnaker] as a bench file has them; with Lava where an interpreter with it
-is there.
+"""[sut.loihi] and [sut.spinnaker] as a bench file has them; with Lava where an
+interpreter with it is there.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def test_only_a_board_may_have_sensors_of_its_own() -> None:
 
 
 def stand_in_python(folder: Path) -> str:
-    """Return a Python in which the stand-in is what it finds as Lava with lava-loihi."""
+    """Return a Python in which the stand-in is what it finds as Lava with
+    lava-loihi."""
     (folder / "sitecustomize.py").write_text(
         "from importlib import metadata\n"
         "from sut_backends.loihi.sim import lava_loihi\n"
@@ -82,9 +83,14 @@ def stand_in_python(folder: Path) -> str:
     return str(python)
 
 
-def test_settings_reach_a_chip_and_its_spikes_the_answer(asc: BenchContext, tmp_path: Path) -> None:
+def test_settings_reach_a_chip_and_its_spikes_the_answer(
+    asc: BenchContext, tmp_path: Path
+) -> None:
     settings = LoihiSut.Settings(
-        rule="stock", hardware=True, host="10.0.0.1", interpreter=stand_in_python(tmp_path)
+        rule="stock",
+        hardware=True,
+        host="10.0.0.1",
+        interpreter=stand_in_python(tmp_path),
     )
     audio = seconds(2)
     with closing(LoihiSut.open(settings, asc)) as sut:
@@ -112,15 +118,25 @@ def test_a_network_is_mapped_to_registers_without_a_chip() -> None:
     assert sum(one["cells"] for one in told["fixed point"]) == 100
     assert "du 2047, dv 2048, vth 768" in mapped(str(SHIPPED_MODEL), "--on", "loihi")
     image = ROOT / "tests" / "vectors" / "nir" / "conv1d.nir"
-    with pytest.raises(DataError, match="cannot be stock cells: input has values of the shape"):
+    with pytest.raises(
+        DataError, match="cannot be stock cells: input has values of the shape"
+    ):
         mapped(str(image), "--on", "loihi", "--dt", "0.001")
     with pytest.raises(ConfigError, match=r"\[sut.cpu\] maps no networks") as caught:
         mapped(str(SHIPPED_MODEL), "--on", "cpu")
     assert "loihi" in caught.value.try_next
     with pytest.raises(BenchError, match=r"asc\.nir is not mapped") as refused:
-        mapped(str(SHIPPED_MODEL), "--on", "spinnaker", "--set", f"interpreter={sys.executable}")
+        mapped(
+            str(SHIPPED_MODEL),
+            "--on",
+            "spinnaker",
+            "--set",
+            f"interpreter={sys.executable}",
+        )
     assert "sPyNNaker is not installed" in refused.value.evidence
-    with pytest.raises(ConfigError, match="py-spinnaker2 maps a network as it loads it"):
+    with pytest.raises(
+        ConfigError, match="py-spinnaker2 maps a network as it loads it"
+    ):
         mapped(str(SHIPPED_MODEL), "--on", "spinnaker", "--set", "generation=2")
 
 
@@ -135,7 +151,14 @@ def test_what_has_no_sensors_says_so(tmp_path: Path) -> None:
         done = CliRunner().invoke(model, ["sense", *words, kind], standalone_mode=False)
         assert isinstance(done.exception, ConfigError)
         assert said in done.exception.cause
-    chip = [*words, "loihi", "--set", "hardware=true", "--set", f"interpreter={sys.executable}"]
+    chip = [
+        *words,
+        "loihi",
+        "--set",
+        "hardware=true",
+        "--set",
+        f"interpreter={sys.executable}",
+    ]
     done = CliRunner().invoke(model, ["sense", *chip], standalone_mode=False)
     assert isinstance(done.exception, BenchError)
     assert done.exception.cause == "asc.nir was not sensed"
@@ -177,7 +200,9 @@ def descendants(pid: int) -> set[int]:
 
 
 @with_lava
-def test_a_worker_that_dies_or_hangs_is_named_and_leaves_no_process(asc: BenchContext) -> None:
+def test_a_worker_that_dies_or_hangs_is_named_and_leaves_no_process(
+    asc: BenchContext,
+) -> None:
     (audio,) = seconds(1)
     for kill in (True, False):
         with closing(in_lava(asc)) as sut:

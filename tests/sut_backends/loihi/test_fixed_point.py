@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stock LIF in Loihi 2's arithmetic: Lava's bit-accurate models against a twin in numpy, step by
-step where an interpreter with Lava is there, stored runs and the stand-in in every run.
+"""Stock LIF in Loihi 2's arithmetic: Lava's bit-accurate models against a twin in
+numpy, step by step where an interpreter with Lava is there, stored runs and the
+stand-in in every run.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ def planned(job: Job) -> tuple[StockPlan, FixedPoint]:
 
 
 def at_the_limits(rng: np.random.Generator) -> dict[str, Any]:
-    """Return nodes whose states meet their limits: weights from -256 to 254, a matrix without a
-    positive weight, currents beyond 24 bits under many spikes of an input, membranes that go far
-    below 0, decays of all and of nothing.
+    """Return nodes whose states meet their limits: weights from -256 to 254, a matrix
+    without a positive weight, currents beyond 24 bits under many spikes of an input,
+    membranes that go far below 0, decays of all and of nothing.
     """
     first = rng.integers(-128, 128, (8, 5)) * 2.0
     first[0], first[1], first[6] = 254.0, -256.0, -64.0
@@ -87,7 +88,9 @@ def cases(folder: Path) -> dict[str, tuple[Job, Any]]:
 
 @with_lava
 @pytest.mark.parametrize("name", ["usual", "limits"])
-def test_every_state_of_every_step_in_lava_is_the_twins(name: str, tmp_path: Path) -> None:
+def test_every_state_of_every_step_in_lava_is_the_twins(
+    name: str, tmp_path: Path
+) -> None:
     job, counts = cases(tmp_path)[name]
     np.save(tmp_path / "counts.npy", counts)
     files = [job.plain, str(tmp_path / "counts.npy"), str(tmp_path / "out.npz")]
@@ -117,7 +120,9 @@ def test_every_state_of_every_step_in_lava_is_the_twins(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["usual", "limits"])
-def test_the_stand_ins_arithmetic_is_the_twins(name: str, tmp_path: Path, lava: list[str]) -> None:
+def test_the_stand_ins_arithmetic_is_the_twins(
+    name: str, tmp_path: Path, lava: list[str]
+) -> None:
     job, counts = cases(tmp_path)[name]
     values, last = lava_fixed_twin.run(*planned(job), counts)
     settings = {"rule": "stock", "precision": "fixed"}
@@ -136,7 +141,10 @@ def test_stored_runs_of_lava_in_fixed_point_are_the_twins(tmp_path: Path) -> Non
     with np.load(VECTORS / "asc.npz") as kept:
         asc = dict(kept)
     write_plain(
-        graph.network(graph.read(SHIPPED_MODEL)), PRESETS["xylo"], None, tmp_path / "plain.npz"
+        graph.network(graph.read(SHIPPED_MODEL)),
+        PRESETS["xylo"],
+        None,
+        tmp_path / "plain.npz",
     )
     found, fixed = planned(Job(plain=str(tmp_path / "plain.npz")))
     for counts, values, membranes in zip(
@@ -157,7 +165,9 @@ def test_lava_gives_the_fixed_point_runs_that_are_stored() -> None:
     shipped = graph.network(graph.read(SHIPPED_MODEL))
     with np.load(VECTORS / "asc.npz") as kept:
         asc = dict(kept)
-    values, membranes, about = in_lava(PYTHON, shipped, asc["input"][:3], "stock", "fixed")
+    values, membranes, about = in_lava(
+        PYTHON, shipped, asc["input"][:3], "stock", "fixed"
+    )
     assert np.array_equal(values, asc["fixed_values"][:3])
     assert np.array_equal(membranes, asc["fixed_membranes"][:3])
     assert about["precision"] == "fixed" and len(about["processes"]) == 10
@@ -181,7 +191,9 @@ def test_a_matrix_without_a_positive_weight_keeps_its_lowest(tmp_path: Path) -> 
 def test_fixed_point_is_the_stock_rules(context: BenchContext, tmp_path: Path) -> None:
     settings = LoihiSut.Settings(precision="fixed", interpreter="python")
     asc = replace(context, network=network_of(SHIPPED_MODEL, read_model(SHIPPED_MODEL)))
-    with pytest.raises(ConfigError, match="the file's rule has no fixed point") as caught:
+    with pytest.raises(
+        ConfigError, match="the file's rule has no fixed point"
+    ) as caught:
         LoihiSut.open(settings, asc)
     assert 'rule = "stock"' in caught.value.try_next
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of Loihi can be tried without a chip: what is refused, fixed point, calls against a stand-in
-of lava-loihi, and the board's own sensors as that stand-in makes them up.
+"""What of Loihi can be tried without a chip: what is refused, fixed point, calls
+against a stand-in of lava-loihi, and the board's own sensors as that stand-in makes
+them up.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ def opened(job: Job, **settings: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"last": nir.LI(np.ones(3), np.ones(3), np.zeros(3))}, "last is a LI: Lava runs"),
+        (
+            {"last": nir.LI(np.ones(3), np.ones(3), np.zeros(3))},
+            "last is a LI: Lava runs",
+        ),
         ({"first": nir.Linear(np.full((8, 5), np.nan))}, "first holds NaN or infinity"),
     ],
 )
@@ -66,7 +70,9 @@ def test_networks_that_stock_cells_are_not_are_refused_by_node(
         opened(plain(tmp_path, nodes), **CHIP)
 
 
-def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(tmp_path: Path) -> None:
+def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(
+    tmp_path: Path,
+) -> None:
     nodes = two_layers(np.random.default_rng(0))
     nodes["back"] = nir.Linear(np.ones((8, 3)))
     nodes["short"] = nir.Linear(np.ones((3, 5)))
@@ -76,7 +82,10 @@ def test_cycles_and_ways_that_a_step_a_dense_changes_are_refused(tmp_path: Path)
     ]  # fmt: skip
     for more, said in (
         ([("last", "back"), ("back", "hidden")], "back feeds back to hidden"),
-        ([("input", "short"), ("short", "last")], r"last is fed over ways of \[1, 2\] stock Dense"),
+        (
+            [("input", "short"), ("short", "last")],
+            r"last is fed over ways of \[1, 2\] stock Dense",
+        ),
     ):
         used = {name for edge in straight + more for name in edge}
         job = plain(tmp_path, {name: nodes[name] for name in used}, straight + more)
@@ -91,12 +100,20 @@ def test_a_chip_that_is_not_there_is_said_in_a_sentence(
     with pytest.raises(ValueError, match="lava-nc is not installed for this Python"):
         opened(job)
     monkeypatch.setattr(runner.metadata, "version", lambda name: "0.11.0")
-    with pytest.raises(ValueError, match=r"lava-nc 0.11.0 is installed, 0.10.0 is the one"):
+    with pytest.raises(
+        ValueError, match=r"lava-nc 0.11.0 is installed, 0.10.0 is the one"
+    ):
         opened(job)
     monkeypatch.setattr(runner.metadata, "version", lambda name: runner.LAVA)
-    with lava_loihi.installed(there=False), pytest.raises(ValueError, match="needs lava-loihi"):
+    with (
+        lava_loihi.installed(there=False),
+        pytest.raises(ValueError, match="needs lava-loihi"),
+    ):
         opened(job, **CHIP)
-    with lava_loihi.installed(), pytest.raises(ValueError, match="runs stock LIF alone"):
+    with (
+        lava_loihi.installed(),
+        pytest.raises(ValueError, match="runs stock LIF alone"),
+    ):
         opened(job, rule="file", hardware=True)
     with pytest.raises(ValueError, match="one of file, stock"):
         opened(job, rule="other")
@@ -109,14 +126,18 @@ def test_a_network_on_the_chips_fixed_point_fires_nearly_as_in_floating_point(
     nodes = two_layers(rng)
     job = plain(tmp_path, nodes)
     names = list(nodes)
-    whole = nir.NIRGraph(nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False)
+    whole = nir.NIRGraph(
+        nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False
+    )
     spikes = (rng.random((2, 400, 5)) < 0.2).astype(float)
     expected = run(graph.network(whole), spikes).values["output"]
     running = opened(job, host="10.0.0.1", **CHIP)
     assert lava == ["10.0.0.1"]
     assert [one["cells"] for one in running.about["processes"]] == [4, 4, 3]
     assert running.about["lag_steps"] == 2
-    assert running.about["rule differs"] == "8-bit weights, 12-bit decays, 24-bit states"
+    assert (
+        running.about["rule differs"] == "8-bit weights, 12-bit decays, 24-bit states"
+    )
     first, membranes = running.run(spikes[0])
     assert membranes is None
     second, _ = running.run(spikes[1])
@@ -149,43 +170,65 @@ def test_whole_weights_stay_whole_in_fixed_point(tmp_path: Path) -> None:
     found = plan(read(str(tmp_path / "plain.npz")), vectors=False)
     fixed = fixed_point(found)
     assert sum(len(cells.which) for cells in found.cells) == 100
-    assert all(one["scale"] == 2 and not one["largest error of a weight"] for one in fixed.report)
+    assert all(
+        one["scale"] == 2 and not one["largest error of a weight"]
+        for one in fixed.report
+    )
     assert {one.du for one in fixed.registers} == {2047, 1023}
     assert {one.dv for one in fixed.registers} == {2048, 1024, 512, 256, 128}
     assert max(one["error of du"] for one in fixed.report) < 1e-6
 
 
-def test_the_boards_sensors_are_read_in_runs_of_their_own(tmp_path: Path, lava: list[str]) -> None:
+def test_the_boards_sensors_are_read_in_runs_of_their_own(
+    tmp_path: Path, lava: list[str]
+) -> None:
     rng = np.random.default_rng(5)
     network = read(plain(tmp_path, two_layers(rng)).plain)
     spikes = (rng.random((50, 5)) < 0.5).astype(float)
     told = probes.probe(network, spikes, 120)
-    assert told["origin"] == {"time": "board's own sensor", "energy": "board's own sensor"}
+    assert told["origin"] == {
+        "time": "board's own sensor",
+        "energy": "board's own sensor",
+    }
     assert told["samples"] == 2.4
     steps = told["steps"]
     assert steps == 120
     assert told["time_s"] == pytest.approx(steps * lava_loihi.STEP_S)
-    # The time probe disturbs power: had it been asked for in the same run, idle would be more.
-    assert told["idle"]["total_w"] == pytest.approx(lava_loihi.STATIC_W + lava_loihi.IDLE_W)
+    # The time probe disturbs power: had it been asked for in the same run, idle would
+    # be more.
+    assert told["idle"]["total_w"] == pytest.approx(
+        lava_loihi.STATIC_W + lava_loihi.IDLE_W
+    )
     spiking_w = lava_loihi.SPIKE_W * told["activity"][0] / steps
     assert told["activity"][0] > 50
     assert told["active"]["dynamic_w"] == pytest.approx(lava_loihi.IDLE_W + spiking_w)
     assert told["dynamic_energy_j"] == pytest.approx(spiking_w * told["time_s"])
-    assert told["energy_j"] == pytest.approx(1e-6 * told["energy as the board states it"]["total"])
+    assert told["energy_j"] == pytest.approx(
+        1e-6 * told["energy as the board states it"]["total"]
+    )
 
 
-def test_a_report_of_sensors_is_of_the_first_sample(tmp_path: Path, lava: list[str]) -> None:
+def test_a_report_of_sensors_is_of_the_first_sample(
+    tmp_path: Path, lava: list[str]
+) -> None:
     rng = np.random.default_rng(5)
     job = plain(tmp_path, two_layers(rng))
     np.save(tmp_path / "spikes.npy", (rng.random((2, 50, 5)) < 0.5).astype(float))
     job = replace(job, spikes=str(tmp_path / "spikes.npy"))
-    told = probes.sense_network(replace(job, settings={"host": "10.0.0.1", "sense_steps": 500}))
+    told = probes.sense_network(
+        replace(job, settings={"host": "10.0.0.1", "sense_steps": 500})
+    )
     assert (told["steps"], told["samples"], lava) == (500, 10, ["10.0.0.1"])
-    with lava_loihi.installed(there=False), pytest.raises(ValueError, match="needs lava-loihi"):
+    with (
+        lava_loihi.installed(there=False),
+        pytest.raises(ValueError, match="needs lava-loihi"),
+    ):
         probes.sense_network(replace(job, settings={"sense_steps": 500}))
 
 
-def test_samples_of_any_length_follow_each_other(tmp_path: Path, lava: list[str]) -> None:
+def test_samples_of_any_length_follow_each_other(
+    tmp_path: Path, lava: list[str]
+) -> None:
     rng = np.random.default_rng(6)
     job = plain(tmp_path, two_layers(rng))
     spikes = (rng.random((700, 5)) < 0.3).astype(float)
@@ -207,6 +250,8 @@ def test_readings_that_cannot_be_are_refused(
     with pytest.raises(ValueError, match="the board timed 3 steps, 10 were run"):
         probes.probe(network, spikes, 10)
     monkeypatch.undo()
-    monkeypatch.setattr(lava_loihi.Profiler, "power_breakdown", lambda one: (float("nan"),) * 6)
+    monkeypatch.setattr(
+        lava_loihi.Profiler, "power_breakdown", lambda one: (float("nan"),) * 6
+    )
     with pytest.raises(ValueError, match="NaN"):
         probes.probe(network, spikes, 10)

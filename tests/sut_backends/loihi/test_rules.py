@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a neuron does in a step in Lava, against the reference interpreter and the integer model;
-stored runs of Lava itself in every run, and Lava where an interpreter with it is there.
+"""What a neuron does in a step in Lava, against the reference interpreter and the
+integer model; stored runs of Lava itself in every run, and Lava where an interpreter
+with it is there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from tests.conftest import ROOT
 VECTORS = ROOT / "tests" / "vectors" / "lava"
 PYTHON = os.environ.get("RIG_LOIHI_PYTHON", "") or str(installed("loihi"))
 with_lava = pytest.mark.skipif(
-    not Path(PYTHON).exists(), reason="no Lava: rig sdk install loihi, or RIG_LOIHI_PYTHON"
+    not Path(PYTHON).exists(),
+    reason="no Lava: rig sdk install loihi, or RIG_LOIHI_PYTHON",
 )
 
 
@@ -70,12 +72,18 @@ def stepped(plain: Path, spikes: np.ndarray) -> np.ndarray:
     current = np.zeros(8)
     membrane = np.zeros(8) + rule.start
     weight = nodes["weight"].parameters.weight
-    return np.array([rules.step(rule, current, membrane, weight @ row) for row in spikes])
+    return np.array(
+        [rules.step(rule, current, membrane, weight @ row) for row in spikes]
+    )
 
 
 @pytest.mark.parametrize("kind", ["IF", "LIF", "CubaLIF"])
-@pytest.mark.parametrize("preset", [name for name, how in PRESETS.items() if not how.late])
-def test_float_rules_are_the_reference_interpreters(kind: str, preset: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "preset", [name for name, how in PRESETS.items() if not how.late]
+)
+def test_float_rules_are_the_reference_interpreters(
+    kind: str, preset: str, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(len(kind) * 100 + list(PRESETS).index(preset))
     network = graph.network(one_layer(kind, rng))
     write_plain(network, PRESETS[preset], 0.001, tmp_path / "plain.npz")
@@ -101,7 +109,9 @@ def test_the_integer_rule_is_the_tasks(tmp_path: Path) -> None:
             rule = rules.rule_of(plain[f"neurons_{number}"], how, 0.008)
             weight = plain[f"weight_{number}"].parameters.weight.astype(float)
             current, membrane = np.zeros(len(weight)), np.zeros(len(weight))
-            found = np.array([rules.step(rule, current, membrane, weight @ row) for row in found])
+            found = np.array(
+                [rules.step(rule, current, membrane, weight @ row) for row in found]
+            )
         assert np.array_equal(found, trains)
         assert np.array_equal(membrane, last)
 
@@ -116,9 +126,13 @@ def test_stored_runs_of_lava_are_the_models() -> None:
     twin, twin_membranes = by_twin(model, asc["input"])
     assert equal(asc["stock_values"], twin) == 12
     np.testing.assert_allclose(asc["stock_membranes"], twin_membranes, rtol=1e-12)
-    # Stock LIF is another model: of these twelve it decides nine as the file's rule does.
+    # Stock LIF is another model: of these twelve it decides nine as the file's rule
+    # does.
     assert equal(asc["stock_values"], trains) == 0
-    assert int(np.sum(decisions(twin, twin_membranes) == decisions(trains, membranes))) == 9
+    assert (
+        int(np.sum(decisions(twin, twin_membranes) == decisions(trains, membranes)))
+        == 9
+    )
     changed = model.layers[0].weight.copy()
     changed[0, 0] += 1
     first = dataclasses.replace(model.layers[0], weight=changed)
@@ -186,7 +200,9 @@ def test_ends_of_subgraphs_are_taken_out_and_change_nothing(tmp_path: Path) -> N
     }
 
 
-def test_spikes_that_leave_later_are_refused_by_the_name_of_their_delay(tmp_path: Path) -> None:
+def test_spikes_that_leave_later_are_refused_by_the_name_of_their_delay(
+    tmp_path: Path,
+) -> None:
     network = graph.network(one_layer("LIF", np.random.default_rng(1)))
     write_plain(network, PRESETS["spyx"], 0.001, tmp_path / "plain.npz")
     with pytest.raises(ValueError, match=r"neurons\.next is a Delay: Lava runs"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in for Lava takes no call that Lava 0.10 refuses, where an interpreter with Lava is
-there. Of lava-loihi (adapters, the profiler's probes) nothing public can be looked at: the calls
-are those of programs that users published.
+"""The stand-in for Lava takes no call that Lava 0.10 refuses, where an interpreter with
+Lava is there. Of lava-loihi (adapters, the profiler's probes) nothing public can be
+looked at: the calls are those of programs that users published.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "set": (_LIF, "LIF(shape=(1,)).v.set", lava_loihi.Variable(0).set),
     "get": (_LIF, "LIF(shape=(1,)).v.get", lava_loihi.Variable(0).get),
     "is_installed": ("lava.utils.loihi", "is_installed", lambda: True),
-    "use_ethernet_host": ("lava.utils.loihi", "use_ethernet_host", lambda host_address, /: None),
+    "use_ethernet_host": (
+        "lava.utils.loihi",
+        "use_ethernet_host",
+        lambda host_address, /: None,
+    ),
     "Profiler.init": ("lava.utils.profiler", "Profiler.init", lava_loihi.Profiler.init),
     "QUBO": (_PROBLEMS, "QUBO", lava_optimization.Qubo),
     "SolverConfig": (_SOLVER, "SolverConfig", lava_optimization.SolverConfig),
@@ -58,14 +62,24 @@ USED: dict[str, tuple[str, str, Any, tuple[str, ...]]] = {
         lava_loihi.Lif(shape=(2,), du=1, dv=1, vth=1),
         ("a_in", "s_out", "u", "v"),
     ),
-    "a source": (_SOURCE, f"RingBuffer(data={_NEW})", lava_loihi.Source(data=[[0]]), ("data",)),
+    "a source": (
+        _SOURCE,
+        f"RingBuffer(data={_NEW})",
+        lava_loihi.Source(data=[[0]]),
+        ("data",),
+    ),
     "a sink": (
         _SINK,
         "RingBuffer(shape=(2,), buffer=3)",
         lava_loihi.Sink(shape=(2,), buffer=3),
         ("a_in", "data"),
     ),
-    "a variable": (_LIF, "LIF(shape=(2,)).v", lava_loihi.Variable(0), ("get", "set", "init")),
+    "a variable": (
+        _LIF,
+        "LIF(shape=(2,)).v",
+        lava_loihi.Variable(0),
+        ("get", "set", "init"),
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installation of an SDK from a folder of real packages: what is there serves until what is new has
-been tried, whatever ends the installation.
+"""Installation of an SDK from a folder of real packages: what is there serves until
+what is new has been tried, whatever ends the installation.
 """
 
 from __future__ import annotations
@@ -46,10 +46,15 @@ install(read(Path(sys.argv[1])), sys.executable, print)
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages, the only one that pip looks into, and a place for environments."""
+    """A folder of packages, the only one that pip looks into, and a place for
+    environments."""
     folder = tmp_path / "index"
     folder.mkdir()
-    for version, code in (("1.0", "answer = 1\n"), ("2.0", "answer = 2\n"), ("3.0", "answer = \n")):
+    for version, code in (
+        ("1.0", "answer = 1\n"),
+        ("2.0", "answer = 2\n"),
+        ("3.0", "answer = \n"),
+    ):
         wheel(folder, "softly", version, code)
     slow(folder)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -64,17 +69,21 @@ def wheel(folder: Path, name: str, version: str, code: str) -> None:
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
         file.writestr(f"{name}.py", code)
         file.writestr(
-            f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+            f"{about}/METADATA",
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         )
         file.writestr(
-            f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            f"{about}/WHEEL",
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
         file.writestr(f"{about}/RECORD", "")
 
 
 def slow(folder: Path) -> None:
     """Write a source package whose build never ends."""
-    project = '[build-system]\nrequires = []\nbuild-backend = "slow"\nbackend-path = ["."]\n'
+    project = (
+        '[build-system]\nrequires = []\nbuild-backend = "slow"\nbackend-path = ["."]\n'
+    )
     texts = {
         "pyproject.toml": project,
         "slow.py": _SLOW_BUILD,
@@ -97,10 +106,13 @@ def described(folder: Path, requirements: str, more: str = "") -> SdkKind:
 
 
 def answer() -> str:
-    """Return what the installed package says, by the environment's own script of pip's folder."""
+    """Return what the installed package says, by the environment's own script of pip's
+    folder."""
     python = installed("soft")
     code = "import softly, sys; print(softly.answer, sys.prefix)"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=True
+    )
     return done.stdout.split()[0]
 
 
@@ -121,12 +133,18 @@ def test_what_fails_or_is_cut_off_leaves_the_environment_that_was_there(
 
     # pip fails
     with pytest.raises(BenchError, match="the packages cannot be installed") as failed:
-        install(described(folder, "softly==1.0\nno-such-package==1\n"), sys.executable, print)
+        install(
+            described(folder, "softly==1.0\nno-such-package==1\n"),
+            sys.executable,
+            print,
+        )
     assert "no-such-package" in failed.value.evidence
     assert (answer(), left()) == ("1", [used])
 
     # the new one installs, and cannot be imported
-    with pytest.raises(BenchError, match="does not work, the present one stays") as broken:
+    with pytest.raises(
+        BenchError, match="does not work, the present one stays"
+    ) as broken:
         install(described(folder, "softly==3.0\n"), sys.executable, print)
     assert "SyntaxError" in broken.value.evidence
     assert (answer(), left()) == ("1", [used])
@@ -136,7 +154,9 @@ def test_what_fails_or_is_cut_off_leaves_the_environment_that_was_there(
     building = Path(os.environ["SLOW_BUILD_AT"])
     command = [sys.executable, "-c", _INSTALL, str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-    pid = int(eventually(lambda: building.exists() and building.read_text(), process=process))
+    pid = int(
+        eventually(lambda: building.exists() and building.read_text(), process=process)
+    )
     with pytest.raises(BenchError, match="is being installed by another process"):
         install(described(folder, "softly==2.0\n"), sys.executable, print)
     process.kill()
@@ -151,7 +171,9 @@ def test_what_fails_or_is_cut_off_leaves_the_environment_that_was_there(
     (new,) = left()
     assert new != used
     script = installed("soft").with_name("pip")
-    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [script, "--version"], capture_output=True, text=True, check=True
+    )
     assert new in done.stdout  # its scripts lead to itself: it was not moved
 
 
@@ -166,7 +188,9 @@ def test_an_environment_of_before_serves_until_a_link_takes_its_place(
         (new.folder / "bin").mkdir()
         (new.folder / "bin" / "python").symlink_to(sys.executable)
         # as kill -9 between the two steps would leave it
-        monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        monkeypatch.setattr(
+            Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             new.take_place()
         assert not place.exists()
@@ -193,8 +217,8 @@ def test_a_disk_without_room_is_said_before_anything_is_fetched(
         install(sdk, sys.executable, said.append)
     assert "900000000 MB are needed" in caught.value.evidence
     assert said == [
-        "1 packages, pinned: 5 MB to download, 900000000 MB installed (in a test); minutes, some "
-        "compile"
+        "1 packages, pinned: 5 MB to download, 900000000 MB installed (in a test);"
+        " minutes, some compile"
     ]
     assert left() == []
 
@@ -204,7 +228,10 @@ def test_pips_lines_become_a_line_for_each_package() -> None:
     progress = Progress(3, said.append)
     for line in (
         "Collecting numpy==1.26.4 (from -r requirements.txt (line 1))",
-        "  Downloading numpy-1.26.4-cp310-cp310-manylinux_2_17_x86_64.whl.metadata (61 kB)",
+        (
+            "  Downloading numpy-1.26.4-cp310-cp310-manylinux_2_17_x86_64.whl.metadata"
+            " (61 kB)"
+        ),
         "  Downloading numpy-1.26.4-cp310-cp310-manylinux_2_17_x86_64.whl (18.2 MB)",
         "  Using cached dsolve-0.0.5.tar.gz (12 kB)",
         "Processing ./wheels/torch-2.13.0%2Bcpu-cp311-cp311-manylinux_2_28_x86_64.whl",

@@ -21,7 +21,9 @@ def described(folder: Path, requirements: str = "", **more: str) -> SdkKind:
     """Return an SDK whose sheet a test wrote."""
     folder.mkdir(exist_ok=True)
     sheet = {"title": '"An SDK"', "python": '">=3.10"', **more}
-    (folder / "sdk.toml").write_text("".join(f"{key} = {value}\n" for key, value in sheet.items()))
+    (folder / "sdk.toml").write_text(
+        "".join(f"{key} = {value}\n" for key, value in sheet.items())
+    )
     (folder / "requirements.txt").write_text(requirements)
     return read(folder)
 
@@ -35,7 +37,11 @@ def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_sheet_of_a_backend_pins_its_packages_and_imports_something() -> None:
     for kind, sdk in sdk_kinds.kinds().items():
-        loose = [str(one) for one in sdk.requirements if not str(one.specifier).startswith("==")]
+        loose = [
+            str(one)
+            for one in sdk.requirements
+            if not str(one.specifier).startswith("==")
+        ]
         assert loose == [], kind
         assert sdk.imports and sdk.requirements, kind
         assert not {one.name for one in sdk.requirements} & set(sdk.never), kind
@@ -75,7 +81,10 @@ def test_what_lacks_is_said_by_name(tmp_path: Path) -> None:
 def test_no_python_of_the_version_wanted_is_said_and_nothing_is_left(
     tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [tmp_path / "bin/python3.10", tmp_path / ".pyenv/versions/3.12.1/bin/python"]
+    found = [
+        tmp_path / "bin/python3.10",
+        tmp_path / ".pyenv/versions/3.12.1/bin/python",
+    ]
     for python in found:
         python.parent.mkdir(parents=True)
         python.symlink_to(Path(sys.executable).resolve())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Served devices for tests: in a thread of this process, and in virtual time without a port."""
+"""Served devices for tests: in a thread of this process, and in virtual time without a
+port."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from sut_backends.virtual.backend import VirtualSut
 
 
 def echo(slots: int = 4) -> VirtualSut:
-    """Return a virtual device that answers with its input, as far as the null workload does."""
+    """Return a virtual device that answers with its input, as far as the null workload
+    does."""
     context = replace(BenchContext(), reference=lambda payload: payload[:64])
     return VirtualSut.open(VirtualSut.Settings(slots=slots), context)
 
@@ -78,7 +80,11 @@ class TimedDevice:
             self.now_us = max(self.now_us, int(min(end_us, arrival_us, wake_us)))
             block = self._arrived()
             now_s = self.now_us / 1e6
-            said = self._device.receive(block, now_s) if block else self._device.silence(now_s)
+            said = (
+                self._device.receive(block, now_s)
+                if block
+                else self._device.silence(now_s)
+            )
             if said:
                 return said
             if not block and self.now_us < min(arrival_us, end_us):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig serve` on one side and `rig run` on the other: the outputs are those of a direct run."""
+"""`rig serve` on one side and `rig run` on the other: the outputs are those of a direct
+run."""
 
 from __future__ import annotations
 
@@ -61,7 +62,13 @@ def served(bench: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], st
 def outputs(session: Path) -> list[tuple[object, ...]]:
     """Return what was answered, trial by trial, and to what."""
     return [
-        (trial.parent.name, line["kind"], line.get("indices"), line["output"], line["iterations"])
+        (
+            trial.parent.name,
+            line["kind"],
+            line.get("indices"),
+            line["output"],
+            line["iterations"],
+        )
         for trial in sorted(session.glob("trial-*/completions.jsonl"))
         for line in map(json.loads, trial.read_text(encoding="utf-8").splitlines())
     ]
@@ -77,7 +84,9 @@ def session(folder: Path, *words: str | Path) -> Path:
 
 def write(folder: Path, kind: str, task: str, settings: str = "") -> Path:
     path = folder / f"{kind}.toml"
-    path.write_text(BENCH.format(kind=kind, task=task, settings=settings), encoding="utf-8")
+    path.write_text(
+        BENCH.format(kind=kind, task=task, settings=settings), encoding="utf-8"
+    )
     return path
 
 
@@ -114,10 +123,20 @@ def test_a_server_that_is_killed_is_named_by_the_host_and_can_be_begun_again(
         number = free.getsockname()[1]
     url = f"socket://127.0.0.1:{number}"
     remote = write(tmp_path, "uart", "null", f'port = "{url}"\nsimulated = true')
-    remote.write_text(remote.read_text().replace("idle_s = 0.05", "idle_s = 60"), encoding="utf-8")
+    remote.write_text(
+        remote.read_text().replace("idle_s = 0.05", "idle_s = 60"), encoding="utf-8"
+    )
     with served(bench, "--tcp", str(number)) as (process, _):
         run = subprocess.Popen(
-            [sys.executable, "-m", "rig", "run", str(remote), "--sessions", str(tmp_path / "s")],
+            [
+                sys.executable,
+                "-m",
+                "rig",
+                "run",
+                str(remote),
+                "--sessions",
+                str(tmp_path / "s"),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -140,7 +159,17 @@ def test_another_address_is_warned_of_and_a_place_to_serve_at_must_be_named(
     unsaid = rig("serve", bench)
     assert unsaid.returncode == 2 and "--pty" in unsaid.stderr
     process = subprocess.Popen(
-        [sys.executable, "-m", "rig", "serve", str(bench), "--tcp", "0", "--listen", "0.0.0.0"],
+        [
+            sys.executable,
+            "-m",
+            "rig",
+            "serve",
+            str(bench),
+            "--tcp",
+            "0",
+            "--listen",
+            "0.0.0.0",
+        ],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device side of the protocol: the firmware's answers, stored frames, a fault at any byte."""
+"""The device side of the protocol: the firmware's answers, stored frames, a fault at
+any byte."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from tests.sut_backends.served.serving import TimedDevice, echo
 from tests.sut_backends.uart.core_device import Device, build
 
 VECTORS: dict[str, Any] = json.loads(
-    (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(encoding="utf-8")
+    (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(
+        encoding="utf-8"
+    )
 )
 HELLO = struct.pack("<IB", 0x25222222, 1)
 CONTENT = bytes(range(100))
@@ -110,7 +113,9 @@ def told(frames: list[Frame]) -> list[tuple[Any, ...]]:
             case Kind.DONE:
                 marks = struct.unpack_from("<H", frame.payload, 2)[0]
                 phases = frame.payload[12 : 12 + 9 * marks : 9]
-                said.append(("DONE", frame.seq, frame.payload[:2], phases, frame.payload[8:12]))
+                said.append(
+                    ("DONE", frame.seq, frame.payload[:2], phases, frame.payload[8:12])
+                )
             case Kind.CAPS:
                 said.append(("CAPS", frame.seq, frame.payload[:5]))
             case kind:
@@ -158,7 +163,8 @@ def test_a_served_device_answers_each_request_as_the_firmware_does() -> None:
     for request, said, wanted in zip(
         CONVERSATION, conversation(TimedDevice(echo())), due, strict=True
     ):
-        # The core of this test knows no streams, and says so before it looks at the numbers.
+        # The core of this test knows no streams, and says so before it looks at the
+        # numbers.
         assert said == wanted or request[1][0] == Kind.STREAM, request
     kinds = {answer[0] for answers in due for answer in answers}
     assert {"ACK", "ERROR", "DONE", "CAPS", Kind.STATUS, Kind.PONG} <= kinds
@@ -171,8 +177,12 @@ def in_frames() -> ServedDevice:
 
 
 @pytest.mark.parametrize("case", VECTORS["frames"], ids=lambda case: case["name"])
-def test_each_stored_frame_is_answered_or_is_a_devices_own(case: dict[str, Any]) -> None:
-    answers = FrameDecoder(1024).feed(in_frames().receive(bytes.fromhex(case["encoded"]), 0.0))
+def test_each_stored_frame_is_answered_or_is_a_devices_own(
+    case: dict[str, Any],
+) -> None:
+    answers = FrameDecoder(1024).feed(
+        in_frames().receive(bytes.fromhex(case["encoded"]), 0.0)
+    )
     too_long = len(case["payload"]) // 2 > 1024
     assert len(answers) == (0 if case["type"] >= Kind.ACK or too_long else 1)
 
@@ -187,19 +197,25 @@ def test_nothing_is_answered_to_a_bad_stream_and_the_frame_behind_it_is(
 ) -> None:
     device = in_frames()
     behind = encode(Frame(Kind.HELLO, 9, HELLO))
-    answers = FrameDecoder(1024).feed(device.receive(bytes.fromhex(case["stream"]) + behind, 0.0))
+    answers = FrameDecoder(1024).feed(
+        device.receive(bytes.fromhex(case["stream"]) + behind, 0.0)
+    )
     assert [(frame.kind, frame.seq) for frame in answers] == [(Kind.CAPS, 9)]
 
 
 @given(st.lists(st.binary(max_size=90), max_size=8), st.booleans())
-def test_after_any_noise_name_leads_back_to_text(pieces: list[bytes], framed: bool) -> None:
+def test_after_any_noise_name_leads_back_to_text(
+    pieces: list[bytes], framed: bool
+) -> None:
     device = in_frames() if framed else ServedDevice(echo(), lambda: b"")
     for number, piece in enumerate(pieces):
         device.receive(piece, number * 1.0)
         device.silence(number * 1.0 + 0.5)
     device.receive(b"name%", 100.0)
     device.silence(101.0)
-    assert device.receive(b"name%", 102.0).endswith(b"m-name-dut-[virtual device]\r\nm-ready\r\n")
+    assert device.receive(b"name%", 102.0).endswith(
+        b"m-name-dut-[virtual device]\r\nm-ready\r\n"
+    )
 
 
 def converse(line: FaultyLine, nonce: int) -> bytes:
@@ -207,7 +223,9 @@ def converse(line: FaultyLine, nonce: int) -> bytes:
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock))
+    client = FramedClient(
+        Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
+    )
     client.hello(nonce)
     client.load(1, CONTENT)
     done = client.run(1, 2, 50, 1.0)

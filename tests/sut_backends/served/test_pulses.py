@@ -55,10 +55,16 @@ def test_every_mark_that_the_host_is_told_is_an_edge_on_the_line_at_its_tick() -
     scope = Scope()
     endpoint = TcpEndpoint(LOOPBACK, 0)
     with serving(lambda: pulsed(scope), endpoint) as (server, _):
-        sut = UartSut.open(UartSut.Settings(port=endpoint.url, sync_hold_us=200), BenchContext())
+        sut = UartSut.open(
+            UartSut.Settings(port=endpoint.url, sync_hold_us=200), BenchContext()
+        )
         info = sut.info
         assert info.has_sync_line and info.sync_hold_s == pytest.approx(HOLD_S)
-        assert (info.tick_hz, info.streams, info.solves) == (1_000_000_000, False, False)
+        assert (info.tick_hz, info.streams, info.solves) == (
+            1_000_000_000,
+            False,
+            False,
+        )
         sut.do(Load(0), [b"abc"])
         marks = [
             mark
@@ -80,7 +86,8 @@ def test_every_mark_that_the_host_is_told_is_an_edge_on_the_line_at_its_tick() -
     for mark, fall_ns in zip(marks, scope.falls_ns, strict=True):
         assert abs(mark.tick - fall_ns) <= worst_ns + 1
     apart_ms = [(late - early) / 1e6 for early, late in pairwise(scope.falls_ns[:5])]
-    assert [round(ms / 5) for ms in apart_ms] == [1, 2, 1, 4]  # the pattern of the host's 5 ms
+    # the pattern of the host's 5 ms
+    assert [round(ms / 5) for ms in apart_ms] == [1, 2, 1, 4]
     assert scope.level is True and scope.closed == 1
 
 
@@ -151,7 +158,9 @@ def test_a_gpio_line_is_requested_high_driven_and_released(
         open_sync_line("gpio:/dev/gpiochip0:17", None)
 
 
-@pytest.mark.parametrize("name", ["", "rts", "pin 5", "gpio:17", "gpio:/dev/gpiochip0:x"])
+@pytest.mark.parametrize(
+    "name", ["", "rts", "pin 5", "gpio:17", "gpio:/dev/gpiochip0:x"]
+)
 def test_other_names_of_lines_are_refused(name: str) -> None:
     with pytest.raises(ConfigError):
         open_sync_line(name, None)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A served device and the ordinary host: bad lines, a second host, hosts and backends that go."""
+"""A served device and the ordinary host: bad lines, a second host, hosts and backends
+that go."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def test_a_line_that_loses_doubles_and_flips_bytes_spoils_no_output() -> None:
         sut.close()
 
 
-def test_a_second_host_is_told_that_the_device_is_busy_and_the_first_notices_nothing() -> None:
+def test_a_second_host_is_told_that_the_device_is_busy_and_the_first_notices_nothing():
     endpoint = TcpEndpoint(LOOPBACK, 0)
     with serving(echo, endpoint):
         first = host(endpoint.url)
@@ -87,7 +88,7 @@ def test_a_host_that_dies_in_a_session_leaves_a_device_for_the_next_one() -> Non
             again.close()
 
 
-def test_a_backend_that_is_killed_is_a_device_that_restarts_and_the_step_is_done_again() -> None:
+def test_a_backend_that_is_killed_is_a_device_that_restarts_and_the_step_is_done_again():
     endpoint = TcpEndpoint(LOOPBACK, 0)
     with serving(cpu, endpoint) as (server, told):
         sut = host(endpoint.url)
@@ -155,7 +156,7 @@ def test_what_a_backend_cannot_has_no_flag_and_the_host_refuses_it_itself() -> N
         sut.close()
 
 
-def test_pulses_of_a_simulated_device_are_no_sync_line_and_it_says_that_it_is_simulated() -> None:
+def test_pulses_of_a_simulated_device_are_no_sync_line_and_it_says_that_it_is_simulated():
     info = echo().info
     assert info.has_sync_line and Flag.SYNC_LINE not in capabilities(info).flags
     assert Flag.SYNC_LINE in capabilities(replace(info, simulated=False)).flags

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames and lines of text, in words: as they come, in whatever pieces, of whatever comes."""
+"""Frames and lines of text, in words: as they come, in whatever pieces, of whatever
+comes."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ DONE = encode(
     )
 )
 REFUSED = encode(
-    Frame(MessageKind.ERROR, 8, RefusalMessage(ErrorCode.SLOT, 9, "only 4 slots").pack())
+    Frame(
+        MessageKind.ERROR, 8, RefusalMessage(ErrorCode.SLOT, 9, "only 4 slots").pack()
+    )
 )
 
 
@@ -106,14 +109,28 @@ def test_a_backend_without_a_decoder_has_numbers() -> None:
 
 
 @pytest.mark.posix
-def test_on_a_real_line_all_is_understood_from_the_first_byte_on(tmp_path: Path) -> None:
+def test_on_a_real_line_all_is_understood_from_the_first_byte_on(
+    tmp_path: Path,
+) -> None:
     lines: list[WireLine] = []
     bench = ROOT / "benches" / "posix-null.toml"
     quick = ["task.null.samples=3", "scenario.single_stream.idle_s=0.1"]
-    with open_bench(bench, quick, listeners=(console("posix", lines.append),)) as opened:
+    with open_bench(
+        bench, quick, listeners=(console("posix", lines.append),)
+    ) as opened:
         opened.run(1, tmp_path)
     names = [line.name for line in lines]
     assert names[0] == "text" and "noise" not in names
     assert all(line.ok for line in lines)
-    assert {"HELLO", "CAPS", "LOAD", "DATA", "COMMIT", "RUN", "ACK", "DONE", "SYNC"} <= set(names)
+    assert {
+        "HELLO",
+        "CAPS",
+        "LOAD",
+        "DATA",
+        "COMMIT",
+        "RUN",
+        "ACK",
+        "DONE",
+        "SYNC",
+    } <= set(names)
     assert [line.at_s for line in lines] == sorted(line.at_s for line in lines)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The width of a field on the wire is the bound of the setting that ends in it: what a request
-cannot carry is refused when the bench file is read.
+"""The width of a field on the wire is the bound of the setting that ends in it: what a
+request cannot carry is refused when the bench file is read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ SOURCES: dict[str, tuple[FromSetting, ...] | str] = {
     "SYNC.period_us": (FromSetting("sut.uart.sync_period_us"),),
     "SYNC.guard_us": "as of RUN",
     "SYNC.hold_us": (_HOLD,),
-    "RESULT.offset_b": "below an output's length, which an answer has in the same width",
+    "RESULT.offset_b": (
+        "below an output's length, which an answer has in the same width"
+    ),
     "BATCH.repeat": _REPEATS,
     "BATCH.guard_us": "as of RUN",
     "BATCH.hold_us": (_HOLD,),
@@ -71,7 +73,9 @@ SOURCES: dict[str, tuple[FromSetting, ...] | str] = {
     "STREAM.hold_us": (_HOLD,),
     "TAKE.next": "below STREAM.windows",
     "OPTIMIZE.slot": "as of LOAD",
-    "OPTIMIZE.seed": "32 bits are drawn; the scenario refuses seed and attempts beyond them",
+    "OPTIMIZE.seed": (
+        "32 bits are drawn; the scenario refuses seed and attempts beyond them"
+    ),
     "OPTIMIZE.timeout_us": (
         FromSetting("scenario.optimization.timeouts_s", _US),
         FromSetting("scenario.optimization.target_limit_s", _US),
@@ -88,7 +92,9 @@ def numbers() -> dict[str, str]:
     kinds = [
         kind
         for kind in vars(requests).values()
-        if isinstance(kind, type) and issubclass(kind, Payload) and hasattr(kind, "kind")
+        if isinstance(kind, type)
+        and issubclass(kind, Payload)
+        and hasattr(kind, "kind")
         if kind.__module__ == requests.__name__
     ]
     return {
@@ -120,8 +126,12 @@ def test_every_number_of_every_request_has_its_source_here() -> None:
     assert SOURCES.keys() == numbers().keys()
 
 
-@pytest.mark.parametrize(("field", "source"), BOUND, ids=lambda each: getattr(each, "name", each))
-def test_a_setting_is_bounded_by_the_field_that_it_ends_in(field: str, source: FromSetting) -> None:
+@pytest.mark.parametrize(
+    ("field", "source"), BOUND, ids=lambda each: getattr(each, "name", each)
+)
+def test_a_setting_is_bounded_by_the_field_that_it_ends_in(
+    field: str, source: FromSetting
+) -> None:
     allowed = setting(source.name).range
     assert allowed.high is not None and allowed.low is not None
     assert allowed.high * source.scale <= most(numbers()[field])

@@ -15,11 +15,17 @@ from sut_backends.shim.frame import Frame, FrameDecoder, decode, encode
 from tests.length import length
 
 VECTORS: dict[str, Any] = json.loads(
-    (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(encoding="utf-8")
+    (Path(__file__).resolve().parents[2] / "vectors" / "frames.json").read_text(
+        encoding="utf-8"
+    )
 )
 
-frames = st.builds(Frame, st.integers(1, 255), st.integers(0, 255), st.binary(max_size=256))
-text_or_noise = st.binary(max_size=40).map(lambda noise: noise.replace(b"\x00", b"\x01"))
+frames = st.builds(
+    Frame, st.integers(1, 255), st.integers(0, 255), st.binary(max_size=256)
+)
+text_or_noise = st.binary(max_size=40).map(
+    lambda noise: noise.replace(b"\x00", b"\x01")
+)
 
 
 def cases(name: str) -> Any:
@@ -33,13 +39,17 @@ def test_cobs_gives_the_code_of_the_shared_vectors(case: dict[str, str]) -> None
 
 
 @cases("frames")
-def test_frames_of_the_shared_vectors_are_written_and_read(case: dict[str, Any]) -> None:
+def test_frames_of_the_shared_vectors_are_written_and_read(
+    case: dict[str, Any],
+) -> None:
     frame = Frame(case["type"], case["seq"], bytes.fromhex(case["payload"]))
     code = bytes.fromhex(case["encoded"])
     assert encode(frame) == code
     assert FrameDecoder(len(frame.payload)).feed(code) == [frame]
     one_by_one = FrameDecoder(len(frame.payload))
-    assert [found for byte in code for found in one_by_one.feed(bytes([byte]))] == [frame]
+    assert [found for byte in code for found in one_by_one.feed(bytes([byte]))] == [
+        frame
+    ]
 
 
 @cases("bad")
@@ -62,7 +72,9 @@ def test_cobs_round_trip_has_no_zero_and_the_least_overhead(content: bytes) -> N
 
 
 @settings(max_examples=length(100, 40))
-@given(st.lists(frames, max_size=5), st.lists(st.integers(1, 40), min_size=1), st.data())
+@given(
+    st.lists(frames, max_size=5), st.lists(st.integers(1, 40), min_size=1), st.data()
+)
 def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
     sent: list[Frame], sizes: list[int], data: st.DataObject
 ) -> None:
@@ -81,7 +93,9 @@ def test_any_chunks_with_noise_between_frames_give_exactly_the_frames(
 
 @settings(max_examples=length(100, 40))
 @given(frames, st.data())
-def test_a_changed_byte_never_gives_another_frame(frame: Frame, data: st.DataObject) -> None:
+def test_a_changed_byte_never_gives_another_frame(
+    frame: Frame, data: st.DataObject
+) -> None:
     code = bytearray(encode(frame))
     code[data.draw(st.integers(0, len(code) - 1))] ^= data.draw(st.integers(1, 255))
     received = FrameDecoder(256).feed(bytes(code))
@@ -123,6 +137,6 @@ def test_a_babbling_line_takes_bounded_memory_and_is_counted_once() -> None:
 
 def test_crc_is_the_one_of_zlib() -> None:
     body = b"\x02\x07abc"
-    assert cobs.decode(encode(Frame(2, 7, b"abc"))[1:-1]) == body + zlib.crc32(body).to_bytes(
-        4, "little"
-    )
+    assert cobs.decode(encode(Frame(2, 7, b"abc"))[1:-1]) == body + zlib.crc32(
+        body
+    ).to_bytes(4, "little")

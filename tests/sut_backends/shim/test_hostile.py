@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that no firmware of ours gives: each wait ends, and nothing is a traceback."""
+"""Answers that no firmware of ours gives: each wait ends, and nothing is a
+traceback."""
 
 from __future__ import annotations
 
@@ -18,9 +19,15 @@ WINDOW_S = 2.0
 
 
 @pytest.mark.parametrize("period_s", [0.01, 0.2, 0.7])
-def test_acknowledgements_without_end_do_not_keep_a_window_open(period_s: float) -> None:
+def test_acknowledgements_without_end_do_not_keep_a_window_open(
+    period_s: float,
+) -> None:
     request = Request(
-        MessageKind.RUN, b"\0" * 8, 5, RetransmissionTimeouts(BAUD), Silence(0.1, WINDOW_S)
+        MessageKind.RUN,
+        b"\0" * 8,
+        5,
+        RetransmissionTimeouts(BAUD),
+        Silence(0.1, WINDOW_S),
     )
     now_s = 0.0
     while not request.finished:
@@ -35,7 +42,11 @@ def test_acknowledgements_without_end_do_not_keep_a_window_open(period_s: float)
 
 def test_an_acknowledgement_for_each_repeat_still_moves_the_limit() -> None:
     request = Request(
-        MessageKind.RUN, b"\0" * 8, 5, RetransmissionTimeouts(BAUD), Silence(0.1, WINDOW_S)
+        MessageKind.RUN,
+        b"\0" * 8,
+        5,
+        RetransmissionTimeouts(BAUD),
+        Silence(0.1, WINDOW_S),
     )
     now_s = 0.0
     for _ in range(2):
@@ -49,8 +60,12 @@ def test_an_acknowledgement_for_each_repeat_still_moves_the_limit() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"\0", b"\0" * 9])
-def test_an_acknowledgement_of_another_length_counts_for_nothing(payload: bytes) -> None:
-    stream = RequestWindow([(MessageKind.DATA, b"a" * 20)] * 3, 0, 4, RetransmissionTimeouts(BAUD))
+def test_an_acknowledgement_of_another_length_counts_for_nothing(
+    payload: bytes,
+) -> None:
+    stream = RequestWindow(
+        [(MessageKind.DATA, b"a" * 20)] * 3, 0, 4, RetransmissionTimeouts(BAUD)
+    )
     stream.outgoing(0.0)
     stream.receive(Frame(MessageKind.ACK, 1, payload), 0.01)
     assert not stream.finished
@@ -62,7 +77,9 @@ def test_a_device_without_slots_is_refused() -> None:
 
         def ask(self, kind: MessageKind, payload: bytes, **_: object) -> bytes:
             nonce = HelloMessage.unpack(payload).nonce
-            return CapsMessage(nonce, 1, 8, 64, 0, 64, 8, 8, 1_000_000, 1, 1, Flag(0)).pack()
+            return CapsMessage(
+                nonce, 1, 8, 64, 0, 64, 8, 8, 1_000_000, 1, 1, Flag(0)
+            ).pack()
 
     with pytest.raises(RemoteProtocolError, match="CAPS makes no sense"):
         FramedClient(Exchange()).hello(7)  # type: ignore[arg-type]

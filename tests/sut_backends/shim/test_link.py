@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The link against a device that follows PROTOCOL section 3, over a line that loses, doubles and
-changes bytes, in fake time.
+"""The link against a device that follows PROTOCOL section 3, over a line that loses,
+doubles and changes bytes, in fake time.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ class FakeDut:
         self.last = Frame(
             MessageKind.DONE,
             request.seq,
-            DoneMessage(self.rx_in_window_b, marks, len(OUTPUT), output=OUTPUT[:room_b]).pack(),
+            DoneMessage(
+                self.rx_in_window_b, marks, len(OUTPUT), output=OUTPUT[:room_b]
+            ).pack(),
         )
         backlog = self.backlog
         self.backlog = b""
@@ -123,7 +125,9 @@ class FakeDut:
 
     def _ack(self) -> Frame:
         bits = sum(
-            1 << number for number in range(32) if (self.expected + 1 + number) & 0xFF in self.noted
+            1 << number
+            for number in range(32)
+            if (self.expected + 1 + number) & 0xFF in self.noted
         )
         return Frame(MessageKind.ACK, self.expected, messages.AckMessage(bits).pack())
 
@@ -174,7 +178,10 @@ class FakeDut:
             self.goes += 1
             self.guard = (now_s, self.guard[1])
             return []
-        self.guard = (now_s + messages.RunMessage.unpack(frame.payload).guard_us / 1e6, frame)
+        self.guard = (
+            now_s + messages.RunMessage.unpack(frame.payload).guard_us / 1e6,
+            frame,
+        )
         return [self._ack()]
 
     def _data(self, frame: Frame) -> Frame:
@@ -199,7 +206,10 @@ class FakeDut:
                         frame.seq,
                         messages.RefusalMessage(4, CAPS.slot_b, "too large").pack(),
                     )
-                self.upload, self.incoming = (load.slot, load.crc32), bytearray(load.length_b)
+                self.upload, self.incoming = (
+                    (load.slot, load.crc32),
+                    bytearray(load.length_b),
+                )
             case MessageKind.DATA:
                 return Frame(
                     MessageKind.ERROR,
@@ -209,7 +219,10 @@ class FakeDut:
             case MessageKind.COMMIT:
                 upload = self.upload
                 self.upload = None
-                if upload is None or upload[0] != messages.CommitMessage.unpack(frame.payload).slot:
+                if (
+                    upload is None
+                    or upload[0] != messages.CommitMessage.unpack(frame.payload).slot
+                ):
                     return Frame(
                         MessageKind.ERROR,
                         frame.seq,
@@ -217,7 +230,9 @@ class FakeDut:
                     )
                 if zlib.crc32(self.incoming) != upload[1]:
                     return Frame(
-                        MessageKind.ERROR, frame.seq, messages.RefusalMessage(6, 0, "crc").pack()
+                        MessageKind.ERROR,
+                        frame.seq,
+                        messages.RefusalMessage(6, 0, "crc").pack(),
                     )
                 self.slots[upload[0]] = bytes(self.incoming)
             case MessageKind.RUN:
@@ -235,13 +250,16 @@ class FakeDut:
                 return Frame(
                     MessageKind.CHUNK,
                     frame.seq,
-                    messages.ChunkMessage(offset_b, OUTPUT[offset_b : offset_b + 60]).pack(),
+                    messages.ChunkMessage(
+                        offset_b, OUTPUT[offset_b : offset_b + 60]
+                    ).pack(),
                 )
         return status
 
 
 class FakeLine:
-    """A line of 115 200 baud in fake time; its clock only moves while somebody reads."""
+    """A line of 115 200 baud in fake time; its clock only moves while somebody
+    reads."""
 
     name = "fake"
     baud = 115_200
@@ -294,7 +312,8 @@ class FakeLine:
         self._free_s[direction] = begin_s + len(block) * 10 / self.baud
         self._serial += 1
         heapq.heappush(
-            self._queue, (self._free_s[direction] + LATENCY_S, self._serial, direction, block)
+            self._queue,
+            (self._free_s[direction] + LATENCY_S, self._serial, direction, block),
         )
 
 
@@ -304,7 +323,9 @@ def connect(
     line = FakeLine(dut)
     faulty = FaultyLink(line, faults or LineFaults())
     return (
-        FramedClient(Exchange(faulty, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)),
+        FramedClient(
+            Exchange(faulty, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
+        ),
         line,
         faulty,
     )
@@ -334,12 +355,16 @@ def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(seed: int) -> None:
+def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(
+    seed: int,
+) -> None:
     dut = FakeDut(takes_go=seed % 2 == 0)
     client, _, faulty = connect(dut, LineFaults(0.001, 0.001, 0.001, seed))
     converse(client, dut)
     injected = [faulty.injected[way] for way in ("tx", "rx")]
-    assert sum(way.dropped_b + way.duplicated_b + way.flipped_b for way in injected) > 10
+    assert (
+        sum(way.dropped_b + way.duplicated_b + way.flipped_b for way in injected) > 10
+    )
     assert client.retransmissions > 0
 
 
@@ -363,9 +388,11 @@ def test_any_faults_end_in_the_right_data_or_a_named_error(
     assert line.now_s < 120
 
 
-def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -> list[Frame]:
-    """Let the line lose the first frame that is `wanted`, all but its first bytes; returns the list
-    of what was lost.
+def lose_once(
+    line: FakeLine, wanted: Callable[[Frame], bool], direction: str
+) -> list[Frame]:
+    """Let the line lose the first frame that is `wanted`, all but its first bytes;
+    returns the list of what was lost.
     """
     put = line._put
     lost = list[Frame]()
@@ -383,11 +410,17 @@ def lose_once(line: FakeLine, wanted: Callable[[Frame], bool], direction: str) -
 
 @pytest.mark.parametrize(
     ("kind", "direction", "repeats"),
-    [(kind, "tx", range(1, 3)) for kind in (MessageKind.RUN, MessageKind.COMMIT, MessageKind.DATA)]
+    [
+        (kind, "tx", range(1, 3))
+        for kind in (MessageKind.RUN, MessageKind.COMMIT, MessageKind.DATA)
+    ]
     + [(kind, "rx", range(1, 3)) for kind in (MessageKind.DONE, MessageKind.CHUNK)]
-    # The DATA behind a lost LOAD find no slot open: a window is retransmitted. Its lost STATUS is
-    # told by the ACKs behind it.
-    + [(MessageKind.LOAD, "tx", range(1, CAPS.window + 1)), (MessageKind.STATUS, "rx", range(1))],
+    # The DATA behind a lost LOAD find no slot open: a window is retransmitted. Its lost
+    # STATUS is told by the ACKs behind it.
+    + [
+        (MessageKind.LOAD, "tx", range(1, CAPS.window + 1)),
+        (MessageKind.STATUS, "rx", range(1)),
+    ],
 )
 def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
     kind: MessageKind, direction: str, repeats: range
@@ -403,9 +436,11 @@ def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
     assert client.retransmissions in repeats
 
 
-def lasted_s(dut: FakeDut, lose: tuple[MessageKind, str] | None = None) -> tuple[float, int]:
-    """Run once, with or without one frame lost; return how long that took but for the window, and
-    how many frames were sent again.
+def lasted_s(
+    dut: FakeDut, lose: tuple[MessageKind, str] | None = None
+) -> tuple[float, int]:
+    """Run once, with or without one frame lost; return how long that took but for the
+    window, and how many frames were sent again.
     """
     client, line, _ = connect(dut)
     client.hello(1)
@@ -421,7 +456,8 @@ def lasted_s(dut: FakeDut, lose: tuple[MessageKind, str] | None = None) -> tuple
 def test_a_go_opens_the_window_at_once() -> None:
     by_guard_s, _ = lasted_s(FakeDut())
     by_go_s, repeats = lasted_s(FakeDut(takes_go=True))
-    line_s = 250 * 10 / 115_200 + 6 * LATENCY_S  # every frame of it, and three round trips
+    # every frame of it, and three round trips
+    line_s = 250 * 10 / 115_200 + 6 * LATENCY_S
     assert by_go_s < line_s < by_guard_s
     assert repeats == 0
 
@@ -434,7 +470,9 @@ def test_a_lost_go_costs_the_rest_of_the_guard_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("lost", [(MessageKind.ACK, "rx"), (MessageKind.RUN, "tx")])
-def test_a_request_that_was_sent_again_waits_for_its_guard(lost: tuple[MessageKind, str]) -> None:
+def test_a_request_that_was_sent_again_waits_for_its_guard(
+    lost: tuple[MessageKind, str],
+) -> None:
     dut = FakeDut(takes_go=True)
     took_s, repeats = lasted_s(dut, lost)
     assert (dut.goes, repeats) == (0, 1)
@@ -460,7 +498,12 @@ def test_no_go_is_sent_when_it_could_come_into_the_window() -> None:
     line.read = stand_still  # type: ignore[method-assign]
     done = client.run(0, 1, 50, 1.0)
     assert FrameDecoder(256).feed(stood[0])[0].kind == MessageKind.ACK
-    assert (dut.goes, dut.runs, done.rx_in_window_b, client.retransmissions) == (0, 1, 0, 0)
+    assert (dut.goes, dut.runs, done.rx_in_window_b, client.retransmissions) == (
+        0,
+        1,
+        0,
+        0,
+    )
 
 
 def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() -> None:
@@ -471,7 +514,8 @@ def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() ->
     lose_once(
         line,
         lambda frame: (
-            frame.kind == MessageKind.STATUS and (statuses.append(frame.seq) or len(statuses) == 2)
+            frame.kind == MessageKind.STATUS
+            and (statuses.append(frame.seq) or len(statuses) == 2)
         ),
         "rx",
     )
@@ -489,12 +533,16 @@ def test_load_data_and_commit_follow_each_other_without_a_wait() -> None:
     assert line.now_s - before_s < wire_s + 3 * LATENCY_S + 0.005
 
 
-def share_of_the_line(baud: int, max_payload_b: int, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Load 27 648 bytes over a line that delays by 1 ms each way; return the payload's share of
-    what the line can carry.
+def share_of_the_line(
+    baud: int, max_payload_b: int, monkeypatch: pytest.MonkeyPatch
+) -> float:
+    """Load 27 648 bytes over a line that delays by 1 ms each way; return the payload's
+    share of what the line can carry.
     """
     monkeypatch.setitem(
-        globals(), "CAPS", dataclasses.replace(CAPS, max_payload_b=max_payload_b, slot_b=32_768)
+        globals(),
+        "CAPS",
+        dataclasses.replace(CAPS, max_payload_b=max_payload_b, slot_b=32_768),
     )
     monkeypatch.setitem(globals(), "LATENCY_S", 0.001)
     monkeypatch.setattr(FakeLine, "baud", baud)
@@ -521,7 +569,9 @@ def test_a_window_of_8_frames_costs_only_their_overhead_and_one_round_trip(
 ) -> None:
     line_s = 27_648 * 10 / baud
     expected = line_s / (line_s * 266 / 252 + 0.002)
-    assert share_of_the_line(baud, 256, monkeypatch) == pytest.approx(expected, abs=0.005)
+    assert share_of_the_line(baud, 256, monkeypatch) == pytest.approx(
+        expected, abs=0.005
+    )
 
 
 def test_a_refused_load_leaves_no_number_open_and_the_session_goes_on() -> None:
@@ -538,7 +588,7 @@ def test_a_refused_load_leaves_no_number_open_and_the_session_goes_on() -> None:
     assert client.retransmissions == 0
 
 
-def test_a_slot_left_open_by_an_older_load_never_takes_data_of_a_load_that_got_lost() -> None:
+def test_a_slot_left_open_by_an_older_load_never_takes_data_of_a_load_that_got_lost():
     dut = FakeDut()
     client, line, _ = connect(dut)
     client.hello(1)
@@ -557,9 +607,12 @@ def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> 
     client.hello(1)
     put = line._put
     # The line breaks whatever is longer than 50 bytes.
-    line._put = lambda way, block: put(way, block[:30] + block[31:] if len(block) > 50 else block)
+    line._put = lambda way, block: put(
+        way, block[:30] + block[31:] if len(block) > 50 else block
+    )
     line.write = lambda block: (
-        [line._put("tx", encode(frame)) for frame in FrameDecoder(256).feed(block)] and None
+        [line._put("tx", encode(frame)) for frame in FrameDecoder(256).feed(block)]
+        and None
     )  # type: ignore[method-assign]
     client.load(0, SAMPLE)
     assert dut.slots[0] == SAMPLE
@@ -581,7 +634,7 @@ def test_a_lost_ack_of_run_is_repaired_before_the_window_opens() -> None:
     assert (done.rx_in_window_b, dut.runs, client.retransmissions) == (0, 1, 1)
 
 
-def test_a_device_that_stands_still_longer_than_all_repeats_is_waited_for_in_silence() -> None:
+def test_a_device_that_stands_still_longer_than_all_repeats_is_waited_for_in_silence():
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
@@ -672,7 +725,11 @@ def test_noise_in_the_window_is_reported_as_a_disturbed_window() -> None:
 
     def hum(way: str, block: bytes) -> None:
         put(way, block)
-        if way == "tx" and noisy and FrameDecoder(64).feed(block)[0].kind == MessageKind.RUN:
+        if (
+            way == "tx"
+            and noisy
+            and FrameDecoder(64).feed(block)[0].kind == MessageKind.RUN
+        ):
             noisy.clear()
             line._serial += 1
             heapq.heappush(line._queue, (line.now_s + 0.5, line._serial, "rx", b"hum"))
@@ -711,7 +768,9 @@ def test_only_broken_frames_are_a_remote_protocol_error() -> None:
     client, line, _ = connect(dut)
     client.hello(1)
     put = line._put
-    line._put = lambda way, block: put(way, block[:4] + b"?" + block[5:] if way == "rx" else block)
+    line._put = lambda way, block: put(
+        way, block[:4] + b"?" + block[5:] if way == "rx" else block
+    )
     with pytest.raises(RemoteProtocolError, match="only broken frames"):
         client.ping(b"ping")
 
@@ -727,7 +786,9 @@ def test_boot_text_in_the_framed_layer_means_the_dut_restarted() -> None:
 
 
 @pytest.mark.parametrize("words", [b"m-ready", b"m-init-done m-ready\r\n"])
-def test_words_of_the_text_layer_within_a_broken_frame_are_no_restart(words: bytes) -> None:
+def test_words_of_the_text_layer_within_a_broken_frame_are_no_restart(
+    words: bytes,
+) -> None:
     dut = FakeDut()
     client, line, _ = connect(dut)
     client.hello(1)
@@ -792,7 +853,7 @@ def test_boot_text_before_the_session_means_nothing() -> None:
     client.ping(b"well")
 
 
-def test_an_error_of_the_dut_is_a_sut_error_with_its_code_and_the_session_goes_on() -> None:
+def test_an_error_of_the_dut_is_a_sut_error_with_its_code_and_the_session_goes_on():
     dut = FakeDut()
     client, _, _ = connect(dut)
     client.hello(1)

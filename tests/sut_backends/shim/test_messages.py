@@ -29,9 +29,13 @@ VALUES = [
     (messages.CommitMessage(2), "0200"),
     (messages.SelfTestMessage(1000, 258), "e8030201"),
     (
-        messages.ReportMessage(2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13),
-        "0100000001000000 02000000 0300 0400 05000000 06000000 07000000 0800000009000000 0a000000 "
-        "0100ff 0b0000000c000000 0d000000",
+        messages.ReportMessage(
+            2**32 + 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 255, 11, 12, 13
+        ),
+        (
+            "0100000001000000 02000000 0300 0400 05000000 06000000 07000000"
+            " 0800000009000000 0a000000 0100ff 0b0000000c000000 0d000000"
+        ),
     ),
     (messages.RunMessage(1, 2, 30_000, 50), "0100020000003075000032 00"),
     (messages.BatchMessage(2, 30_000, 50, (1, 258)), "0200000030750000320001000201"),
@@ -90,7 +94,9 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("value", "code"), VALUES, ids=lambda value: type(value).__name__
+)
 def test_payloads_are_packed_as_the_protocol_says_and_read_back(
     value: messages.Payload, code: str | None
 ) -> None:
@@ -99,7 +105,9 @@ def test_payloads_are_packed_as_the_protocol_says_and_read_back(
 
 
 @pytest.mark.parametrize("case", VECTORS["messages"], ids=lambda case: case["name"])
-def test_messages_of_the_shared_vectors_are_written_and_read(case: dict[str, Any]) -> None:
+def test_messages_of_the_shared_vectors_are_written_and_read(
+    case: dict[str, Any],
+) -> None:
     kinds = {
         kind.kind: kind
         for kind in (
@@ -137,15 +145,25 @@ def test_records_are_told_apart_by_their_count() -> None:
     ]
 
 
-@pytest.mark.parametrize(("value", "code"), VALUES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("value", "code"), VALUES, ids=lambda value: type(value).__name__
+)
 def test_a_short_payload_is_refused(value: messages.Payload, code: str | None) -> None:
     with pytest.raises(ValueError, match=r"expected|ends after|announces"):
-        type(value).unpack(value.pack()[:1][: len(value.pack()) - 1] if code else value.pack()[:-4])
+        type(value).unpack(
+            value.pack()[:1][: len(value.pack()) - 1] if code else value.pack()[:-4]
+        )
 
 
 @pytest.mark.parametrize(
     "numbers",
-    [(0, 2**32, 0, 0), (0, -1, 0, 0), (2**16, 1, 0, 0), (0, 1, 2**32, 0), (0, 1, 0, 65_536)],
+    [
+        (0, 2**32, 0, 0),
+        (0, -1, 0, 0),
+        (2**16, 1, 0, 0),
+        (0, 1, 2**32, 0),
+        (0, 1, 0, 65_536),
+    ],
 )
 def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(
     numbers: tuple[int, int, int, int],
@@ -162,7 +180,9 @@ def test_a_number_that_does_not_fit_its_field_is_an_error_of_ours(
         messages.DataMessage(2**32, b"x"),
         messages.DoneMessage(0, ((256, 0),), 0),
         messages.RefusalMessage(1, 0, "größer"),
-        messages.CapsMessage(0, 1, 8, 256, 1, 1, 1, 16, 1, 1, 1, Flag(0), device="x" * 256),
+        messages.CapsMessage(
+            0, 1, 8, 256, 1, 1, 1, 16, 1, 1, 1, Flag(0), device="x" * 256
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -174,7 +194,9 @@ def test_what_does_not_fit_behind_the_head_is_an_error_of_ours_too(
 
 
 def test_an_error_names_the_field_and_the_message() -> None:
-    with pytest.raises(ValueError, match="thresholds of OPTIMIZE: 3 bytes, 4 each expected"):
+    with pytest.raises(
+        ValueError, match="thresholds of OPTIMIZE: 3 bytes, 4 each expected"
+    ):
         messages.OptimizeMessage.unpack(bytes(20 + 3))
     with pytest.raises(ValueError, match="LOAD of 9 bytes, 10 expected"):
         messages.LoadMessage.unpack(bytes(9))
@@ -190,7 +212,9 @@ def test_an_error_names_the_field_and_the_message() -> None:
 @settings(max_examples=length(100, 30))
 @given(
     payload=st.binary(max_size=64)
-    | st.binary(min_size=20, max_size=20).map(lambda head: head[:2] + b"\x01" + head[3:])
+    | st.binary(min_size=20, max_size=20).map(
+        lambda head: head[:2] + b"\x01" + head[3:]
+    )
 )
 def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(
     kind: type[messages.Payload], payload: bytes
@@ -209,13 +233,33 @@ def test_any_payload_is_refused_by_value_error_or_means_what_packs_back(
 
 def test_firmware_of_before_says_nothing_behind_its_strings_and_knows_no_more() -> None:
     before = messages.CapsMessage(
-        1, 1, 8, 256, 2, 1024, 64, 16, 10**6, 1, 2, Flag.OPTIMIZE, "d", "f", "w", "m", "b", "PA8"
+        1,
+        1,
+        8,
+        256,
+        2,
+        1024,
+        64,
+        16,
+        10**6,
+        1,
+        2,
+        Flag.OPTIMIZE,
+        "d",
+        "f",
+        "w",
+        "m",
+        "b",
+        "PA8",
     )
     assert messages.CapsMessage.unpack(before.pack()).more == messages.More(0)
     assert messages.CapsMessage.unpack(before.pack() + b"\x01") == replace(
         before, more=messages.More.KNEW
     )
-    assert messages.More.KNEW in messages.CapsMessage.unpack(before.pack() + b"\x03later").more
+    assert (
+        messages.More.KNEW
+        in messages.CapsMessage.unpack(before.pack() + b"\x03later").more
+    )
 
 
 def test_known_with_more_ticks_than_it_announces_is_refused() -> None:
@@ -225,12 +269,16 @@ def test_known_with_more_ticks_than_it_announces_is_refused() -> None:
 
 def test_done_with_more_output_than_it_announces_is_refused() -> None:
     with pytest.raises(ValueError, match="output of 2"):
-        messages.DoneMessage.unpack(messages.DoneMessage(0, (), 2, output=b"abc").pack())
+        messages.DoneMessage.unpack(
+            messages.DoneMessage(0, (), 2, output=b"abc").pack()
+        )
 
 
 def test_numbers_are_those_of_the_firmware() -> None:
     header = (ROOT / "firmware" / "core" / "nr_wire.h").read_text(encoding="utf-8")
-    values = {name: int(number, 0) for name, number in re.findall(r"NR_(\w+) = (\w+)", header)}
+    values = {
+        name: int(number, 0) for name, number in re.findall(r"NR_(\w+) = (\w+)", header)
+    }
     assert {kind.name: kind.value for kind in MessageKind} == {
         name: values[name] for name in MessageKind.__members__
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of the line is decoded into what the backend itself made of the conversation."""
+"""A log of the line is decoded into what the backend itself made of the
+conversation."""
 
 from __future__ import annotations
 
@@ -20,7 +21,11 @@ from sut_backends.shim.recount import recounted
 from sut_backends.uart.backend import UartSut
 from tests.sut_backends.uart.public_device import Build, PublicDevice
 from tests.sut_backends.uart.test_peers import sample
-from tests.sut_backends.uart.text_devices import EchoingLines, EchoingWords, WrongWayRound
+from tests.sut_backends.uart.text_devices import (
+    EchoingLines,
+    EchoingWords,
+    WrongWayRound,
+)
 
 SIZE_B = 38
 STEPS: tuple[Step, ...] = (
@@ -35,7 +40,9 @@ STEPS: tuple[Step, ...] = (
 
 
 @contextmanager
-def heard(device: PublicDevice, context: BenchContext) -> Iterator[tuple[UartSut, list[WireBlock]]]:
+def heard(
+    device: PublicDevice, context: BenchContext
+) -> Iterator[tuple[UartSut, list[WireBlock]]]:
     blocks: list[WireBlock] = []
     began: list[float] = []
 
@@ -54,7 +61,9 @@ def heard(device: PublicDevice, context: BenchContext) -> Iterator[tuple[UartSut
 
 @pytest.mark.posix
 @pytest.mark.parametrize("energy", [False, True])
-@pytest.mark.parametrize("kind", [PublicDevice, WrongWayRound, EchoingLines, EchoingWords])
+@pytest.mark.parametrize(
+    "kind", [PublicDevice, WrongWayRound, EchoingLines, EchoingWords]
+)
 def test_the_text_layer_is_decoded_as_the_client_read_it(
     kind: type[PublicDevice], energy: bool, context: BenchContext
 ) -> None:
@@ -70,7 +79,8 @@ def test_the_text_layer_is_decoded_as_the_client_read_it(
     recount = recounted(told)
     assert recount.facts["model"] == sut.info.model
     steps = [step for step in recount.steps if step.answer is not None]
-    if energy:  # such a device only pulses: of bursts and idle times the log has nothing
+    # such a device only pulses: of bursts and idle times the log has nothing
+    if energy:
         records = [item for item in records if isinstance(item.step, Query)]
         (found,) = _of_whole(steps, records, False, {})
         assert found == (True, "2 answers decoded again: those of the step records")
@@ -86,15 +96,29 @@ def block(direction: str, text: str) -> WireBlock:
     return WireBlock(1.0, direction, text.encode())
 
 
-ANSWER = "m-warmup-start-0 m-warmup-done m-infer-start-1 m-lap-us-10 m-lap-us-30 m-infer-done"
+ANSWER = (
+    "m-warmup-start-0 m-warmup-done m-infer-start-1 m-lap-us-10 m-lap-us-30"
+    " m-infer-done"
+)
 
 
 def test_the_lines_of_an_io_manager_are_no_answers_of_the_device() -> None:
-    lines = [f"[dut]: {word}" for word in f"{ANSWER} m-results-[0.250,0.750] m-ready".split()]
-    told = ["m-dut-passthrough(infer 1 0)", "m-ready", "m-lap-us-11", *lines, "m-lap-us-12"]
+    lines = [
+        f"[dut]: {word}" for word in f"{ANSWER} m-results-[0.250,0.750] m-ready".split()
+    ]
+    told = [
+        "m-dut-passthrough(infer 1 0)",
+        "m-ready",
+        "m-lap-us-11",
+        *lines,
+        "m-lap-us-12",
+    ]
     blocks = [block("tx", "dut infer 1 0%"), block("rx", "\r\n".join(told) + "\r\n")]
     (step,) = recounted(blocks).steps
-    assert step.answer is not None and [mark.tick for mark in step.answer.marks] == [10, 30]
+    assert step.answer is not None and [mark.tick for mark in step.answer.marks] == [
+        10,
+        30,
+    ]
     assert step.answer.output.hex() == "fa000000ee020000"
 
 
@@ -107,7 +131,9 @@ def test_a_text_device_that_restarted_may_have_been_asked_twice() -> None:
     ]
     again = [("timestamp%", f"m-lap-us-{tick}\r\nm-ready\r\n") for tick in (7, 8, 9)]
     pairs = [*stamps, *opening, *again]
-    blocks = [block(*one) for pair in pairs for one in zip(("tx", "rx"), pair, strict=True)]
+    blocks = [
+        block(*one) for pair in pairs for one in zip(("tx", "rx"), pair, strict=True)
+    ]
     steps = [step for step in recounted(blocks).steps if step.answer is not None]
     marks = tuple(Mark(SYNC, tick) for tick in (7, 8, 9))
     (found,) = _of_whole(steps, [StepRecord(0, Sync(), Completion(marks))], False, {})
@@ -117,14 +143,20 @@ def test_a_text_device_that_restarted_may_have_been_asked_twice() -> None:
 def _longer(record: StepRecord) -> StepRecord:
     first, last = record.completion.marks
     marks = (first, type(last)(last.phase, last.tick + 1))
-    return StepRecord(record.number, record.step, Completion(marks, record.completion.output))
+    return StepRecord(
+        record.number, record.step, Completion(marks, record.completion.output)
+    )
 
 
 def test_whatever_a_log_holds_is_no_error() -> None:
     draw = random.Random(1)
     for _ in range(200):
         blocks = [
-            WireBlock(draw.random(), draw.choice(("tx", "rx")), draw.randbytes(draw.randrange(60)))
+            WireBlock(
+                draw.random(),
+                draw.choice(("tx", "rx")),
+                draw.randbytes(draw.randrange(60)),
+            )
             for _ in range(20)
         ]
         recounted(blocks)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SpiNNaker without a board: PyNN's units, what is refused, calls against stand-ins; and the
-mapping by sPyNNaker itself where an interpreter with it is there.
+"""SpiNNaker without a board: PyNN's units, what is refused, calls against stand-ins;
+and the mapping by sPyNNaker itself where an interpreter with it is there.
 """
 
 from __future__ import annotations
@@ -42,9 +42,13 @@ def test_a_network_in_pynns_units_fires_as_its_exact_form_does(tmp_path: Path) -
     nodes = two_layers(rng) | {"hidden": lif(8), "last": cuba(3)}
     job = plain(tmp_path, nodes)
     names = list(nodes)
-    whole = nir.NIRGraph(nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False)
+    whole = nir.NIRGraph(
+        nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False
+    )
     spikes = (rng.random((400, 5)) < 0.2).astype(float)
-    expected = run(graph.network(whole), spikes[None], how=PRESETS["exact"]).values["output"][0]
+    expected = run(graph.network(whole), spikes[None], how=PRESETS["exact"]).values[
+        "output"
+    ][0]
     home = os.environ.get("HOME")
     with spynnaker.installed():
         running = opened(job, **BOARD)
@@ -53,7 +57,9 @@ def test_a_network_in_pynns_units_fires_as_its_exact_form_does(tmp_path: Path) -
         silent, _ = running.run(spikes * 0)
         assert running.energy["origin"] == "modelled"
         assert running.energy["exec_time_s"] == pytest.approx(0.402)
-        with pytest.raises(ValueError, match="3 spikes of a channel in one step, 1 are wired"):
+        with pytest.raises(
+            ValueError, match="3 spikes of a channel in one step, 1 are wired"
+        ):
             running.run(spikes * 3)
         running.close()
     assert os.environ.get("HOME") == home
@@ -73,7 +79,9 @@ def test_the_energy_of_a_run_is_a_report_and_labelled_modelled(tmp_path: Path) -
     with spynnaker.installed():
         told = runner.sense_network(replace(job, settings=BOARD))
     assert [one["origin"] for one in told["samples"]] == ["modelled"] * 2
-    assert all(one["exec_energy_j"] > 0 and one["spikes"] > 0 for one in told["samples"])
+    assert all(
+        one["exec_energy_j"] > 0 and one["spikes"] > 0 for one in told["samples"]
+    )
     with pytest.raises(ValueError, match="states no energy"):
         runner.sense_network(replace(job, settings=BOARD | {"generation": 2}))
 
@@ -94,7 +102,9 @@ def test_units_are_those_of_pynn(tmp_path: Path) -> None:
     nodes = {
         "input": nir.Input(np.array([1])),
         "weight": nir.Linear(np.array([[0.5], [-1.0]])),
-        "neurons": cuba(2, v_threshold=np.array([1.0, 2.0]), v_leak=np.array([0.0, 0.5])),
+        "neurons": cuba(
+            2, v_threshold=np.array([1.0, 2.0]), v_leak=np.array([0.0, 0.5])
+        ),
         "output": nir.Output(np.array([2])),
     }
     found = plan(read(plain(tmp_path, nodes).plain))
@@ -105,8 +115,8 @@ def test_units_are_those_of_pynn(tmp_path: Path) -> None:
     assert population.parameters["v_thresh"] == pytest.approx([10 / 1.5, 20 / 1.5])
     assert population.parameters["tau_syn_E"] == pytest.approx([5.0, 5.0])
     assert np.abs(projection.weights).max() == pytest.approx(1.0)
-    # A spike of weight w moves the membrane by w_in w r dt / tau_mem in all; a jump of a current
-    # that decays with 5 ms, into a capacitance, by its charge.
+    # A spike of weight w moves the membrane by w_in w r dt / tau_mem in all; a jump of
+    # a current that decays with 5 ms, into a capacitance, by its charge.
     jumps = projection.weights[:, 0] * 5.0 / population.parameters["cm"]
     assert jumps == pytest.approx(np.array([0.5, -1.0]) * 2 * 4 / 20 * population.mv)
 
@@ -116,7 +126,10 @@ def test_units_are_those_of_pynn(tmp_path: Path) -> None:
     [
         ({"last": nir.IF(np.ones(3), np.ones(3))}, "last is a IF: SpiNNaker runs"),
         ({"first": nir.Affine(np.ones((8, 5)), np.ones(8))}, "first has a bias"),
-        ({"hidden": cuba(8, v_leak=np.full(8, 2.0))}, "hidden has a threshold that is not above"),
+        (
+            {"hidden": cuba(8, v_leak=np.full(8, 2.0))},
+            "hidden has a threshold that is not above",
+        ),
     ],
 )
 def test_networks_that_pynns_cells_are_not_are_refused_by_node(
@@ -138,9 +151,13 @@ def test_a_virtual_board_is_no_system_under_test(tmp_path: Path) -> None:
     assert told["board"] == "virtual: nothing was computed"
     assert (told["cores"], told["chips"], told["time_step_ms"]) == (3, 1, 1.0)
     assert [one["node"] for one in told["weights"]] == ["hidden", "last"]
-    assert told["rule differs"] == "exact exponentials, not forward Euler; 16-bit weights"
+    assert (
+        told["rule differs"] == "exact exponentials, not forward Euler; 16-bit weights"
+    )
     for one in told["weights"]:
-        assert max(one["excitatory"]["largest"], one["inhibitory"]["largest"]) <= 2.0**13
+        assert (
+            max(one["excitatory"]["largest"], one["inhibitory"]["largest"]) <= 2.0**13
+        )
         assert one["excitatory"]["of"] + one["inhibitory"]["of"] in (40, 24)
 
 
@@ -151,11 +168,15 @@ def test_weights_that_do_not_fit_are_counted(
     weights[0] = [1, 1e-6, -1, -1, 1]
     nodes = two_layers(np.random.default_rng(0)) | {"first": nir.Linear(weights)}
     monkeypatch.setattr(
-        spynnaker.Vertex, "get_weight_scales", lambda vertex, shifts: np.array([50e3, 70e3])
+        spynnaker.Vertex,
+        "get_weight_scales",
+        lambda vertex, shifts: np.array([50e3, 70e3]),
     )
     with spynnaker.installed():
         told = runner.map_network(plain(tmp_path, nodes))
-    excitatory, inhibitory = (told["weights"][0][name] for name in ("excitatory", "inhibitory"))
+    excitatory, inhibitory = (
+        told["weights"][0][name] for name in ("excitatory", "inhibitory")
+    )
     assert (excitatory["saturated"], inhibitory["saturated"]) == (0, 2)
     assert (excitatory["rounded to 0"], excitatory["of"]) == (1, 3)
     assert excitatory["a step can overflow"]
@@ -166,9 +187,14 @@ def test_an_sdk_that_is_missing_or_another_is_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="sPyNNaker is not installed for this Python"):
         opened(job)
     other = spynnaker.VERSIONS | {"sPyNNaker": "1!7.0.0"}
-    with spynnaker.installed(other), pytest.raises(ValueError, match=r"1!7\.0\.0 is installed"):
+    with (
+        spynnaker.installed(other),
+        pytest.raises(ValueError, match=r"1!7\.0\.0 is installed"),
+    ):
         opened(job)
-    with pytest.raises(ValueError, match=r"py-spinnaker2 and nir in this Python, and spinnaker2"):
+    with pytest.raises(
+        ValueError, match=r"py-spinnaker2 and nir in this Python, and spinnaker2"
+    ):
         opened(job, generation=2)
 
 
@@ -177,7 +203,9 @@ def test_spinnaker_2_by_a_fake_of_its_package(tmp_path: Path) -> None:
     nodes = two_layers(rng)
     names = list(nodes)
     job = plain(tmp_path, nodes)
-    whole = nir.NIRGraph(nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False)
+    whole = nir.NIRGraph(
+        nodes, list(pairwise(names)), {"dt_s": 0.001}, type_check=False
+    )
     nir.write(tmp_path / "net.nir", whole)
     job = replace(job, nir=str(tmp_path / "net.nir"))
     spikes = (rng.random((30, 5)) < 0.3).astype(float)
@@ -190,7 +218,8 @@ def test_spinnaker_2_by_a_fake_of_its_package(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="2 spikes of a channel in one step"):
             running.run(spikes * 2)
         running.close()
-    # The fake hands channels on to cells of the same number: so times and cells are told apart.
+    # The fake hands channels on to cells of the same number: so times and cells are
+    # told apart.
     assert np.array_equal(values, spikes[:, :3])
     assert membranes is None
     assert asked == [("192.168.240.1", 32, 0.002)] * 2
@@ -200,7 +229,9 @@ def test_spinnaker_2_by_a_fake_of_its_package(tmp_path: Path) -> None:
     not Path(PYTHON).exists(),
     reason="no sPyNNaker: rig sdk install spinnaker, or RIG_SPINNAKER_PYTHON",
 )
-def test_spynnaker_maps_on_its_virtual_board_and_leaves_the_home_alone(tmp_path: Path) -> None:
+def test_spynnaker_maps_on_its_virtual_board_and_leaves_the_home_alone(
+    tmp_path: Path,
+) -> None:
     job = plain(tmp_path, two_layers(np.random.default_rng(0)))
     code = (
         "import json, sys; from sut_backends.spinnaker.runner import map_network;"
@@ -211,7 +242,12 @@ def test_spynnaker_maps_on_its_virtual_board_and_leaves_the_home_alone(tmp_path:
     home.mkdir()
     done = subprocess.run(
         [PYTHON, "-c", code, json.dumps(asdict(job))],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home), "TMPDIR": str(tmp_path)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(home),
+            "TMPDIR": str(tmp_path),
+        },
         cwd=home,
         capture_output=True,
         text=True,

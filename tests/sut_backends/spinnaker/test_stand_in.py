@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in for sPyNNaker takes no call that sPyNNaker 7.4.1 refuses, where an interpreter with
-it is there. Of py-spinnaker2 no registry has a package: its fake takes what published programs say.
+"""The stand-in for sPyNNaker takes no call that sPyNNaker 7.4.1 refuses, where an
+interpreter with it is there. Of py-spinnaker2 no registry has a package: its fake takes
+what published programs say.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ CALLS: dict[str, tuple[str, str, Any]] = {
         "PopulationVertex.get_ring_buffer_shifts",
         spynnaker.Vertex.get_ring_buffer_shifts,
     ),
-    "scales": (_VERTEX, "PopulationVertex.get_weight_scales", spynnaker.Vertex.get_weight_scales),
+    "scales": (
+        _VERTEX,
+        "PopulationVertex.get_weight_scales",
+        spynnaker.Vertex.get_weight_scales,
+    ),
     "idle energy": (
         "spinn_machine.version.version_5",
         "Version5.get_idle_energy",
@@ -53,7 +58,9 @@ _POWER = "spinn_front_end_common.utilities.utility_objs.power_used"
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What sPyNNaker's objects are described as, by its own interpreter."""
     home = tmp_path_factory.mktemp("home")
-    (home / ".spynnaker.cfg").write_text("[Machine]\nversion = 5\nvirtual_board = True\n")
+    (home / ".spynnaker.cfg").write_text(
+        "[Machine]\nversion = 5\nvirtual_board = True\n"
+    )
     wanted = {name: (module, text) for name, (module, text, _) in CALLS.items()}
     for kind in spynnaker.KINDS:
         names = f"type('Names', (), dict({kind}.default_parameters))"
@@ -64,13 +71,17 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @needs_spynnaker
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_that_spynnaker_refuses_is_refused(name: str, theirs: dict[str, Any]) -> None:
+def test_a_call_that_spynnaker_refuses_is_refused(
+    name: str, theirs: dict[str, Any]
+) -> None:
     assert looser(CALLS[name][2], theirs[name]) == []
 
 
 @needs_spynnaker
 @pytest.mark.parametrize("kind", spynnaker.KINDS)
-def test_cells_take_the_parameters_of_their_kind(kind: str, theirs: dict[str, Any]) -> None:
+def test_cells_take_the_parameters_of_their_kind(
+    kind: str, theirs: dict[str, Any]
+) -> None:
     assert set(spynnaker.KINDS[kind]) <= set(theirs[kind]["attributes"])
 
 
@@ -91,11 +102,18 @@ def test_cells_refuse_a_parameter_of_another_kind() -> None:
             sim.IF_curr_delta(tau_syn_E=5.0)
 
 
-def test_the_fake_of_py_spinnaker2_takes_the_calls_of_published_programs_alone() -> None:
+def test_the_fake_of_py_spinnaker2_takes_the_calls_of_published_programs_alone():
     with pytest.raises(TypeError):
         spinnaker2.Chip("192.168.240.1")  # type: ignore[misc]
     wrong = {"dt": 1e-3, "delay": 1}
     with pytest.raises(TypeError):
         spinnaker2.ConversionConfig(**wrong)  # type: ignore[arg-type]
     names = [name for name, *_ in described(spinnaker2.ConversionConfig)["parameters"]]
-    assert names == ["output_record", "dt", "conn_delay", "scale_weights", "reset", "integrator"]
+    assert names == [
+        "output_record",
+        "dt",
+        "conn_delay",
+        "scale_weights",
+        "reset",
+        "integrator",
+    ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware's C core as a library, with a fake port: its time is virtual, so that a conversation
-takes a millisecond or two.
+"""The firmware's C core as a library, with a fake port: its time is virtual, so that a
+conversation takes a millisecond or two.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ class Device:
         """Switch it on with a workload that finds these costs, one every 250 us."""
         self.start()
         self._library.fake_device_searches(
-            self._memory, (ctypes.c_int32 * len(costs))(*costs), ctypes.c_size_t(len(costs))
+            self._memory,
+            (ctypes.c_int32 * len(costs))(*costs),
+            ctypes.c_size_t(len(costs)),
         )
 
     def start_listening(self, answer_b: int) -> None:
-        """Switch it on with a workload of one timed phase, 2 ms, and answers so short that it knows
-        streams.
+        """Switch it on with a workload of one timed phase, 2 ms, and answers so short
+        that it knows streams.
         """
         self.start()
         self._library.fake_device_answers(self._memory, ctypes.c_uint32(answer_b))
@@ -70,12 +72,17 @@ class Device:
     def send(self, block: bytes, delay_us: int) -> None:
         """Let bytes arrive."""
         self._library.fake_send_later(
-            self._memory, block, ctypes.c_size_t(len(block)), ctypes.c_uint64(max(delay_us, 0))
+            self._memory,
+            block,
+            ctypes.c_size_t(len(block)),
+            ctypes.c_uint64(max(delay_us, 0)),
         )
 
     def listen(self, duration_us: int) -> bytes:
         """Let it run until it says something."""
-        if not self._library.fake_device_listen(self._memory, ctypes.c_uint64(duration_us)):
+        if not self._library.fake_device_listen(
+            self._memory, ctypes.c_uint64(duration_us)
+        ):
             return b""
         count_b = self._library.fake_receive(
             self._memory, self._said, ctypes.c_size_t(len(self._said))
@@ -84,4 +91,6 @@ class Device:
 
     def slot(self, number: int, length_b: int) -> bytes:
         """Return what lies in a slot."""
-        return ctypes.string_at(self._library.fake_device_slot(self._memory, number), length_b)
+        return ctypes.string_at(
+            self._library.fake_device_slot(self._memory, number), length_b
+        )

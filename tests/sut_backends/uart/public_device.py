@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that speaks as the public MLPerf Tiny firmware does, with its quirks; written from what
-that firmware was seen to do.
+"""A device that speaks as the public MLPerf Tiny firmware does, with its quirks;
+written from what that firmware was seen to do.
 
-An empty command is its end, as is data behind its memory. Its line takes 80 characters and forgets
-the others, data behind the declared size is stored all the same, and a sample of another size than
-the model's is reported and the former one used.
+An empty command is its end, as is data behind its memory. Its line takes 80 characters
+and forgets the others, data behind the declared size is stored all the same, and a
+sample of another size than the model's is reported and the former one used.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MEMORY_B = 96 * 96 * 3
 
 @dataclass(frozen=True)
 class Build:
-    """What a submitter chose: model, size of a sample, classes, mode, time of an inference, how
-    results are printed.
+    """What a submitter chose: model, size of a sample, classes, mode, time of an
+    inference, how results are printed.
 
     `byte_s`: what a byte takes on its line, which it waits for.
     """
@@ -49,8 +49,8 @@ class Build:
 
 @dataclass
 class PublicDevice:
-    """The device behind a pseudo terminal, as a context manager; `commands`, `pulses` and
-    `behind_b` tell what happened to it.
+    """The device behind a pseudo terminal, as a context manager; `commands`, `pulses`
+    and `behind_b` tell what happened to it.
     """
 
     build: Build = field(default_factory=Build)
@@ -82,7 +82,9 @@ class PublicDevice:
 
     def boot(self) -> None:
         """Say what is said at power-up; also what a reset looks like to a host."""
-        self._say(f"m-timestamp-mode-{'energy' if self.build.energy else 'performance'}")
+        self._say(
+            f"m-timestamp-mode-{'energy' if self.build.energy else 'performance'}"
+        )
         self._stamp("boot")
         self._say("m-init-done")
         self._say("m-ready")
@@ -142,7 +144,9 @@ class PublicDevice:
             time.sleep(self.build.pulse_s)  # the length of its pulse
             self.build.on_pulse(True, what)
         else:
-            now_us = self.build.laps_from_us + round((time.monotonic() - self._booted_s) * 1e6)
+            now_us = self.build.laps_from_us + round(
+                (time.monotonic() - self._booted_s) * 1e6
+            )
             self._say(f"m-lap-us-{now_us % self.build.wrap_us}")
 
     def _db(self, word: str = "", number: str = "") -> None:
@@ -150,7 +154,10 @@ class PublicDevice:
             self._size = _atoi(number)
             self._at = 0
             if self._size > MEMORY_B:
-                self._say(f"Supplied buffer size {self._size} exceeds maximum of {MEMORY_B}", "\n")
+                self._say(
+                    f"Supplied buffer size {self._size} exceeds maximum of {MEMORY_B}",
+                    "\n",
+                )
             else:
                 self._say(f"m-[Expecting {self._size} bytes]")
         elif len(word) % 2:
@@ -177,7 +184,10 @@ class PublicDevice:
         if self._at == self.build.sample_b:
             self._tensor = bytes(self._memory[: self._at])
         else:
-            self._say(f"Input db has {self._at} elemented, expected {self.build.sample_b}", "\n")
+            self._say(
+                f"Input db has {self._at} elemented, expected {self.build.sample_b}",
+                "\n",
+            )
         self._say(f"m-warmup-start-{warmups}")
         time.sleep(warmups * self.build.infer_s)  # it computes
         self._say("m-warmup-done")
@@ -189,10 +199,12 @@ class PublicDevice:
         self._results()
 
     def _results(self) -> None:
-        # The class is the first byte; a shifted sample shows as the class behind it, as its last
-        # byte is not 5a.
+        # The class is the first byte; a shifted sample shows as the class behind it, as
+        # its last byte is not 5a.
         right = self._tensor[-1:] == b"\x5a"
-        top = (self._tensor[0] + (not right)) % self.build.classes if self._tensor else 0
+        top = (
+            (self._tensor[0] + (not right)) % self.build.classes if self._tensor else 0
+        )
         scores = [
             0.89 if number == top else 0.11 / max(self.build.classes - 1, 1)
             for number in range(self.build.classes)

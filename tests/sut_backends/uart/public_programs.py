@@ -33,8 +33,8 @@ def talkative() -> Routine:
 
 
 def moody() -> Routine:
-    """Answer with a window's second byte; by its first be slow (1 to 99: so many times 10 ms), 100
-    refuse it, 101 fail, 102 die.
+    """Answer with a window's second byte; by its first be slow (1 to 99: so many times
+    10 ms), 100 refuse it, 101 fail, 102 die.
 
     103 answers twice.
     """
@@ -52,12 +52,14 @@ def moody() -> Routine:
         time.sleep(0.01 * block[0] if block[0] < 100 else 0)  # it computes so long
         return block
 
-    return Routine(load, (first, lambda block: block[1:2] * (2 if block[0] == 103 else 1)), bytes)
+    return Routine(
+        load, (first, lambda block: block[1:2] * (2 if block[0] == 103 else 1)), bytes
+    )
 
 
 class Stairs:
-    """A search that goes down by one at every look, or by `stride`, to `bottom`, from its seed on;
-    then it only spends its time.
+    """A search that goes down by one at every look, or by `stride`, to `bottom`, from
+    its seed on; then it only spends its time.
     """
 
     def __init__(self, bottom: int, seed: int) -> None:
@@ -83,7 +85,8 @@ def stairs() -> Routine:
 
 
 class Sleeper(Stairs):
-    """A search that looks up once only, far too late, and then says that it can do no more."""
+    """A search that looks up once only, far too late, and then says that it can do no
+    more."""
 
     def advance(self, left_s: float, until: int | None) -> bool:
         """Sleep."""
@@ -98,8 +101,8 @@ def sleeper() -> Routine:
 
 
 def mortal() -> Routine:
-    """Die of an empty input, fail at one that begins with 0, refuse one that begins with 1; else
-    answer the process's number.
+    """Die of an empty input, fail at one that begins with 0, refuse one that begins
+    with 1; else answer the process's number.
     """
 
     def load(payload: bytes) -> bytes:

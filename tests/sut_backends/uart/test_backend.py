@@ -87,12 +87,15 @@ def test_load_run_idle_and_sync_in_the_framed_layer(
         since = [tick - burst[0] for tick in burst]
         due = [0, 5_000, 15_000, 20_000, 40_000, 45_000, 55_000, 60_000]
         assert all(
-            wanted - 50 <= at < wanted + 100_000 for at, wanted in zip(since, due, strict=True)
+            wanted - 50 <= at < wanted + 100_000
+            for at, wanted in zip(since, due, strict=True)
         ), since
     assert {direction for direction, _ in told} == {"tx", "rx"}
 
 
-def test_load_run_idle_and_sync_in_the_text_layer(start_dut: Start, context: BenchContext) -> None:
+def test_load_run_idle_and_sync_in_the_text_layer(
+    start_dut: Start, context: BenchContext
+) -> None:
     with opened(start_dut().port, context, layer="text") as sut:
         assert (sut.info.task, sut.info.marks_phases, sut.info.details["layer"]) == (
             "null",
@@ -131,7 +134,10 @@ def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_erro
             sut.do(Query((1, 2)))
         with pytest.raises(
             LocalProtocolError,
-            match=f"a batch of {sut.info.slots + 1} samples, the DUT takes {sut.info.slots}",
+            match=(
+                f"a batch of {sut.info.slots + 1} samples, the DUT takes"
+                f" {sut.info.slots}"
+            ),
         ):
             sut.do(Query(tuple(range(sut.info.slots + 1)), batch=True))
         with pytest.raises(LocalProtocolError, match="has 40000 bytes"):
@@ -142,7 +148,9 @@ def test_samples_that_are_not_in_the_dut_and_queries_of_several_are_our_own_erro
 def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
     start_dut: Start, context: BenchContext
 ) -> None:
-    with opened(start_dut().port, context, faults=LineFaults(0.001, 0.001, 0.001, seed=7)) as sut:
+    with opened(
+        start_dut().port, context, faults=LineFaults(0.001, 0.001, 0.001, seed=7)
+    ) as sut:
         assert isinstance(sut.line, FaultyLink)
         repeats = 0
         for index in range(20):
@@ -164,8 +172,8 @@ def test_one_fault_in_a_thousand_bytes_each_way_changes_no_result(
 
 
 def largest_remainders(count: int) -> list[int]:
-    """Return 1, 2, .. `count` as thousandths of their sum that add up to 1000, as the firmware
-    rounds them.
+    """Return 1, 2, .. `count` as thousandths of their sum that add up to 1000, as the
+    firmware rounds them.
     """
     total = count * (count + 1) // 2
     floors = [number * 1000 // total for number in range(1, count + 1)]
@@ -181,9 +189,13 @@ def test_lost_and_doubled_bytes_in_the_text_layer_are_named_and_give_no_wrong_re
 ) -> None:
     faults = LineFaults(drop=0.0015, duplicate=0.0015, seed=seed)
     numbers = b"".join((number * 1000).to_bytes(4, "little") for number in range(1, 17))
-    answer = b"".join(thousandths.to_bytes(4, "little") for thousandths in largest_remainders(16))
+    answer = b"".join(
+        thousandths.to_bytes(4, "little") for thousandths in largest_remainders(16)
+    )
     try:
-        with opened(start_dut().port, context, layer="text", timeout_s=0.5, faults=faults) as sut:
+        with opened(
+            start_dut().port, context, layer="text", timeout_s=0.5, faults=faults
+        ) as sut:
             for index in range(20):
                 sut.do(Load(index), [numbers])
                 output = sut.do(Query((index,), limit_s=2.0)).output
@@ -212,7 +224,9 @@ def test_a_wrong_line_rate_is_named_and_probe_finds_the_right_one(
 ) -> None:
     # Under a name by which it is not known for a pseudo terminal, which has no rate.
     port = f"alt://{start_dut('--baud', '9600').port}?class=Serial"
-    with pytest.raises((RemoteProtocolError, DeadlineError), match=r"line rate|silent") as caught:
+    with pytest.raises(
+        (RemoteProtocolError, DeadlineError), match=r"line rate|silent"
+    ) as caught:
         UartSut.open(UartSut.Settings(port=port, timeout_s=0.7), context)
     assert "9600" in caught.value.try_next
     findings = list(UartSut.probe(UartSut.Settings(port=port, timeout_s=0.7), context))
@@ -242,7 +256,9 @@ def test_probe_says_what_to_do_about_a_missing_port(context: BenchContext) -> No
     assert finding.try_next
 
 
-def test_the_line_rate_changes_and_comes_back(start_dut: Start, context: BenchContext) -> None:
+def test_the_line_rate_changes_and_comes_back(
+    start_dut: Start, context: BenchContext
+) -> None:
     dut = start_dut("--baud", "115200")
     with opened(dut.port, context, frame_baud=921_600) as sut:
         assert sut.info.details["baud"] == 921_600
@@ -257,7 +273,9 @@ def test_a_dut_left_at_the_frame_rate_is_found_again(
     start_dut: Start, context: BenchContext
 ) -> None:
     dut = start_dut("--baud", "115200")
-    UartSut.open(UartSut.Settings(port=dut.port, frame_baud=921_600), context).line.close()
+    UartSut.open(
+        UartSut.Settings(port=dut.port, frame_baud=921_600), context
+    ).line.close()
     with opened(dut.port, context, frame_baud=921_600, timeout_s=0.7) as sut:
         sut.do(Load(0), [SAMPLE])
         assert sut.do(Query((0,))).output == SAMPLE[:64]
@@ -268,7 +286,9 @@ def test_a_dut_left_at_the_frame_rate_is_found_again(
 def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(
     start_dut: Start, context: BenchContext
 ) -> None:
-    with opened(start_dut("--baud", "115200").port, context, frame_baud=5_000_000) as sut:
+    with opened(
+        start_dut("--baud", "115200").port, context, frame_baud=5_000_000
+    ) as sut:
         assert sut.info.details["baud"] == 115_200
         assert "5000000" in sut.info.details["frame_baud_refused"]
         sut.do(Load(0), [SAMPLE])
@@ -304,7 +324,9 @@ class DeafAt:
         self._line.close()
 
 
-def deaf_client(port: str, context: BenchContext, deaf_baud: int) -> tuple[FramedClient, DeafAt]:
+def deaf_client(
+    port: str, context: BenchContext, deaf_baud: int
+) -> tuple[FramedClient, DeafAt]:
     line = DeafAt(open_line(port, UartSut.Settings(port=port), context), deaf_baud)
     text = TextClient(line)
     text.attention(2.0)
@@ -314,7 +336,9 @@ def deaf_client(port: str, context: BenchContext, deaf_baud: int) -> tuple[Frame
     return client, line
 
 
-def test_a_line_rate_that_does_not_work_falls_back(start_dut: Start, context: BenchContext) -> None:
+def test_a_line_rate_that_does_not_work_falls_back(
+    start_dut: Start, context: BenchContext
+) -> None:
     client, line = deaf_client(start_dut("--baud", "115200").port, context, 921_600)
     switch = client.switch_baud(921_600)
     assert (switch.baud, line.baud) == (115_200, 115_200)
@@ -324,7 +348,9 @@ def test_a_line_rate_that_does_not_work_falls_back(start_dut: Start, context: Be
     line.close()
 
 
-def test_no_answer_at_either_rate_names_both(start_dut: Start, context: BenchContext) -> None:
+def test_no_answer_at_either_rate_names_both(
+    start_dut: Start, context: BenchContext
+) -> None:
     dut = start_dut("--baud", "115200")
     client, line = deaf_client(dut.port, context, 921_600)
     set_baud = line.set_baud
@@ -364,7 +390,9 @@ def test_a_silent_port_is_named_in_bounded_time(context: BenchContext) -> None:
     os.close(slave)
 
 
-def test_the_end_of_the_dut_is_a_lost_device(start_dut: Start, context: BenchContext) -> None:
+def test_the_end_of_the_dut_is_a_lost_device(
+    start_dut: Start, context: BenchContext
+) -> None:
     dut = start_dut()
     with opened(dut.port, context) as sut:
         dut.close()
@@ -440,11 +468,16 @@ def test_a_socket_url_is_as_good_as_a_port_and_its_end_a_lost_device(
         bridge.close()
 
 
-def test_every_error_of_a_bad_line_is_one_of_ours(start_dut: Start, context: BenchContext) -> None:
+def test_every_error_of_a_bad_line_is_one_of_ours(
+    start_dut: Start, context: BenchContext
+) -> None:
     for seed in range(6):
         try:
             with opened(
-                start_dut().port, context, timeout_s=0.5, faults=LineFaults(0.03, 0.03, 0.03, seed)
+                start_dut().port,
+                context,
+                timeout_s=0.5,
+                faults=LineFaults(0.03, 0.03, 0.03, seed),
             ) as sut:
                 sut.do(Load(0), [SAMPLE])
                 assert sut.do(Query((0,), limit_s=0.5)).output == SAMPLE[:64]

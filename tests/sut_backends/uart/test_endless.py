@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that never stops talking: every wait of the text layer ends within its limit."""
+"""A device that never stops talking: every wait of the text layer ends within its
+limit."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ ENDLESS_S = 60.0
 
 @dataclass
 class Chatter:
-    """A line on which `block` comes every 50 ms of its own clock: from the start, or once something
-    was written.
+    """A line on which `block` comes every 50 ms of its own clock: from the start, or
+    once something was written.
     """
 
     block: bytes
@@ -49,7 +50,9 @@ def client(line: Chatter) -> TextClient:
 
 
 @pytest.mark.parametrize("block", [b"x", b"\xff"])
-def test_bytes_without_a_line_end_are_told_before_anything_is_asked(block: bytes) -> None:
+def test_bytes_without_a_line_end_are_told_before_anything_is_asked(
+    block: bytes,
+) -> None:
     line = Chatter(block)
     with pytest.raises(RemoteProtocolError, match="speaks unasked"):
         client(line).command("profile")

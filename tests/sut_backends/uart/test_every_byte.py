@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One fault at every byte of a whole conversation, in either direction: the right data or a named
-error, never a hang.
+"""One fault at every byte of a whole conversation, in either direction: the right data
+or a named error, never a hang.
 
-The host is ours; the device is the firmware's C core as a library with a fake port, so time is
-virtual and a conversation takes a millisecond or two.
+The host is ours; the device is the firmware's C core as a library with a fake port, so
+time is virtual and a conversation takes a millisecond or two.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def converse(device: Device, line: FaultyLine, sample: bytes, nonce: int) -> byt
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock))
+    client = FramedClient(
+        Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
+    )
     client.hello(nonce)
     client.load(1, sample)
     assert device.slot(1, len(sample)) == sample
@@ -51,7 +53,8 @@ def converse(device: Device, line: FaultyLine, sample: bytes, nonce: int) -> byt
     try:
         client.leave()
     except RigError:
-        text.attention(0.0)  # as UartSut.close does: the answer to the farewell comes once
+        # as UartSut.close does: the answer to the farewell comes once
+        text.attention(0.0)
     return done.output
 
 
@@ -60,8 +63,8 @@ def right(sample: bytes) -> bytes:
 
 
 def attempt(device: Device, fault: Fault) -> tuple[str, FaultyLine]:
-    """Have one conversation with one fault; return how it ended. Afterwards a new host finds the
-    device and gets its data.
+    """Have one conversation with one fault; return how it ended. Afterwards a new host
+    finds the device and gets its data.
     """
     device.start()
     line = FaultyLine(device, fault)
@@ -70,9 +73,9 @@ def attempt(device: Device, fault: Fault) -> tuple[str, FaultyLine]:
         return "right", line
     except RigError as error:
         assert error.cause
-        assert converse(device, FaultyLine(device, Fault()), SAMPLES[1], 0x9ABC_DEF0) == right(
-            SAMPLES[1]
-        )
+        assert converse(
+            device, FaultyLine(device, Fault()), SAMPLES[1], 0x9ABC_DEF0
+        ) == right(SAMPLES[1])
         return type(error).__name__, line
 
 
@@ -97,8 +100,8 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
 
 
 class StrayLine(FaultyLine):
-    """A line on which somebody else speaks too: to the device before a write, to the host before a
-    read.
+    """A line on which somebody else speaks too: to the device before a write, to the
+    host before a read.
     """
 
     def __init__(
@@ -109,20 +112,28 @@ class StrayLine(FaultyLine):
 
     def write(self, block: bytes) -> None:
         super().write(self._strays["tx"].pop(0, b"") + block)
-        self._strays["tx"] = {number - 1: stray for number, stray in self._strays["tx"].items()}
+        self._strays["tx"] = {
+            number - 1: stray for number, stray in self._strays["tx"].items()
+        }
 
     def read(self, timeout_s: float) -> bytes:
         stray = self._strays["rx"].pop(0, b"")
-        self._strays["rx"] = {number - 1: stray for number, stray in self._strays["rx"].items()}
+        self._strays["rx"] = {
+            number - 1: stray for number, stray in self._strays["rx"].items()
+        }
         return stray or super().read(timeout_s)
 
 
 @settings(max_examples=length(200, 50), deadline=None)
 @given(noise=st.binary(max_size=300))
-def test_binary_noise_in_the_text_layer_costs_no_data(device: Device, noise: bytes) -> None:
+def test_binary_noise_in_the_text_layer_costs_no_data(
+    device: Device, noise: bytes
+) -> None:
     device.start()
     device.send(noise, 0)
-    assert converse(device, FaultyLine(device, Fault()), SAMPLES[0], 1) == right(SAMPLES[0])
+    assert converse(device, FaultyLine(device, Fault()), SAMPLES[0], 1) == right(
+        SAMPLES[0]
+    )
 
 
 TEXT = st.text("abcdefghijklmnop 0123456789,.:-[]%\r\n", max_size=100).map(str.encode)
@@ -137,9 +148,9 @@ def test_text_in_the_framed_layer_costs_no_data(
     device: Device, to_device: dict[int, bytes], to_host: dict[int, bytes]
 ) -> None:
     device.start()
-    assert converse(device, StrayLine(device, to_device, to_host), SAMPLES[0], 1) == right(
-        SAMPLES[0]
-    )
+    assert converse(
+        device, StrayLine(device, to_device, to_host), SAMPLES[0], 1
+    ) == right(SAMPLES[0])
 
 
 @pytest.mark.parametrize("number", range(2, 10))
@@ -150,4 +161,6 @@ def test_a_stranger_who_calls_the_device_out_of_its_session_is_found_out(
     with pytest.raises(RigError) as caught:
         converse(device, StrayLine(device, {number: b"name%"}, {}), SAMPLES[0], 1)
     assert caught.value.cause
-    assert converse(device, FaultyLine(device, Fault()), SAMPLES[1], 2) == right(SAMPLES[1])
+    assert converse(device, FaultyLine(device, Fault()), SAMPLES[1], 2) == right(
+        SAMPLES[1]
+    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One fault at every byte of a search and of a stream, in either direction: the right data or a
-named error, never a hang.
+"""One fault at every byte of a search and of a stream, in either direction: the right
+data or a named error, never a hang.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def enter(line: FaultyLine, nonce: int) -> FramedClient:
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock))
+    client = FramedClient(
+        Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
+    )
     client.hello(nonce)
     return client
 
@@ -58,8 +60,8 @@ def answer(payload: bytes, length_b: int) -> bytes:
 
 
 def search(device: Device, line: FaultyLine, nonce: int) -> None:
-    """Search: each threshold at the move that reached it, once, and the output of the right
-    input.
+    """Search: each threshold at the move that reached it, once, and the output of the
+    right input.
     """
     client = enter(line, nonce)
     before = device.jobs
@@ -73,16 +75,20 @@ def search(device: Device, line: FaultyLine, nonce: int) -> None:
 
 
 def listen(device: Device, line: FaultyLine, nonce: int) -> None:
-    """Play a stream: each window answered once, when it was ready, by what lay in it."""
+    """Play a stream: each window answered once, when it was ready, by what lay in
+    it."""
     client = enter(line, nonce)
     before = device.jobs
     windows = [content(nonce + number) for number in range(3)]
     heard = Feed(client, STEP, windows, 50, line.clock, line.sleep).play()
     assert heard.faults == ()
     assert [mark.phase for mark in heard.marks] == [0x20, 1, 0x21, 1, 0x21, 1, 0x21, 0]
-    begun_us = [mark.tick - heard.marks[0].tick for mark in heard.marks if mark.phase == 1]
+    begun_us = [
+        mark.tick - heard.marks[0].tick for mark in heard.marks if mark.phase == 1
+    ]
     assert all(
-        0 <= at_us - ready_us < 20_000 for at_us, ready_us in zip(begun_us, READY_US, strict=True)
+        0 <= at_us - ready_us < 20_000
+        for at_us, ready_us in zip(begun_us, READY_US, strict=True)
     )
     assert heard.output == b"".join(answer(window, ANSWER_B) for window in windows)
     assert (heard.windows, device.jobs - before) == (3, 3)
@@ -97,8 +103,8 @@ def start(device: Device, job: Job, fault: Fault) -> FaultyLine:
 
 
 def attempt(device: Device, job: Job, fault: Fault) -> tuple[str, FaultyLine]:
-    """Do a job on a line with one fault; return how it ended. After an error a new host finds the
-    device and gets its data.
+    """Do a job on a line with one fault; return how it ended. After an error a new host
+    finds the device and gets its data.
     """
     line = start(device, job, fault)
     try:
@@ -118,7 +124,8 @@ def test_a_fault_at_any_byte_ends_in_the_right_data_or_a_named_error(
 ) -> None:
     line = start(device, job, Fault())
     enter(line, 3)
-    entered_b = line.passed[way]  # up to here it is the conversation of test_every_byte.py
+    # up to here it is the conversation of test_every_byte.py
+    entered_b = line.passed[way]
     ended, line = attempt(device, job, Fault())
     assert ended == "right"
     # A stream takes its time: each byte of it is spoilt in every other way.

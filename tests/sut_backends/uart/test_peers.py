@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public MLPerf Tiny firmware, as our device: driven as it is, in performance and in energy
-mode.
+"""The public MLPerf Tiny firmware, as our device: driven as it is, in performance and
+in energy mode.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ pytestmark = pytest.mark.posix
 
 
 @contextmanager
-def driven(context: BenchContext, **build: Any) -> Iterator[tuple[UartSut, PublicDevice]]:
+def driven(
+    context: BenchContext, **build: Any
+) -> Iterator[tuple[UartSut, PublicDevice]]:
     with PublicDevice(Build(**build)) as device:
         sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
         try:
@@ -75,7 +77,10 @@ def test_a_public_device_is_found_loaded_and_run_and_its_laps_are_the_marks(
             1_000_000,
             "",
         )
-        assert (info.details["layer"], info.details["timestamp_mode"]) == ("text", "performance")
+        assert (info.details["layer"], info.details["timestamp_mode"]) == (
+            "text",
+            "performance",
+        )
         for number in range(4):
             sut.do(Load(number), [sample(number)])
             done = sut.do(Query((number,), repeat=5, limit_s=5.0))
@@ -119,12 +124,16 @@ def test_a_load_fills_the_line_of_80_characters_and_ends_at_the_declared_byte(
     assert (device.behind_b, device.crashed) == (0, "")
 
 
-def test_a_half_command_that_an_earlier_host_left_is_no_harm(context: BenchContext) -> None:
+def test_a_half_command_that_an_earlier_host_left_is_no_harm(
+    context: BenchContext,
+) -> None:
     for left in (b"db 01", b"infer 10", b"n", b"x" * 200):
         with raw(context) as (line, device):
             line.write(left)
             line.close()
-            sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
+            sut = UartSut.open(
+                UartSut.Settings(port=device.port, timeout_s=1.0), context
+            )
             sut.do(Load(2), [sample(2)])
             assert answer(sut.do(Query((2,), limit_s=5.0)).output) == 2
             sut.close()
@@ -161,20 +170,25 @@ def test_the_comma_behind_the_last_result_of_the_visual_wake_words_is_none_too_m
     context: BenchContext,
 ) -> None:
     with driven(
-        context, classes=2, results=lambda scores: "".join(f"{score:.3f}," for score in scores)
+        context,
+        classes=2,
+        results=lambda scores: "".join(f"{score:.3f}," for score in scores),
     ) as (sut, _):
         sut.do(Load(1), [sample(1)])
         assert sut.do(Query((1,), limit_s=5.0)).output == struct.pack("<2i", 110, 890)
 
 
-def test_a_single_result_larger_than_one_is_taken_as_it_is(context: BenchContext) -> None:
+def test_a_single_result_larger_than_one_is_taken_as_it_is(
+    context: BenchContext,
+) -> None:
     with driven(context, classes=1, results=lambda scores: "12.345") as (sut, _):
         sut.do(Load(0), [sample(0)])
         assert sut.do(Query((0,), limit_s=5.0)).output == struct.pack("<i", 12_345)
 
 
 @pytest.mark.parametrize(
-    "printed", ["0.1000,0.000", "0.-90,0.010", "nan,0.500", "0.5,0.5", "", "0.500;0.500"]
+    "printed",
+    ["0.1000,0.000", "0.-90,0.010", "nan,0.500", "0.5,0.5", "", "0.500;0.500"],
 )
 def test_results_that_are_no_three_decimals_are_no_results(
     context: BenchContext, printed: str
@@ -190,7 +204,9 @@ def test_laps_of_32_bits_that_wrap_within_a_window_go_on(context: BenchContext) 
     with driven(context, laps_from_us=2**32 - 150_000, infer_s=0.1) as (sut, _):
         sut.do(Load(0), [sample(0)])
         ticks = [
-            mark.tick for _ in range(2) for mark in sut.do(Query((0,), repeat=2, limit_s=5.0)).marks
+            mark.tick
+            for _ in range(2)
+            for mark in sut.do(Query((0,), repeat=2, limit_s=5.0)).marks
         ]
         assert ticks == sorted(ticks)
         assert ticks[-1] > 2**32
@@ -200,7 +216,10 @@ def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges
     context: BenchContext,
 ) -> None:
     with driven(context, energy=True, infer_s=0.01) as (sut, device):
-        assert (sut.info.clock, sut.info.details["timestamp_mode"]) == (EDGE_CLOCK, "energy")
+        assert (sut.info.clock, sut.info.details["timestamp_mode"]) == (
+            EDGE_CLOCK,
+            "energy",
+        )
         device.pulses.clear()
         sut.do(Sync())
         sut.do(Idle(0.02))
@@ -216,8 +235,8 @@ def test_in_energy_mode_every_mark_has_its_pulse_in_the_same_order_and_the_edges
 
 
 class Fickle(PublicDevice):
-    """Prints every other stamp and pulses for the rest: no firmware, but a line that loses whole
-    answers looks like it.
+    """Prints every other stamp and pulses for the rest: no firmware, but a line that
+    loses whole answers looks like it.
     """
 
     def _stamp(self, what: str) -> None:
@@ -225,8 +244,13 @@ class Fickle(PublicDevice):
         super()._stamp(what)
 
 
-def test_a_device_that_tells_the_time_only_now_and_then_is_refused(context: BenchContext) -> None:
-    with Fickle(Build()) as device, pytest.raises(RemoteProtocolError, match="no time stamp"):
+def test_a_device_that_tells_the_time_only_now_and_then_is_refused(
+    context: BenchContext,
+) -> None:
+    with (
+        Fickle(Build()) as device,
+        pytest.raises(RemoteProtocolError, match="no time stamp"),
+    ):
         sut = UartSut.open(UartSut.Settings(port=device.port, timeout_s=1.0), context)
         try:
             sut.do(Idle(0.01))
@@ -252,7 +276,9 @@ def test_a_reset_between_two_commands_is_counted_and_the_sample_loaded_anew(
         assert (done.restarts, answer(done.output)) == (1, 5)
 
 
-def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(context: BenchContext) -> None:
+def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(
+    context: BenchContext,
+) -> None:
     with raw(context) as (line, device):
         heard(line, b"m-init-done\r\nm-ready\r\n")
         line.write(b"db load 4%")
@@ -269,23 +295,28 @@ def test_the_device_of_these_tests_has_the_quirks_of_the_public_one(context: Ben
         assert device.crashed == "an empty command"
 
 
-def test_results_beyond_32_bits_of_thousandths_are_refused(context: BenchContext) -> None:
-    with driven(context, results=lambda scores: ",".join(["2147483.648"] * len(scores))) as (
-        sut,
-        device,
-    ):
+def test_results_beyond_32_bits_of_thousandths_are_refused(
+    context: BenchContext,
+) -> None:
+    with driven(
+        context, results=lambda scores: ",".join(["2147483.648"] * len(scores))
+    ) as (sut, device):
         sut.do(Load(0), [sample(3)])
         with pytest.raises(RemoteProtocolError, match="beyond 32 bits"):
             sut.do(Query((0,), limit_s=5.0))
         assert not device.crashed
 
 
-def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(context: BenchContext) -> None:
+def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(
+    context: BenchContext,
+) -> None:
     named = 0
     for seed in range(8):
         with PublicDevice(Build(infer_s=0.0, pulse_s=0.0)) as device:
             settings = UartSut.Settings(
-                port=device.port, timeout_s=0.3, faults=LineFaults(drop=0.002, seed=seed)
+                port=device.port,
+                timeout_s=0.3,
+                faults=LineFaults(drop=0.002, seed=seed),
             )
             try:
                 sut = UartSut.open(settings, context)
@@ -295,7 +326,9 @@ def test_no_lost_byte_of_a_public_device_gives_a_wrong_answer(context: BenchCont
             try:
                 for number in range(6):
                     sut.do(Load(number), [sample(number)])
-                    assert answer(sut.do(Query((number,), limit_s=1.0)).output) == number
+                    assert (
+                        answer(sut.do(Query((number,), limit_s=1.0)).output) == number
+                    )
             except RigError as error:
                 assert error.cause
                 named += 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT whose power is cut: while a sample is loaded, in a query, in the middle of its text, heard
-and unheard.
+"""A DUT whose power is cut: while a sample is loaded, in a query, in the middle of its
+text, heard and unheard.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[Po
 
 
 def go_through(sut: PosixSut) -> list[Completion]:
-    """Load each sample; run the one before again, which is still in its slot, and the new one."""
+    """Load each sample; run the one before again, which is still in its slot, and the
+    new one."""
     done = []
     for index, sample in enumerate(SAMPLES):
         sut.do(Load(index), [sample])
@@ -60,7 +61,8 @@ def test_a_power_cut_in_the_middle_of_a_load_goes_on_with_that_sample(
     assert [completion.restarts for completion in done].count(1) == 1
     assert sum(completion.restarts for completion in done[4:]) == 1
     ticks = [mark.tick for completion in done for mark in completion.marks]
-    assert ticks != sorted(ticks)  # the timer began again, and nobody pretends that it did not
+    # the timer began again, and nobody pretends that it did not
+    assert ticks != sorted(ticks)
 
 
 @pytest.mark.posix
@@ -93,13 +95,19 @@ def test_a_power_cut_is_resumed_in_the_text_layer_too(
 
 @pytest.mark.posix
 @pytest.mark.parametrize(
-    "fault", [{"restart_after_bytes": HANDSHAKE_B + 30_000}, {"restart_after_queries": 3}]
+    "fault",
+    [{"restart_after_bytes": HANDSHAKE_B + 30_000}, {"restart_after_queries": 3}],
 )
 def test_a_restart_at_another_rate_than_the_frames_is_found_out_and_the_rate_changed_again(
     null_program: Path, context: BenchContext, fault: dict[str, int]
 ) -> None:
     with opened(
-        null_program, context, strict_baud=True, frame_baud=921_600, timeout_s=0.7, **fault
+        null_program,
+        context,
+        strict_baud=True,
+        frame_baud=921_600,
+        timeout_s=0.7,
+        **fault,
     ) as sut:
         done = go_through(sut)
         assert sut.info.details["baud"] == 921_600
@@ -135,7 +143,9 @@ class Scripted:
 
     @property
     def info(self) -> SutInfo:
-        return SutInfo("dut", "uart", False, 1_000_000, "null", model=self.model, slots=self.slots)
+        return SutInfo(
+            "dut", "uart", False, 1_000_000, "null", model=self.model, slots=self.slots
+        )
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         if self.steps:
@@ -185,9 +195,13 @@ def test_two_restarts_in_one_step_are_a_lost_device() -> None:
 
 def test_a_dut_that_does_not_come_back_is_lost_with_both_causes() -> None:
     def gone() -> Scripted:
-        raise DeadlineError("answer to `name`: the DUT is silent", 2.0, try_next="look at power")
+        raise DeadlineError(
+            "answer to `name`: the DUT is silent", 2.0, try_next="look at power"
+        )
 
-    entries: Iterator[Callable[[], Scripted]] = iter([lambda: Scripted([restart]), gone])
+    entries: Iterator[Callable[[], Scripted]] = iter(
+        [lambda: Scripted([restart]), gone]
+    )
     layer = ResumingLayer(lambda: next(entries)())
     with pytest.raises(DeviceLost, match="does not come back") as caught:
         layer.do(Sync())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The self-test: what the host makes of reports, good and bad, and of the real firmware with what
-can be wrong with it.
+"""The self-test: what the host makes of reports, good and bad, and of the real firmware
+with what can be wrong with it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,13 @@ def judge(
 
 def test_a_good_report_finds_nothing_wrong() -> None:
     found = judge()
-    assert list(found) == ["receive burst", "timer rate", "SYNC pin", "stack", "shim overhead"]
+    assert list(found) == [
+        "receive burst",
+        "timer rate",
+        "SYNC pin",
+        "stack",
+        "shim overhead",
+    ]
     assert all(finding.ok and not finding.try_next for finding in found.values())
     assert "1048 of 2048 bytes have been used" in found["stack"].detail
     assert "8 to 8 us" in found["shim overhead"].detail
@@ -91,7 +97,11 @@ def test_a_good_report_finds_nothing_wrong() -> None:
         ("receive burst", {"rx_dropped": 1}, "1 broken"),
         ("receive burst", {"rx_lost_b": 12}, "5 bytes lost"),
         ("timer rate", {"steps_back": 2}, "went back 2 times"),
-        ("SYNC pin", {"rest_level": 0, "pulse_level": 0, "end_level": 0}, "reads 0 at rest"),
+        (
+            "SYNC pin",
+            {"rest_level": 0, "pulse_level": 0, "end_level": 0},
+            "reads 0 at rest",
+        ),
         ("SYNC pin", {"pulse_level": 1}, "1 right behind a mark"),
         ("SYNC pin", {"end_level": 0}, "0 at rest again"),
         ("stack", {"stack_unused_b": 0}, "0 never"),
@@ -163,13 +173,15 @@ def test_a_busy_computer_decides_nothing_of_a_right_timer() -> None:
 def test_the_rate_is_right_within_its_error_whatever_part_of_a_round_trip_is_the_way_there(
     request_s: float, answer_s: float
 ) -> None:
-    """A device at 1 MHz exactly whose self-test takes 500 ticks, asked at 10 s and 11 s of the
-    host.
+    """A device at 1 MHz exactly whose self-test takes 500 ticks, asked at 10 s and 11 s
+    of the host.
     """
     timed = []
     for asked_s in (10.0, 11.0):
         report = replace(GOOD, tick=round((asked_s + request_s) * 1e6))
-        timed.append(TimedQueries(report, asked_s, asked_s + request_s + 500e-6 + answer_s))
+        timed.append(
+            TimedQueries(report, asked_s, asked_s + request_s + 500e-6 + answer_s)
+        )
     rate = TimerRate.between(timed[0], timed[1], 10**6)
     assert rate.error_s == pytest.approx(request_s + answer_s)
     assert abs(rate.ticks / 1e6 - rate.span_s) <= rate.error_s + 1e-9
@@ -187,7 +199,7 @@ def test_a_burst_is_full_frames_far_ahead_sent_once() -> None:
     assert burst.following == 200
 
 
-def test_a_burst_is_over_with_its_last_acknowledgement_or_a_time_out_after_the_last() -> None:
+def test_a_burst_is_over_with_its_last_acknowledgement_or_a_time_out_after_the_last():
     assert acknowledged_burst(4).finished
     burst = acknowledged_burst(3)
     steps_s = [0.0, burst.wake_s - 0.001, burst.wake_s]
@@ -223,17 +235,23 @@ def test_a_timer_at_another_rate_than_stated_is_found(
     start_dut: Start, context: BenchContext
 ) -> None:
     found = probed(context, start_dut("--ppm", "90000").port)
-    assert [finding.name for finding in found.values() if not finding.ok] == ["timer rate"]
+    assert [finding.name for finding in found.values() if not finding.ok] == [
+        "timer rate"
+    ]
 
 
 @pytest.mark.posix
-def test_a_line_that_loses_bytes_is_found(start_dut: Start, context: BenchContext) -> None:
+def test_a_line_that_loses_bytes_is_found(
+    start_dut: Start, context: BenchContext
+) -> None:
     found = probed(context, start_dut().port, faults=LineFaults(drop=0.003, seed=3))
     assert not found["receive burst"].ok
 
 
 @pytest.mark.posix
-def test_in_the_text_layer_it_is_skipped_and_said(start_dut: Start, context: BenchContext) -> None:
+def test_in_the_text_layer_it_is_skipped_and_said(
+    start_dut: Start, context: BenchContext
+) -> None:
     found = probed(context, start_dut().port, layer="text")
     assert found["self-test"].ok and "skipped" in found["self-test"].detail
     assert "receive burst" not in found
@@ -248,20 +266,26 @@ def test_a_firmware_of_before_the_self_test_is_not_at_fault(
 
     monkeypatch.setattr(UartSut, "self_test", refuse)
     found = probed(context, start_dut().port)
-    assert found["self-test"].ok and "this firmware has none" in found["self-test"].detail
+    assert (
+        found["self-test"].ok and "this firmware has none" in found["self-test"].detail
+    )
 
 
 @pytest.mark.posix
-@pytest.mark.alone  # the host's clock judges the timer, and each ms of delay is a percent
+# the host's clock judges the timer, and each ms of delay is a percent
+@pytest.mark.alone
 def test_the_process_is_probed_as_a_device_and_its_times_are_named_simulated(
     null_program: Path, context: BenchContext
 ) -> None:
     found = {
         finding.name: finding
-        for finding in PosixSut.probe(PosixSut.Settings(program=str(null_program)), context)
+        for finding in PosixSut.probe(
+            PosixSut.Settings(program=str(null_program)), context
+        )
     }
     assert all(finding.ok for finding in found.values()), found
     assert (
-        "simulated" in found["timer rate"].detail and "simulated" in found["shim overhead"].detail
+        "simulated" in found["timer rate"].detail
+        and "simulated" in found["shim overhead"].detail
     )
     assert SPAN_S >= 1.0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches on the QUBO firmware: right vectors, marks that mean what they say, and what a wrong or
-disturbed search looks like.
+"""Searches on the QUBO firmware: right vectors, marks that mean what they say, and what
+a wrong or disturbed search looks like.
 """
 
 from __future__ import annotations
@@ -27,22 +27,24 @@ from sut_backends.hosted.sync_wire import Power
 from sut_backends.lines.faults import LineFaults
 from sut_backends.shim import messages
 
-networkx = pytest.importorskip("networkx", reason="needs networkx (pip install networkx)")
+networkx = pytest.importorskip(
+    "networkx", reason="needs networkx (pip install networkx)"
+)
 pytestmark = pytest.mark.posix
 
 WORKLOADS = (Workload(100, 0.25, 0), Workload(250, 0.05, 1), Workload(50, 0.1, 2))
 MEMORY_B = 13_000_000
 START = 1
-# between two looks at the clock lie moves that touch about 64 neighbours (docs/QUBO.md): 7 us,
-# measured
+# between two looks at the clock lie moves that touch about 64 neighbours
+# (docs/QUBO.md): 7 us, measured
 LOOK_TICKS = 20
 WORST = (0, -5, -10, -40)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An output, taken apart here as docs/QUBO.md says, and the cost of its vector on an edge list
-    that is not the product's.
+    """An output, taken apart here as docs/QUBO.md says, and the cost of its vector on
+    an edge list that is not the product's.
     """
 
     claimed: int
@@ -64,7 +66,9 @@ class Answer:
     def cost(self, workload: Workload) -> int:
         edges = int(0.5 * workload.density * workload.nodes**2)
         graph = networkx.gnm_random_graph(workload.nodes, edges, workload.seed)
-        return 8 * sum(self.vector[a] * self.vector[b] for a, b in graph.edges()) - sum(self.vector)
+        return 8 * sum(self.vector[a] * self.vector[b] for a, b in graph.edges()) - sum(
+            self.vector
+        )
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +82,8 @@ def opened(
     null_program: Path, context: BenchContext, workload: str = "qubo", **settings: Any
 ) -> Iterator[PosixSut]:
     sut = PosixSut.open(
-        PosixSut.Settings(program=str(null_program.with_name(workload)), **settings), context
+        PosixSut.Settings(program=str(null_program.with_name(workload)), **settings),
+        context,
     )
     try:
         yield sut
@@ -96,12 +101,12 @@ def duration(completion: Completion) -> int:
 
 def test_it_says_what_it_can_do(null_program: Path, context: BenchContext) -> None:
     with opened(null_program, context) as sut:
-        assert (sut.info.task, sut.info.solves, sut.info.thresholds_max, sut.info.slots) == (
-            "qubo",
-            True,
-            16,
-            4,
-        )
+        assert (
+            sut.info.task,
+            sut.info.solves,
+            sut.info.thresholds_max,
+            sut.info.slots,
+        ) == ("qubo", True, 16, 4)
         assert sut.info.batch_max == 0
     with opened(null_program, context, "null") as sut:
         assert (sut.info.solves, sut.info.thresholds_max) == (False, 0)
@@ -127,7 +132,9 @@ def test_thresholds_are_marked_in_order_and_only_those_that_were_reached(
 ) -> None:
     with opened(null_program, context, sync_hold_us=0) as sut:
         sut.do(Load(0), [payloads[0]])
-        done = sut.do(Solve(0, 0.05, seed=5, thresholds=(*WORST[:3], *range(-11, -22, -1))))
+        done = sut.do(
+            Solve(0, 0.05, seed=5, thresholds=(*WORST[:3], *range(-11, -22, -1)))
+        )
     best = Answer.of(done.output).cost(WORKLOADS[0])
     phases = [mark.phase for mark in done.marks]
     assert (phases[0], phases[1], phases[-1]) == (START, REACHED, END)
@@ -153,8 +160,8 @@ def test_the_device_knows_by_its_own_timer_what_its_marks_tell_late(
         last = done.marks[-2]
         assert len(done.known or ()) == last.phase - REACHED + 1
         assert begin <= (done.known or ())[0] and (done.known or ())[-1] <= last.tick
-    # The first threshold is reached in the first pulse: its mark waits for two of them, and what
-    # the device says does not.
+    # The first threshold is reached in the first pulse: its mark waits for two of them,
+    # and what the device says does not.
     assert slow.marks[1].tick - slow.marks[0].tick >= 1000
     assert slow.known[0] - slow.marks[0].tick < 200
     assert slow.known[0] - slow.marks[0].tick == pytest.approx(
@@ -196,21 +203,30 @@ def test_the_same_seed_gives_the_same_search_and_another_one_another(
     ) as sut:  # a mark waits for the pulse of the one before it
         sut.do(Load(0), [payloads[0]])
         first, again, other = (
-            sut.do(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16))) for seed in (5, 5, 6)
+            sut.do(Solve(0, 0.02, seed=seed, thresholds=(-12, -15, -16)))
+            for seed in (5, 5, 6)
         )
     assert first.output == again.output
     assert [mark.phase for mark in first.marks] == [mark.phase for mark in again.marks]
     assert (
-        max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True))
+        max(
+            abs(one - two)
+            for one, two in zip(spans(first)[:-1], spans(again)[:-1], strict=True)
+        )
         <= 1
     )
     assert (
-        max(abs(one - two) for one, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True))
+        max(
+            abs(one - two)
+            for one, two in zip(spans(first)[:-1], spans(other)[:-1], strict=True)
+        )
         > 1
     )
-    # Time ends it at a look at the clock: which one may hang on the part of a tick that had passed
-    # when it began.
-    assert all(20_000 <= duration(each) < 20_000 + LOOK_TICKS for each in (first, again, other))
+    # Time ends it at a look at the clock: which one may hang on the part of a tick that
+    # had passed when it began.
+    assert all(
+        20_000 <= duration(each) < 20_000 + LOOK_TICKS for each in (first, again, other)
+    )
 
 
 def test_each_slot_keeps_its_graph(
@@ -238,7 +254,9 @@ def test_power_in_the_world_is_that_of_the_search_until_its_end(
     falls = [state for state in context.world.states() if not state.level][:4]
     assert [mark.phase for mark in done.marks] == [START, REACHED, REACHED + 1, END]
     assert [state.power_w for state in falls] == [0.03, 0.03, 0.03, 0.01]
-    by_state = [(later.time_ns - earlier.time_ns) / 1e3 for earlier, later in pairwise(falls)]
+    by_state = [
+        (later.time_ns - earlier.time_ns) / 1e3 for earlier, later in pairwise(falls)
+    ]
     assert by_state == pytest.approx(spans(done), abs=1.1)
 
 
@@ -249,7 +267,9 @@ def test_lost_and_changed_bytes_on_the_line_change_no_search(
     with opened(null_program, context) as sut:
         sut.do(Load(1), [payloads[1]])
         clean = sut.do(step)
-    with opened(null_program, context, faults=LineFaults(0.001, 0.001, 0.001, 4)) as sut:
+    with opened(
+        null_program, context, faults=LineFaults(0.001, 0.001, 0.001, 4)
+    ) as sut:
         for index in (1, 2):
             sut.do(Load(index), [payloads[1]])
         found = [sut.do(Solve(index, 0.02, 9, -66, (-30, -60))) for index in (1, 2)]
@@ -279,7 +299,8 @@ def test_a_graph_too_large_for_the_device_is_refused_with_its_limit(
             sut.do(Load(0), [HEAD.pack(60_000, 5_000_000, 0)])
         assert caught.value.code == 4
         assert (
-            f"detail {MEMORY_B}: needs more memory than the workload has" in caught.value.evidence
+            f"detail {MEMORY_B}: needs more memory than the workload has"
+            in caught.value.evidence
         )
 
 
@@ -299,24 +320,35 @@ def test_what_is_no_graph_is_refused_with_the_reason_of_the_workload(
 
 @pytest.mark.parametrize("thresholds", [(-5, -5), (-5, -4), tuple(range(0, -17, -1))])
 def test_thresholds_that_cannot_be_marked_are_our_own_error(
-    null_program: Path, context: BenchContext, payloads: list[bytes], thresholds: tuple[int, ...]
+    null_program: Path,
+    context: BenchContext,
+    payloads: list[bytes],
+    thresholds: tuple[int, ...],
 ) -> None:
     with opened(null_program, context) as sut:
         sut.do(Load(0), [payloads[0]])
-        with pytest.raises(LocalProtocolError, match="16 at most, and each below the one before"):
+        with pytest.raises(
+            LocalProtocolError, match="16 at most, and each below the one before"
+        ):
             sut.do(Solve(0, 0.01, seed=1, thresholds=thresholds))
 
 
-def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes() -> None:
-    caps = messages.CapsMessage(1, 1, 8, 256, 1, 100, 100, 18, 10**6, 1, 1, messages.Flag.OPTIMIZE)
+def test_a_request_has_room_for_as_many_thresholds_as_done_has_marks_or_its_frame_bytes():
+    caps = messages.CapsMessage(
+        1, 1, 8, 256, 1, 100, 100, 18, 10**6, 1, 1, messages.Flag.OPTIMIZE
+    )
     assert messages.OptimizeMessage.most(caps) == 16
     before = messages.CapsMessage(
         1, 1, 8, 256, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE
     )
     assert messages.OptimizeMessage.most(before) == 14
-    small = messages.CapsMessage(1, 1, 8, 64, 1, 100, 100, 4, 10**6, 1, 1, messages.Flag.OPTIMIZE)
+    small = messages.CapsMessage(
+        1, 1, 8, 64, 1, 100, 100, 4, 10**6, 1, 1, messages.Flag.OPTIMIZE
+    )
     assert messages.OptimizeMessage.most(small) == 2
-    short = messages.CapsMessage(1, 1, 8, 64, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE)
+    short = messages.CapsMessage(
+        1, 1, 8, 64, 1, 100, 100, 16, 10**6, 1, 1, messages.Flag.OPTIMIZE
+    )
     assert messages.OptimizeMessage.most(short) == len(bytes(64 - 20)) // 4
 
 
@@ -392,11 +424,16 @@ def test_a_device_that_overruns_its_time_out_is_seen_in_its_marks_and_given_up_b
             sut.do(Solve(0, 0.01, seed=1, limit_s=0.02))
 
 
-@pytest.mark.alone  # the host's clock judges the timer, and each ms of delay is a percent
-def test_a_probe_searches(null_program: Path, context: BenchContext, payloads: list[bytes]) -> None:
+# the host's clock judges the timer, and each ms of delay is a percent
+@pytest.mark.alone
+def test_a_probe_searches(
+    null_program: Path, context: BenchContext, payloads: list[bytes]
+) -> None:
     context = replace(context, sample=payloads[0])
     findings = list(
-        PosixSut.probe(PosixSut.Settings(program=str(null_program.with_name("qubo"))), context)
+        PosixSut.probe(
+            PosixSut.Settings(program=str(null_program.with_name("qubo"))), context
+        )
     )
     assert "search" in [finding.name for finding in findings]
     assert all(finding.ok for finding in findings), findings

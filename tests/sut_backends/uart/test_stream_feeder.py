@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams on the real firmware as a process: answers, marks, what starves or overruns, and a line
-that loses bytes.
+"""Streams on the real firmware as a process: answers, marks, what starves or overruns,
+and a line that loses bytes.
 """
 
 from __future__ import annotations
@@ -49,21 +49,29 @@ def opened(program: Path, context: BenchContext, **settings: Any) -> Iterator[Po
 def stream_of(
     windows: int, hop: int = HOP, window: int = WINDOW, sample_hz: int = HZ, **more: Any
 ) -> tuple[Stream, list[bytes]]:
-    """Return a stream of so many windows, and what is played in them, as a session cuts it."""
+    """Return a stream of so many windows, and what is played in them, as a session cuts
+    it."""
     samples = (windows - 1) * hop + window
     signal = random.Random(windows).randbytes(samples * SAMPLE_B)
-    cut = [signal[k * hop * SAMPLE_B : (k * hop + window) * SAMPLE_B] for k in range(windows)]
+    cut = [
+        signal[k * hop * SAMPLE_B : (k * hop + window) * SAMPLE_B]
+        for k in range(windows)
+    ]
     return Stream((Scene("noise", (0,), samples),), hop, window, sample_hz, **more), cut
 
 
-def lateness_us(step: Stream, done: Completion, tick_hz: int = 1_000_000) -> list[float]:
+def lateness_us(
+    step: Stream, done: Completion, tick_hz: int = 1_000_000
+) -> list[float]:
     """Return how much later than its last sample each window began."""
     ready = (
         done.marks[0].tick + (k * step.hop + step.window) * tick_hz // step.sample_hz
         for k in range(step.windows)
     )
     begun = (mark.tick for mark in done.marks if mark.phase == 1)
-    return [1e6 * (start - at) / tick_hz for start, at in zip(begun, ready, strict=False)]
+    return [
+        1e6 * (start - at) / tick_hz for start, at in zip(begun, ready, strict=False)
+    ]
 
 
 def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sample(
@@ -80,8 +88,8 @@ def test_every_window_is_answered_and_marked_and_none_begins_before_its_last_sam
     assert done.output == b"".join(window[:ANSWER_B] for window in windows)
     assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * 24, END]
     assert all(first.tick < second.tick for first, second in pairwise(done.marks))
-    # A window begins as soon as it is there; how much later one may on this machine is up to who
-    # else wants it.
+    # A window begins as soon as it is there; how much later one may on this machine is
+    # up to who else wants it.
     assert min(late_us) >= 0
     assert median(late_us) < 10_000
 
@@ -99,7 +107,11 @@ def test_the_edges_of_a_stream_are_in_the_world_with_idle_power_while_it_listens
             : len(done.marks)
         ]
         assert sut.edges.late_events == sut.edges.reordered_events == 0
-    assert [state.power_w for state in falls] == [0.010, *[0.030, 0.050, 0.010] * 5, 0.010]
+    assert [state.power_w for state in falls] == [
+        0.010,
+        *[0.030, 0.050, 0.010] * 5,
+        0.010,
+    ]
     by_tick = [(mark.tick - done.marks[0].tick) / 1e6 for mark in done.marks]
     assert by_tick == pytest.approx(
         [(state.time_ns - falls[0].time_ns) / 1e9 for state in falls], abs=2.1e-6
@@ -167,7 +179,8 @@ def test_a_preloaded_stream_is_silent_until_it_is_over(
 def test_a_device_that_lags_behind_a_preloaded_stream_is_left_in_peace_until_it_is_done(
     null_program: Path, context: BenchContext
 ) -> None:
-    # 20 ms more than a hop for each window: the last answer comes 370 ms after the last sample.
+    # 20 ms more than a hop for each window: the last answer comes 370 ms after the last
+    # sample.
     step, windows = stream_of(SLOTS, preloaded=True)
     with opened(null_program, context, slow_hop_us=70_000) as sut:
         done = sut.do(step, windows)
@@ -181,26 +194,35 @@ def test_a_preloaded_stream_that_does_not_fit_is_refused_with_the_limit(
         opened(null_program, context) as sut,
         pytest.raises(
             LocalProtocolError,
-            match=f"{SLOTS + 1} windows: the DUT has {SLOTS} slots and keeps 64 answers",
+            match=(
+                f"{SLOTS + 1} windows: the DUT has {SLOTS} slots and keeps 64 answers"
+            ),
         ),
     ):
         sut.do(*stream_of(SLOTS + 1, preloaded=True))
 
 
-def test_windows_that_are_none_are_refused(null_program: Path, context: BenchContext) -> None:
+def test_windows_that_are_none_are_refused(
+    null_program: Path, context: BenchContext
+) -> None:
     step, _ = stream_of(1)
     with opened(null_program, context) as sut:
         for windows in ([], [b""], [bytes(sut.info.slot_bytes + 1)]):
             with pytest.raises(
-                LocalProtocolError, match=f"windows, of 1 to {sut.info.slot_bytes} bytes"
+                LocalProtocolError,
+                match=f"windows, of 1 to {sut.info.slot_bytes} bytes",
             ):
                 sut.do(step, windows)
 
 
-def test_the_text_layer_refuses_streams(null_program: Path, context: BenchContext) -> None:
+def test_the_text_layer_refuses_streams(
+    null_program: Path, context: BenchContext
+) -> None:
     with opened(null_program, context, layer="text") as sut:
         assert not sut.info.streams
-        with pytest.raises(LocalProtocolError, match="the text layer has no command for"):
+        with pytest.raises(
+            LocalProtocolError, match="the text layer has no command for"
+        ):
             sut.do(*stream_of(2))
 
 
@@ -222,8 +244,14 @@ def test_a_line_that_is_too_slow_starves_the_stream_and_keeps_what_was_answered(
         f"starved: window {done.iterations} was not there when it was to be processed"
         in done.faults[-1]
     )
-    assert done.output == b"".join(window[:ANSWER_B] for window in windows[: done.iterations])
-    assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
+    assert done.output == b"".join(
+        window[:ANSWER_B] for window in windows[: done.iterations]
+    )
+    assert [mark.phase for mark in done.marks] == [
+        STREAM,
+        *[1, 2, DECIDED] * done.iterations,
+        END,
+    ]
     assert again.faults == ()
 
 
@@ -236,10 +264,15 @@ def test_a_device_that_is_too_slow_overruns_and_says_so(
     assert done.iterations is not None
     assert 1 <= done.iterations < 40
     assert done.faults[-1].startswith(
-        f"overrun: the device came to window {done.iterations} when its slot was due for another"
+        f"overrun: the device came to window {done.iterations} when its slot was due"
+        " for another"
     )
     assert f"with {done.iterations} of 40 windows answered" in done.faults[-1]
-    assert [mark.phase for mark in done.marks] == [STREAM, *[1, 2, DECIDED] * done.iterations, END]
+    assert [mark.phase for mark in done.marks] == [
+        STREAM,
+        *[1, 2, DECIDED] * done.iterations,
+        END,
+    ]
 
 
 def test_a_stream_that_does_not_end_in_time_is_a_deadline_error(
@@ -275,11 +308,15 @@ def test_samples_that_were_loaded_before_a_stream_are_gone_after_it(
         assert sut.do(Query((0,))).output == b"new"
 
 
-def test_taken_is_read_as_it_was_packed_and_records_of_unequal_length_are_refused() -> None:
+def test_taken_is_read_as_it_was_packed_and_records_of_unequal_length_are_refused():
     records = bytes(range(24)) + b"abcd"
-    taken = TakenMessage(StreamState.PLAYING, 4, 10, 0, 3, 1, 2, 99, 0, 1, 2, records * 2)
+    taken = TakenMessage(
+        StreamState.PLAYING, 4, 10, 0, 3, 1, 2, 99, 0, 1, 2, records * 2
+    )
     assert TakenMessage.unpack(taken.pack()) == taken
-    numbers = tuple(int.from_bytes(bytes(range(at, at + 8)), "little") for at in (0, 8, 16))
+    numbers = tuple(
+        int.from_bytes(bytes(range(at, at + 8)), "little") for at in (0, 8, 16)
+    )
     assert taken.split(3) == [(numbers, b"abcd")] * 2
     for wrong in (taken.pack() + b"x", taken.pack()[:20]):
         with pytest.raises(ValueError, match="TAKEN"):

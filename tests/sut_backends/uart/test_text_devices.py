@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that the runner of MLPerf Tiny drives, driven; and what must not pass for an answer of
-theirs.
+"""Devices that the runner of MLPerf Tiny drives, driven; and what must not pass for an
+answer of theirs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ ENERGY = Build(sample_b=SIZE_B, infer_s=0.0, pulse_s=0.0, energy=True)
 
 
 @contextmanager
-def driven(device: PublicDevice, context: BenchContext, layer: str = "auto") -> Iterator[UartSut]:
+def driven(
+    device: PublicDevice, context: BenchContext, layer: str = "auto"
+) -> Iterator[UartSut]:
     with device:
         sut = UartSut.open(UartSut.Settings(port=device.port, layer=layer), context)
         try:
@@ -54,7 +56,12 @@ def answers(sut: UartSut, number: int) -> int:
 
 @pytest.mark.parametrize(
     ("kind", "echo"),
-    [(WrongWayRound, None), (Echoing, "{}%"), (EchoingLines, "{}%"), (EchoingWords, "{}")],
+    [
+        (WrongWayRound, None),
+        (Echoing, "{}%"),
+        (EchoingLines, "{}%"),
+        (EchoingWords, "{}"),
+    ],
 )
 @pytest.mark.parametrize("build", [QUICK, ENERGY])
 def test_line_ends_the_wrong_way_round_and_echoes_are_read(
@@ -71,7 +78,10 @@ def test_the_lines_of_the_public_firmware_for_streaming_wake_words_are_read(
     context: BenchContext,
 ) -> None:
     with driven(Announcing(ENERGY), context) as sut:
-        assert (sut.info.name, sut.info.details["timestamp_mode"]) == ("unspecified", "energy")
+        assert (sut.info.name, sut.info.details["timestamp_mode"]) == (
+            "unspecified",
+            "energy",
+        )
         assert [answers(sut, number) for number in range(3)] == [0, 1, 2]
     with (
         driven(StreamingOnly(ENERGY), context) as sut,
@@ -98,7 +108,11 @@ def test_a_bridge_of_160_ms_each_way_is_waited_for(context: BenchContext) -> Non
 
 @pytest.mark.parametrize(
     ("sent", "echoed"),
-    [("profile", b"prfile"), ("db load 38", b"db load 3"), ("infer 1 0", b"infer 10 0")],
+    [
+        ("profile", b"prfile"),
+        ("db load 38", b"db load 3"),
+        ("infer 1 0", b"infer 10 0"),
+    ],
 )
 def test_an_echo_of_anything_but_what_was_sent_is_no_answer(
     sent: str, echoed: bytes, context: BenchContext
@@ -110,10 +124,15 @@ def test_an_echo_of_anything_but_what_was_sent_is_no_answer(
         driven(device, context, "text") as sut,
     ):
         answers(sut, 0)
-    assert repr(f"{sent}%") in caught.value.evidence and echoed.decode() in caught.value.evidence
+    assert (
+        repr(f"{sent}%") in caught.value.evidence
+        and echoed.decode() in caught.value.evidence
+    )
 
 
-def test_a_command_that_the_device_received_otherwise_is_told(context: BenchContext) -> None:
+def test_a_command_that_the_device_received_otherwise_is_told(
+    context: BenchContext,
+) -> None:
     device = Announcing(ENERGY)
     device.heard_wrong = ("infer 1 0", "infer 1")
     with (
@@ -134,7 +153,9 @@ class Turning(EchoingLines):
 
 
 @pytest.mark.parametrize("starts", [True, False])
-def test_an_echo_that_comes_or_goes_is_reported(starts: bool, context: BenchContext) -> None:
+def test_an_echo_that_comes_or_goes_is_reported(
+    starts: bool, context: BenchContext
+) -> None:
     device = Turning(QUICK)
     device.starts = starts
     with pytest.raises(RigError) as caught, driven(device, context, "text") as sut:
@@ -143,7 +164,9 @@ def test_an_echo_that_comes_or_goes_is_reported(starts: bool, context: BenchCont
     assert "profile%" in caught.value.evidence or "timestamp%" in caught.value.evidence
 
 
-def test_no_other_line_rate_is_advised_where_a_port_has_none(context: BenchContext) -> None:
+def test_no_other_line_rate_is_advised_where_a_port_has_none(
+    context: BenchContext,
+) -> None:
     class Deaf(PublicDevice):
         def _hear(self, byte: int) -> None:
             """Say nothing."""
@@ -152,7 +175,9 @@ def test_no_other_line_rate_is_advised_where_a_port_has_none(context: BenchConte
             """Say nothing."""
 
     with Deaf(QUICK) as device:
-        port, failed = UartSut.probe(UartSut.Settings(port=device.port, timeout_s=0.3), context)
+        port, failed = UartSut.probe(
+            UartSut.Settings(port=device.port, timeout_s=0.3), context
+        )
     assert (port.ok, failed.ok) == (True, False)
     assert "a pseudo terminal has no line rate" in failed.try_next
     assert "9600" not in failed.try_next
@@ -165,7 +190,8 @@ def test_no_other_line_rate_is_advised_where_a_port_has_none(context: BenchConte
 @dataclass
 class Slow:
     """A device whose answers take `takes_s` of its own clock each, one after the other:
-    the end of one and the begin of the next come in one piece, as a USB adapter hands them over.
+    the end of one and the begin of the next come in one piece, as a USB adapter hands
+    them over.
     """
 
     takes_s: float
@@ -193,7 +219,9 @@ class Slow:
 
 
 @pytest.mark.parametrize("takes_s", [0.0, 0.25, 0.31, 0.35, 0.5, 0.7])
-def test_a_late_end_that_comes_with_the_next_answer_is_an_answer(takes_s: float) -> None:
+def test_a_late_end_that_comes_with_the_next_answer_is_an_answer(
+    takes_s: float,
+) -> None:
     line = Slow(takes_s)
     client = TextClient(line, 2.0, line.clock)  # type: ignore[arg-type]
     assert client.attention(2.0) == "x"

@@ -21,8 +21,8 @@ Answers = Callable[[str], bytes]
 
 
 class Script:
-    """A line whose DUT answers each command by a function; a read without data lets the fake time
-    pass.
+    """A line whose DUT answers each command by a function; a read without data lets the
+    fake time pass.
     """
 
     name = "script"
@@ -101,7 +101,9 @@ def test_a_load_fills_commands_of_80_characters_and_stops_exactly(size: int) -> 
 
 def test_a_lost_hex_digit_is_named() -> None:
     dut = Loader()
-    client, _ = client_of(lambda command: dut(command[:-1] if command == "db 0102" else command))
+    client, _ = client_of(
+        lambda command: dut(command[:-1] if command == "db 0102" else command)
+    )
     with pytest.raises(SutError, match="db 0102") as caught:
         client.load(b"\x01\x02")
     assert "odd number" in caught.value.evidence
@@ -109,7 +111,9 @@ def test_a_lost_hex_digit_is_named() -> None:
 
 def test_two_lost_hex_digits_are_named_because_no_load_done_comes() -> None:
     dut = Loader()
-    client, _ = client_of(lambda command: dut(command[:-2] if command == "db 0102" else command))
+    client, _ = client_of(
+        lambda command: dut(command[:-2] if command == "db 0102" else command)
+    )
     with pytest.raises(RemoteProtocolError, match="no m-load-done"):
         client.load(b"\x01\x02")
 
@@ -195,7 +199,7 @@ def test_a_spoilt_answer_to_infer_is_named(answer: bytes) -> None:
         infer(answer)
 
 
-def test_every_single_lost_byte_of_infer_gives_the_same_numbers_or_a_named_error() -> None:
+def test_every_single_lost_byte_of_infer_gives_the_same_numbers_or_a_named_error():
     whole = inference(first="m-lap-us-200001", second="m-lap-us-201234")
     client_answers = []
     for at in range(len(whole)):
@@ -231,7 +235,9 @@ def test_attention_repeats_name_until_a_lost_session_is_left() -> None:
 def test_attention_takes_boot_text_before_the_name() -> None:
     client, _ = client_of(
         lambda command: (
-            lines("m-init-done") + lines("m-name-dut-[x]") if command == "name" else lines()
+            lines("m-init-done") + lines("m-name-dut-[x]")
+            if command == "name"
+            else lines()
         )
     )
     assert client.attention(5.0) == "x"
@@ -253,14 +259,18 @@ def test_a_silent_dut_is_told_from_a_garbled_and_from_a_foreign_one() -> None:
 
 def test_an_old_dut_keeps_the_text_layer_after_two_refusals() -> None:
     client, script = client_of(
-        lambda command: lines("e-[unknown]") if "frame" in command else lines("m-name-dut-[x]")
+        lambda command: (
+            lines("e-[unknown]") if "frame" in command else lines("m-name-dut-[x]")
+        )
     )
     assert client.frame() is False
     assert script.commands == ["frame 1", "name", "frame 1"]
 
 
 def test_one_spoilt_frame_command_does_not_lose_the_framed_layer() -> None:
-    answers = iter([lines("e-[unknown]"), lines("m-name-dut-[x]"), lines("m-frame-[1]")])
+    answers = iter(
+        [lines("e-[unknown]"), lines("m-name-dut-[x]"), lines("m-frame-[1]")]
+    )
     client, _ = client_of(lambda command: next(answers))
     assert client.frame() is True
 
@@ -280,8 +290,12 @@ def test_lines_that_end_in_the_wrong_order_are_read() -> None:
     assert client.profile() == ("ULPMark", "kws01")
 
 
-@pytest.mark.parametrize("form", ["{}%", "{}%\r\n", "{}\r\n", "Received command: {}\r\n"])
-def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers(form: str) -> None:
+@pytest.mark.parametrize(
+    "form", ["{}%", "{}%\r\n", "{}\r\n", "Received command: {}\r\n"]
+)
+def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers(
+    form: str,
+) -> None:
     told = {
         "name": lines("m-name-dut-[x]"),
         "timestamp": lines("m-lap-us-1500"),
@@ -291,7 +305,9 @@ def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers
     whole = {word: form.format(word).encode() + answer for word, answer in told.items()}
 
     def numbers(spoilt: str, answer: bytes) -> tuple[int, ...] | None:
-        client, _ = client_of(lambda command: answer if command == spoilt else whole[command])
+        client, _ = client_of(
+            lambda command: answer if command == spoilt else whole[command]
+        )
         assert client.attention(1.0) == "x"
         assert client.echo
         client.timestamp()
@@ -307,15 +323,22 @@ def test_nothing_that_happens_to_a_byte_of_an_echoing_device_gives_other_numbers
         answer = whole[spoilt]
         for at in range(len(answer)):
             changed = [
-                answer[:at] + bytes([answer[at] ^ 1 << bit]) + answer[at + 1 :] for bit in range(7)
+                answer[:at] + bytes([answer[at] ^ 1 << bit]) + answer[at + 1 :]
+                for bit in range(7)
             ]
-            for other in (answer[:at] + answer[at + 1 :], answer[: at + 1] + answer[at:], *changed):
+            for other in (
+                answer[:at] + answer[at + 1 :],
+                answer[: at + 1] + answer[at:],
+                *changed,
+            ):
                 assert numbers(spoilt, other) in (right, None)
 
 
 def test_a_line_that_happens_to_end_in_name_is_no_echo() -> None:
     client, _ = client_of(
-        lambda command: lines("my name", "m-name-dut-[x]") if command == "name" else lines()
+        lambda command: (
+            lines("my name", "m-name-dut-[x]") if command == "name" else lines()
+        )
     )
     assert (client.attention(1.0), client.echo) == ("x", "")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is heard of a device on an open port while its supply comes on, and when it is asked."""
+"""What is heard of a device on an open port while its supply comes on, and when it is
+asked."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ NAME = b"m-name-dut-[board]\r\nm-ready\r\n"
 
 
 class Board:
-    """A board at a port, as far as its wires reach: `tx` what it says arrives, `rx` it hears."""
+    """A board at a port, as far as its wires reach: `tx` what it says arrives, `rx` it
+    hears."""
 
     def __init__(self, tx: bool, rx: bool) -> None:
         self._ours, theirs = pty.openpty()
@@ -110,7 +112,9 @@ def test_a_port_that_is_not_there_switches_nothing_on() -> None:
     switched: list[bool] = []
     settings = PortSettings(port="/dev/ttyNOBODY")
     with pytest.raises(DeviceNotFound):
-        UartSut.talk(settings, BenchContext(), lambda: switched.append(True), lambda action: None)
+        UartSut.talk(
+            settings, BenchContext(), lambda: switched.append(True), lambda action: None
+        )
     assert switched == []
 
 

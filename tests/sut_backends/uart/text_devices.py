@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text devices behind pseudo terminals that the runner of MLPerf Tiny drives, each with a habit of
-its own; simulated.
+"""Text devices behind pseudo terminals that the runner of MLPerf Tiny drives, each with
+a habit of its own; simulated.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Late(PublicDevice):
 
 
 class Echoing(PublicDevice):
-    """Sends back each byte as it comes, as a terminal's echo does; `spoil` is an echo of its own
-    for a command.
+    """Sends back each byte as it comes, as a terminal's echo does; `spoil` is an echo
+    of its own for a command.
     """
 
     behind = b""
@@ -66,11 +66,12 @@ class EchoingWords(Echoing):
 class Announcing(PublicDevice):
     """Speaks as the public firmware for streaming wake words does, and infers besides.
 
-    In sww_ref_util.c of mlcommons/tiny (1afd2c98, 12 May 2026) the handler of a command begins with
-    `printf("Received command: %s\\r\\n", full_command)`; it ends an unknown one with
-    `printf("Unrecognized command %s\\r\\n", full_command)`, where only the first word is left,
-    `db load` with `printf("Expecting %d bytes\\r\\n", transfer_size)`, and a `db` that needs more
-    with `printf("%d bytes received\\r\\n", bytes_loaded)`; its `timestamp` only pulses.
+    In sww_ref_util.c of mlcommons/tiny (1afd2c98, 12 May 2026) the handler of a command
+    begins with `printf("Received command: %s\\r\\n", full_command)`; it ends an unknown
+    one with `printf("Unrecognized command %s\\r\\n", full_command)`, where only the
+    first word is left, `db load` with `printf("Expecting %d bytes\\r\\n",
+    transfer_size)`, and a `db` that needs more with `printf("%d bytes received\\r\\n",
+    bytes_loaded)`; its `timestamp` only pulses.
     """
 
     heard_wrong: tuple[str, str] = ("", "")

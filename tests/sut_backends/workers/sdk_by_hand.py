@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runner and programs that behave as vendors' SDKs do: they print, write to the home folder, call
-pip, leave processes behind, and hang. They need the standard library alone.
+"""A runner and programs that behave as vendors' SDKs do: they print, write to the home
+folder, call pip, leave processes behind, and hang. They need the standard library
+alone.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def echo() -> Routine:
 
 
 def noisy() -> Routine:
-    """Print to standard output, write into the home folder, start a process, and call pip."""
+    """Print to standard output, write into the home folder, start a process, and call
+    pip."""
     print('{"bytes": 3}\nnot an answer', flush=True)
     os.write(1, b"not one either\n")
     (Path.home() / ".sdkrc").write_text("first use")
@@ -52,7 +54,8 @@ def hanging(note: str) -> Routine:
 
 
 def forked() -> Routine:
-    """Fork a process that waits, as SDKs on multiprocessing do: it holds this one's pipes too."""
+    """Fork a process that waits, as SDKs on multiprocessing do: it holds this one's
+    pipes too."""
     if not (left := os.fork()):
         time.sleep(600)  # longer than anybody waits
         os._exit(0)

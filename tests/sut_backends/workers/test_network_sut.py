@@ -23,7 +23,9 @@ from sut_backends.workers.network_sut import Runner, open_network_sut
 from sut_backends.workers.process import Place
 
 SIMULATED = Origins(Origin.SIMULATED, Origin.SIMULATED)
-SUMS = Runner("sums", "tests.sut_backends.workers.sdk_by_hand", "sums", SIMULATED, {"of": 4})
+SUMS = Runner(
+    "sums", "tests.sut_backends.workers.sdk_by_hand", "sums", SIMULATED, {"of": 4}
+)
 
 
 @pytest.fixture
@@ -32,7 +34,9 @@ def asc(context: BenchContext) -> BenchContext:
     return replace(context, network=network(SHIPPED_MODEL, read_model(SHIPPED_MODEL)))
 
 
-def test_the_tasks_front_end_and_answer_stand_around_the_runner(asc: BenchContext) -> None:
+def test_the_tasks_front_end_and_answer_stand_around_the_runner(
+    asc: BenchContext,
+) -> None:
     audio = np.random.default_rng(1).integers(-3000, 3000, (2, 8000)).astype("<i2")
     counts = spike_counts(read_model(SHIPPED_MODEL).bank, audio)
     with closing(open_network_sut(SUMS, Place(isolated=True), asc)) as sut:
@@ -45,7 +49,11 @@ def test_the_tasks_front_end_and_answer_stand_around_the_runner(asc: BenchContex
     due = [(of_one * 65_536 + 32_768).astype("<i4").tobytes() for of_one in fired]
     assert [done.output for done in alone] == due
     assert batch.output == b"".join(due)
-    assert (sut.info.simulated, sut.info.origins, sut.info.task) == (True, SIMULATED, "asc")
+    assert (sut.info.simulated, sut.info.origins, sut.info.task) == (
+        True,
+        SIMULATED,
+        "asc",
+    )
     assert sut.info.times_of_host_simulator
     details = sut.info.details
     assert details["nodes"] == ["Input", *["Linear", "CubaLIF"] * 3, "Output"]
@@ -53,7 +61,9 @@ def test_the_tasks_front_end_and_answer_stand_around_the_runner(asc: BenchContex
     assert details["rule"]["reset"] == "subtract"
 
 
-def test_what_a_chip_cannot_map_is_refused_before_anything_starts(asc: BenchContext) -> None:
+def test_what_a_chip_cannot_map_is_refused_before_anything_starts(
+    asc: BenchContext,
+) -> None:
     def refuse(found: Network) -> None:
         raise DataError(f"{found.places[1].name} has too many neurons")
 
@@ -61,6 +71,8 @@ def test_what_a_chip_cannot_map_is_refused_before_anything_starts(asc: BenchCont
         open_network_sut(replace(SUMS, refuse=refuse), Place("/nowhere/python"), asc)
 
 
-def test_a_task_without_a_network_is_refused(context: BenchContext, tmp_path: Path) -> None:
+def test_a_task_without_a_network_is_refused(
+    context: BenchContext, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match=r"\[sut.sums\] runs networks"):
         open_network_sut(SUMS, Place(), context)

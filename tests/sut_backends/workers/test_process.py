@@ -55,7 +55,10 @@ def others() -> list[str]:
 
 
 def _starts(path: str) -> bool:
-    return subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def gone(pid: int, within_s: float = 10.0) -> bool:
@@ -121,7 +124,9 @@ def test_what_an_sdk_prints_writes_and_starts_stays_in_the_worker(
     assert not list(tmp_path.iterdir())
 
 
-def test_one_that_hangs_is_ended_by_its_deadline_with_its_children(tmp_path: Path) -> None:
+def test_one_that_hangs_is_ended_by_its_deadline_with_its_children(
+    tmp_path: Path,
+) -> None:
     note = tmp_path / "pid"
     with pytest.raises(DeadlineError, match="start of the program"):
         Worker(program("hanging", note=str(note)), Place(isolated=True, start_s=2.0))
@@ -131,12 +136,15 @@ def test_one_that_hangs_is_ended_by_its_deadline_with_its_children(tmp_path: Pat
 def test_nothing_is_left_where_the_rig_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     code = (
-        "from tests.sut_backends.workers.test_process import program, Place, Worker; import time; "
+        "from tests.sut_backends.workers.test_process import program, Place, Worker;"
+        " import time; "
         "worker = Worker(program('noisy'), Place(isolated=True)); "
         "print(worker.pid, worker.about.details['left'], flush=True); "
         "time.sleep(600)"  # longer than anybody waits
     )
-    rig = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    rig = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    )
     assert rig.stdout is not None
     pids = [int(pid) for pid in rig.stdout.readline().split()]
     assert len(pids) == 2
@@ -168,11 +176,15 @@ def test_an_interpreter_that_is_none_is_refused(
         interpreter_of("xylo", "", context)
 
 
-def test_one_that_dies_is_named_also_where_its_children_hold_the_pipe(bare: str) -> None:
+def test_one_that_dies_is_named_also_where_its_children_hold_the_pipe(
+    bare: str,
+) -> None:
     with closing(Worker(program("forked"), Place(bare, isolated=True))) as worker:
         assert answered(worker) == b"01234567"
         os.kill(worker.pid, signal.SIGKILL)
-        with pytest.raises(DeviceLost, match="process of the program is gone") as caught:
+        with pytest.raises(
+            DeviceLost, match="process of the program is gone"
+        ) as caught:
             worker.ask(RUN, b"", 5.0)
         assert "killed by signal 9" in caught.value.evidence
     assert gone(worker.about.details["left"])

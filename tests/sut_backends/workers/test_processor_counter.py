@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of the processor's own energy counter: readable, not for this user, none."""
+"""What is said of the processor's own energy counter: readable, not for this user,
+none."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Xylo as a backend: what is refused before anything is started, and, where an environment for it
-is there, the simulator's bytes and a simulated board.
+"""Xylo as a backend: what is refused before anything is started, and, where an
+environment for it is there, the simulator's bytes and a simulated board.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from tests.conftest import ROOT
 #: An interpreter with sut_backends/xylo/requirements.txt.
 PYTHON = os.environ.get("RIG_XYLO_PYTHON", "") or str(installed("xylo"))
 needs_xylosim = pytest.mark.skipif(
-    not Path(PYTHON).exists(), reason="no environment with XyloSim: rig sdk install xylo"
+    not Path(PYTHON).exists(),
+    reason="no environment with XyloSim: rig sdk install xylo",
 )
 SETTINGS = XyloSut.Settings(interpreter=PYTHON)
 VECTORS = ROOT / "tests" / "vectors" / "xylo"
@@ -70,7 +71,9 @@ def test_an_sdk_that_is_not_there_is_named_with_what_installs_it(
     assert "rig sdk install xylo" in found.value.try_next
     with pytest.raises(BenchError, match="does not start") as bare:
         XyloSut.open(XyloSut.Settings(interpreter=sys.executable), context)
-    assert "rockpool is missing" in bare.value.try_next and "doctor" in bare.value.try_next
+    assert (
+        "rockpool is missing" in bare.value.try_next and "doctor" in bare.value.try_next
+    )
 
 
 def test_what_times_and_energies_are_is_stated_before_anything_is_opened() -> None:
@@ -93,10 +96,13 @@ def test_the_package_of_pypi_is_refused_without_being_imported(
     stub = tmp_path / "samna"
     stub.mkdir()
     (stub / "__init__.py").write_text(
-        "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip', 'x'])\nraise 1\n"
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip',"
+        " 'x'])\nraise 1\n"
     )
     (tmp_path / "samna-0.48.6.dist-info").mkdir()
-    (tmp_path / "samna-0.48.6.dist-info" / "METADATA").write_text("Name: samna\nVersion: 0.48.6\n")
+    (tmp_path / "samna-0.48.6.dist-info" / "METADATA").write_text(
+        "Name: samna\nVersion: 0.48.6\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ValueError, match=r"samna 0\.48\.6 is the package from PyPI"):
         board_runner.refuse_stub()
@@ -105,7 +111,9 @@ def test_the_package_of_pypi_is_refused_without_being_imported(
 
 @needs_xylosim
 @pytest.mark.parametrize("chip", ["audio2", "audio3"])
-def test_the_simulator_s_answers_are_those_of_the_integer_model(task: AscTask, chip: Any) -> None:
+def test_the_simulator_s_answers_are_those_of_the_integer_model(
+    task: AscTask, chip: Any
+) -> None:
     context = BenchContext(network=task.network)
     with closing(XyloSut.open(replace(SETTINGS, chip=chip), context)) as sut:
         assert sut.info.simulated and sut.info.task == "asc"
@@ -125,7 +133,11 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
     events, truth = tmp_path / "events.jsonl", tmp_path / "truth.json"
     simulator = SimulatedBoard(truth=str(truth), step_s=1e-3)
     settings = replace(
-        SETTINGS, chip="audio3", board="simulated", power_events=str(events), simulator=simulator
+        SETTINGS,
+        chip="audio3",
+        board="simulated",
+        power_events=str(events),
+        simulator=simulator,
     )
     rails = {
         channel: XyloBoard.open(
@@ -149,9 +161,10 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
         marks = sut.do(Query((0,), repeat=5)).marks
     told = json.loads(truth.read_text())
     # The network's phase, by the marks that the worker stamped.
-    (start_ns, stop_ns) = (mark.tick for mark in marks[1:3])
+    start_ns, stop_ns = (mark.tick for mark in marks[1:3])
     busy_ns = sum(
-        max(min(stop_ns, stop) - max(start_ns, start), 0) for start, stop in told["busy_ns"]
+        max(min(stop_ns, stop) - max(start_ns, start), 0)
+        for start, stop in told["busy_ns"]
     )
     assert 0.1 < busy_ns / (stop_ns - start_ns) < 1
     for channel, theirs in (("digital", "DigitalLogic"), ("io", "Io")):
@@ -159,7 +172,9 @@ def test_energies_of_a_simulated_board_are_those_that_its_truth_has(
         true_j = (rest_w * (stop_ns - start_ns) + more_w * busy_ns) / 1e9
         trace = Trace.open(tmp_path / channel / "trace.jls")
         limits = rails[channel].info.accuracy
-        from_s, to_s = ((tick - trace.start_monotonic_ns) / 1e9 for tick in (start_ns, stop_ns))
+        from_s, to_s = (
+            (tick - trace.start_monotonic_ns) / 1e9 for tick in (start_ns, stop_ns)
+        )
         (found,) = trace.integrals([(from_s, to_s)], ranges_a(limits))
         u_j = of_energy(found, limits, 100.0, (0.0, 0.0)).energy_u_j
         assert abs(found.energy_j - true_j) < 2 * u_j < 0.3 * true_j
@@ -211,7 +226,9 @@ def test_rockpool_configures_a_simulated_board_to_fire_as_the_simulator_does() -
         timeout=120,
         cwd=ROOT,
     )
-    lines = [line for line in ran.stdout.decode().splitlines() if line.startswith("told ")]
+    lines = [
+        line for line in ran.stdout.decode().splitlines() if line.startswith("told ")
+    ]
     assert lines, ran.stderr.decode()[-2000:]
     second, third, none, two, beyond = json.loads(lines[0].removeprefix("told "))
     for told in (second, third):

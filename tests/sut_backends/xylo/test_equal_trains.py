@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XyloSim fires as the integer arithmetic of docs/ASC.md does: stored trains in every run, and the
-simulator itself where an environment for it is there.
+"""XyloSim fires as the integer arithmetic of docs/ASC.md does: stored trains in every
+run, and the simulator itself where an environment for it is there.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def stored(name: str) -> dict[str, Ints]:
 
 
 def by_integers(path: Path, spikes: Ints) -> tuple[Ints, Ints]:
-    """Step a chain of whole weights, written from docs/ASC.md; neurons_0 may feed itself. Outputs
-    fire once a step, hidden neurons up to 31 times.
+    """Step a chain of whole weights, written from docs/ASC.md; neurons_0 may feed
+    itself. Outputs fire once a step, hidden neurons up to 31 times.
     """
     graph = nir.read(path, type_check=False)
     dt_s = graph.metadata["dt_s"]
@@ -47,7 +47,8 @@ def by_integers(path: Path, spikes: Ints) -> tuple[Ints, Ints]:
         back = graph.nodes.get("back") if number == 0 else None
         own = np.zeros((len(weight),) * 2) if back is None else back.weight
         syn, mem = (
-            np.rint(np.log2(tau / dt_s)).astype(np.int64) for tau in (node.tau_syn, node.tau_mem)
+            np.rint(np.log2(tau / dt_s)).astype(np.int64)
+            for tau in (node.tau_syn, node.tau_mem)
         )
         threshold = np.rint(node.v_threshold).astype(np.int64)
         current, membrane, fired = (np.zeros(len(weight), np.int64) for _ in range(3))
@@ -64,7 +65,9 @@ def by_integers(path: Path, spikes: Ints) -> tuple[Ints, Ints]:
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_stored_trains_of_the_simulator_are_those_of_the_integer_model(chip: str) -> None:
+def test_stored_trains_of_the_simulator_are_those_of_the_integer_model(
+    chip: str,
+) -> None:
     kept = stored("asc")
     spikes: Ints = kept["spikes"]
     membranes: Any = None
@@ -73,7 +76,8 @@ def test_stored_trains_of_the_simulator_are_those_of_the_integer_model(chip: str
     assert np.array_equal(kept[f"{chip}/asc/trains"], spikes) and spikes.sum() > 100
     assert np.array_equal(kept[f"{chip}/asc/membranes"], membranes)
     changed = np.any(kept[f"{chip}/control/trains"] != spikes, axis=(1, 2))
-    # One input weight more by 1: were these equal as well, the comparison could not fail.
+    # One input weight more by 1: were these equal as well, the comparison could not
+    # fail.
     assert 0 < changed.sum() <= len(spikes)
 
 
@@ -83,18 +87,24 @@ def test_stored_trains_of_other_networks_lag_by_one_step_a_layer_and_no_more(
     chip: str, name: str
 ) -> None:
     kept = stored(name)
-    trains, membrane = by_integers(VECTORS / f"{name}.nir", kept["spikes"][0].astype(np.int64))
-    assert np.array_equal(kept[f"{chip}/{name}/trains"][0], trains) and trains.sum() > 100
+    trains, membrane = by_integers(
+        VECTORS / f"{name}.nir", kept["spikes"][0].astype(np.int64)
+    )
+    assert (
+        np.array_equal(kept[f"{chip}/{name}/trains"][0], trains) and trains.sum() > 100
+    )
     assert np.array_equal(kept[f"{chip}/{name}/membranes"][0], membrane)
 
 
 def in_other_units(folder: Path) -> Path:
-    """Write the network of two layers with small weights, other gains, and a bias of 0."""
+    """Write the network of two layers with small weights, other gains, and a bias of
+    0."""
     graph = nir.read(VECTORS / "two.nir")
     for number in range(2):
         weight = graph.nodes[f"weight_{number}"].weight
         graph.nodes[f"weight_{number}"] = nir.Affine(
-            weight=(0.0131 * weight).astype(np.float32), bias=np.zeros(len(weight), np.float32)
+            weight=(0.0131 * weight).astype(np.float32),
+            bias=np.zeros(len(weight), np.float32),
         )
         node = graph.nodes[f"neurons_{number}"]
         node.r = 3.0 * node.r
@@ -129,7 +139,8 @@ json.dump({"differ": told, "about": about, "refused": refused}, sys.stdout)
 
 
 @pytest.mark.skipif(
-    not Path(PYTHON).exists(), reason="no environment with XyloSim: rig sdk install xylo"
+    not Path(PYTHON).exists(),
+    reason="no environment with XyloSim: rig sdk install xylo",
 )
 def test_the_simulator_itself_gives_the_stored_trains(tmp_path: Path) -> None:
     networks = [
@@ -138,10 +149,7 @@ def test_the_simulator_itself_gives_the_stored_trains(tmp_path: Path) -> None:
         for chip in CHIPS
     ]
     networks += [("two", str(in_other_units(tmp_path)), chip) for chip in CHIPS]
-    job = {
-        "folder": str(VECTORS),
-        "networks": networks,
-    }
+    job = {"folder": str(VECTORS), "networks": networks}
     ran = subprocess.run(
         [PYTHON, "-c", INSIDE],
         input=json.dumps(job).encode(),
@@ -152,6 +160,12 @@ def test_the_simulator_itself_gives_the_stored_trains(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     told = json.loads(ran.stdout)
     assert set(told["differ"].values()) == {0} and len(told["differ"]) == 8
-    assert told["about"]["mapping"]["hidden_neurons"] == 20 and told["about"]["lag_steps"] == 1
-    assert "whole numbers" in told["refused"]["nan"] and "whole" in told["refused"]["spikes"]
+    assert (
+        told["about"]["mapping"]["hidden_neurons"] == 20
+        and told["about"]["lag_steps"] == 1
+    )
+    assert (
+        "whole numbers" in told["refused"]["nan"]
+        and "whole" in told["refused"]["spikes"]
+    )
     assert "limit them in the codec" in told["refused"]["many"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that a Xylo chip cannot hold are refused before anything is started: the node, the
-limit, what would fit.
+"""Networks that a Xylo chip cannot hold are refused before anything is started: the
+node, the limit, what would fit.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def found(
     nodes: Nodes, chip: str = "audio2", edges: Any = None, dt_s: float | None = DT_S
 ) -> dict[str, str]:
     about = {} if dt_s is None else {"dt_s": dt_s}
-    whole = nir.NIRGraph(nodes, edges or list(pairwise(nodes)), metadata=about, type_check=False)
+    whole = nir.NIRGraph(
+        nodes, edges or list(pairwise(nodes)), metadata=about, type_check=False
+    )
     told: dict[str, str] = {}
     for one in limits.findings(graph.network(whole), chip):
         told[one.node] = f"{told.get(one.node, '')} {one}"
@@ -84,7 +86,12 @@ def test_what_fits_is_let_through() -> None:
     [
         (chain(inputs=17), "audio2", "in", "17 input channels; fits: up to 16"),
         (chain(hidden=1001), "audio2", "hidden", "up to 1000 in all hidden layers"),
-        (chain(hidden=993), "audio3", "hidden", "993 of 993 hidden neurons; fits: up to 992"),
+        (
+            chain(hidden=993),
+            "audio3",
+            "hidden",
+            "993 of 993 hidden neurons; fits: up to 992",
+        ),
         (
             chain(hidden=129),
             "audio3",
@@ -111,13 +118,48 @@ def test_what_fits_is_let_through() -> None:
             "graph",
             "0 hidden and 1 output layers",
         ),
-        (chain() | {"hidden": neurons(20, tau_mem=0.3 * DT_S)}, "audio2", "hidden", "0.00144 to"),
-        (chain() | {"last": neurons(4, tau_syn=80.0)}, "audio2", "last", "tau_syn of 80 s"),
-        (chain() | {"last": neurons(4, tau_syn=math.nan)}, "audio2", "last", "threshold"),
-        (chain() | {"last": neurons(4, v_leak=0.1)}, "audio2", "last", "v_leak that is not 0"),
-        (chain() | {"last": neurons(4, v_reset=-1.0)}, "audio2", "last", "v_reset that is not 0"),
-        (chain() | {"hidden": neurons(20, v_threshold=1e9)}, "audio2", "hidden", "1 to 32767"),
-        (chain() | {"hidden": neurons(20, v_threshold=1e-9)}, "audio2", "hidden", "1 to 32767"),
+        (
+            chain() | {"hidden": neurons(20, tau_mem=0.3 * DT_S)},
+            "audio2",
+            "hidden",
+            "0.00144 to",
+        ),
+        (
+            chain() | {"last": neurons(4, tau_syn=80.0)},
+            "audio2",
+            "last",
+            "tau_syn of 80 s",
+        ),
+        (
+            chain() | {"last": neurons(4, tau_syn=math.nan)},
+            "audio2",
+            "last",
+            "threshold",
+        ),
+        (
+            chain() | {"last": neurons(4, v_leak=0.1)},
+            "audio2",
+            "last",
+            "v_leak that is not 0",
+        ),
+        (
+            chain() | {"last": neurons(4, v_reset=-1.0)},
+            "audio2",
+            "last",
+            "v_reset that is not 0",
+        ),
+        (
+            chain() | {"hidden": neurons(20, v_threshold=1e9)},
+            "audio2",
+            "hidden",
+            "1 to 32767",
+        ),
+        (
+            chain() | {"hidden": neurons(20, v_threshold=1e-9)},
+            "audio2",
+            "hidden",
+            "1 to 32767",
+        ),
         (
             chain() | {"first": nir.Linear(weight=np.full((20, 8), np.nan))},
             "audio2",
@@ -159,16 +201,22 @@ def test_the_way_that_nodes_are_joined_is_looked_at() -> None:
 
 
 def test_the_error_names_five_and_counts_the_rest() -> None:
-    nodes = chain(17, 1001, 9) | {"last": neurons(9, v_leak=1.0, v_reset=1.0, tau_syn=80.0)}
+    nodes = chain(17, 1001, 9) | {
+        "last": neurons(9, v_leak=1.0, v_reset=1.0, tau_syn=80.0)
+    }
     whole = nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S})
     with pytest.raises(DataError, match="does not fit on Xylo Audio 2") as refused:
         limits.require_mappable(graph.network(whole), "audio2")
-    assert "and 2 more" in refused.value.evidence and "[sut.cpu]" in refused.value.try_next
+    assert (
+        "and 2 more" in refused.value.evidence and "[sut.cpu]" in refused.value.try_next
+    )
 
 
-def test_gains_of_a_file_change_thresholds_only_where_the_conventions_let_them_count() -> None:
+def test_gains_of_a_file_change_thresholds_only_where_the_conventions_let_them_count():
     nodes = chain() | {"hidden": neurons(20, v_threshold=20_000.0, r=7.5)}
     whole = nir.NIRGraph(nodes, list(pairwise(nodes)), metadata={"dt_s": DT_S})
     network = graph.network(whole)
-    assert any("a threshold of" in str(one) for one in limits.findings(network, "audio2"))
+    assert any(
+        "a threshold of" in str(one) for one in limits.findings(network, "audio2")
+    )
     assert list(limits.findings(network, "audio2", file_gains=False)) == []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of samna. Its package cannot be had from a registry: the one of that name on PyPI calls
-pip when it is imported, and is never imported. So the contract is how Rockpool, the vendor's own
-library, calls it, read from Rockpool's source where that is installed, and how the vendor's
-examples do.
+"""The calls of samna. Its package cannot be had from a registry: the one of that name
+on PyPI calls pip when it is imported, and is never imported. So the contract is how
+Rockpool, the vendor's own library, calls it, read from Rockpool's source where that is
+installed, and how the vendor's examples do.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ METHODS = {
     "stop_auto_power_measurement", "start_auto_power_measurement", "get_stop_watch", "sink_from",
     "get_events",
 }  # fmt: skip
-#: Of the stopwatch in the vendor's examples: started, then reset. Rockpool itself does not reset.
+#: Of the stopwatch in the vendor's examples: started, then reset. Rockpool itself does
+#: not reset.
 PUBLISHED: set[Form] = {(name, 0, frozenset()) for name in ("start", "reset", "stop")}
 #: What the simulated board has for them.
 STAND_INS = {
     "get_power_monitor": Board.get_power_monitor,
     "get_stop_watch": Board.get_stop_watch,
     "get_source_node": nodes.PowerMonitor.get_source_node,
-    "is_auto_power_measurement_active": nodes.PowerMonitor.is_auto_power_measurement_active,
+    "is_auto_power_measurement_active": (
+        nodes.PowerMonitor.is_auto_power_measurement_active
+    ),
     "stop_auto_power_measurement": nodes.PowerMonitor.stop_auto_power_measurement,
     "start_auto_power_measurement": nodes.PowerMonitor.start_auto_power_measurement,
     "get_events": nodes.Sink.get_events,
@@ -51,7 +54,9 @@ def calls(source: str) -> Iterator[tuple[str, Form]]:
         tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            named = frozenset(word.arg for word in node.keywords if word.arg is not None)
+            named = frozenset(
+                word.arg for word in node.keywords if word.arg is not None
+            )
             form = (node.func.attr, len(node.args), named)
             yield ast.unparse(node.func.value).lower(), form
 
@@ -70,7 +75,9 @@ def ours() -> Iterator[tuple[str, Form]]:
 @pytest.fixture(scope="module")
 def rockpools() -> dict[bool, set[Form]]:
     """Forms of Rockpool's calls: on a stopwatch, on all else."""
-    (folder,) = Path(PYTHON).parent.parent.glob("lib/python*/site-packages/rockpool/devices/xylo")
+    (folder,) = Path(PYTHON).parent.parent.glob(
+        "lib/python*/site-packages/rockpool/devices/xylo"
+    )
     found: dict[bool, set[Form]] = defaultdict(set)
     for path in sorted(folder.rglob("*.py")):
         for on, form in calls(path.read_text(encoding="utf-8")):
@@ -81,7 +88,8 @@ def rockpools() -> dict[bool, set[Form]]:
 def foreign(
     made: Iterator[tuple[str, Form]], rockpools: dict[bool, set[Form]]
 ) -> list[tuple[str, Form]]:
-    """Return calls of samna in a form that neither Rockpool nor the vendor's examples have."""
+    """Return calls of samna in a form that neither Rockpool nor the vendor's examples
+    have."""
     return [
         (on, form)
         for on, form in made
@@ -102,7 +110,9 @@ def test_samna_is_called_as_rockpool_and_the_vendors_examples_call_it(
 
 
 @needs_xylosim
-def test_a_call_of_another_form_would_be_found(rockpools: dict[bool, set[Form]]) -> None:
+def test_a_call_of_another_form_would_be_found(
+    rockpools: dict[bool, set[Form]],
+) -> None:
     for wrong in (
         "self._stopwatch.start(True)",
         "board.get_stop_watch().start(reset=True)",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device of a third party: it lives in virtual time, and pulls SYNC low for a millisecond."""
+"""A device of a third party: it lives in virtual time, and pulls SYNC low for a
+millisecond."""
 
 from __future__ import annotations
 
@@ -56,10 +57,15 @@ class Device:
         match step:
             case Sync():
                 periods_s = (0.005, 0.010, 0.005, 0.020)
-                marks = [self._mark(SYNC, _IDLE_W, period_s) for period_s in 2 * periods_s]
+                marks = [
+                    self._mark(SYNC, _IDLE_W, period_s) for period_s in 2 * periods_s
+                ]
                 return Completion(tuple(marks), iterations=0)
             case Idle(duration_s=duration_s):
-                marks = [self._mark(IDLE, _IDLE_W, duration_s), self._mark(END, _IDLE_W, 0.005)]
+                marks = [
+                    self._mark(IDLE, _IDLE_W, duration_s),
+                    self._mark(END, _IDLE_W, 0.005),
+                ]
                 return Completion(tuple(marks), iterations=0)
             case Load():
                 self._payload = payloads[0]
@@ -67,8 +73,13 @@ class Device:
                 return Completion(())
             case Query():
                 assert self._answer is not None
-                marks = [self._mark(1, _BUSY_W, _COUNT_S), self._mark(END, _IDLE_W, 0.005)]
-                return Completion(tuple(marks), self._answer(self._payload), iterations=1)
+                marks = [
+                    self._mark(1, _BUSY_W, _COUNT_S),
+                    self._mark(END, _IDLE_W, 0.005),
+                ]
+                return Completion(
+                    tuple(marks), self._answer(self._payload), iterations=1
+                )
             case _:
                 raise NotImplementedError(step)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A monitor of a third party: when the recording ends, it samples what the device drew."""
+"""A monitor of a third party: when the recording ends, it samples what the device
+drew."""
 
 from __future__ import annotations
 
@@ -83,7 +84,10 @@ class Meter:
         states = self._world.states()
         period_ns = _NS_PER_S // _SAMPLE_HZ
         at_ns = np.arange(start_ns, self._world.now_ns(), period_ns) + period_ns // 2
-        place = np.searchsorted([state.time_ns for state in states], at_ns, side="right") - 1
+        place = (
+            np.searchsorted([state.time_ns for state in states], at_ns, side="right")
+            - 1
+        )
         power_w = np.array([state.power_w for state in states])[place]
         writer.analog(power_w / _SUPPLY_V, np.full(len(place), _SUPPLY_V))
         writer.sync(np.array([state.level for state in states], np.uint8)[place])

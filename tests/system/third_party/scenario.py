@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario of a third party, with metrics and a picture that the rig has never heard of."""
+"""A scenario of a third party, with metrics and a picture that the rig has never heard
+of."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ class Counting:
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         samples = measured.samples
-        pace, error = ratio([1.0] * len(samples), [one.windows[0].latency_s for one in samples])
+        pace, error = ratio(
+            [1.0] * len(samples), [one.windows[0].latency_s for one in samples]
+        )
         spent_j = [one.windows[0].energy_j or 0.0 for one in samples]
         first = samples[0].indices[0] + 1.0
         strict = self._settings.strict
@@ -68,15 +71,22 @@ class Counting:
                 budget_shown=True,
             ),
             "spent": Metric(
-                mean(spent_j), "J", standard_error(spent_j), len(samples), higher_is_better=False
+                mean(spent_j),
+                "J",
+                standard_error(spent_j),
+                len(samples),
+                higher_is_better=False,
             ),
             "counted_right": Metric.of_share([one.correct for one in samples], True),
-            # Of other trials these are other numbers: neither would pass the rule as it is.
+            # Of other trials these are other numbers: neither would pass the rule as it
+            # is.
             "first_asked": Metric(
                 first,
                 "1",
                 prominence=Prominence.DETAIL,
-                repeatability=Repeatability.REPEATED if strict else Repeatability.COARSE,
+                repeatability=Repeatability.REPEATED
+                if strict
+                else Repeatability.COARSE,
             ),
             "shortfall": Metric(first / 1000, "1", deviation=Deviation.COST),
         }
@@ -86,7 +96,9 @@ class Counting:
         figure = Figure(figsize=(6, 2))
         axes = figure.subplots()
         numbers = [one.trial for one in metric.per_trial]
-        axes.bar(numbers, [one.value or 0.0 for one in metric.per_trial], color=SERIES[0])
+        axes.bar(
+            numbers, [one.value or 0.0 for one in metric.per_trial], color=SERIES[0]
+        )
         axes.set_title("counted in a second")
         return [
             Picture("paces", "Paces of the trials", figure, "A bar a trial."),

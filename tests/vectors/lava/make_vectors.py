@@ -3,9 +3,10 @@
 
     rig sdk install loihi && python -m tests.vectors.lava.make_vectors INTERPRETER
 
-asc.npz: spike counts of twelve generated seconds, and what Lava gives for them by the file's rule,
-by stock LIF, and by stock LIF in fixed point. recurrent.npz: the first two of recurrent.nir, in
-NIR's own conventions. The tests compare them with models that share no code with the runner.
+asc.npz: spike counts of twelve generated seconds, and what Lava gives for them by the
+file's rule, by stock LIF, and by stock LIF in fixed point. recurrent.npz: the first two
+of recurrent.nir, in NIR's own conventions. The tests compare them with models that
+share no code with the runner.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the vectors beside this file with norse, snntorch and torch, which are no dependencies.
+"""Make the vectors beside this file with norse, snntorch and torch, which are no
+dependencies.
 
     pip install torch norse snntorch nir && python tests/vectors/nir/make_vectors.py
 
-Each .npz holds the input, the output, and the time step; the .nir file of the same name is the
-network. tests/rig/network compares the reference interpreter with them.
+Each .npz holds the input, the output, and the time step; the .nir file of the same name
+is the network. tests/rig/network compares the reference interpreter with them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,12 @@ def lif(
     zero = np.zeros(neurons, np.float32)
     return chain(
         ("input", nir.Input(np.array([inputs]))),
-        ("weight", nir.Affine(rng.normal(0, 1, (neurons, inputs)).astype(np.float32), zero + bias)),
+        (
+            "weight",
+            nir.Affine(
+                rng.normal(0, 1, (neurons, inputs)).astype(np.float32), zero + bias
+            ),
+        ),
         ("neurons", nir.LIF(tau_s, zero + 1, zero, zero + 0.4, zero)),
         ("output", nir.Output(np.array([neurons]))),
     )
@@ -85,14 +91,17 @@ def by_snntorch(graph: nir.NIRGraph, values: np.ndarray) -> np.ndarray:
     return np.array(rows)
 
 
-def store(name: str, graph: nir.NIRGraph, values: np.ndarray, out: np.ndarray, dt_s: float) -> None:
+def store(
+    name: str, graph: nir.NIRGraph, values: np.ndarray, out: np.ndarray, dt_s: float
+) -> None:
     nir.write(HERE / f"{name}.nir", graph)
     np.savez_compressed(HERE / f"{name}.npz", input=values, output=out, dt_s=dt_s)
     print(name, out.shape, float(np.abs(out).sum()))
 
 
 def convolutions(rng: np.random.Generator) -> None:
-    """Convolutions and pools by torch: kernels that are not square, groups, strides, paddings."""
+    """Convolutions and pools by torch: kernels that are not square, groups, strides,
+    paddings."""
     rows = {
         "conv2d-3x5": ((2, 9, 11), (4, 2, 3, 5), (1, 2), (1, 0), (1, 1), 1),
         "conv2d-grouped": ((4, 8, 8), (8, 1, 3, 3), (2, 2), (1, 1), (2, 1), 4),
@@ -102,7 +111,11 @@ def convolutions(rng: np.random.Generator) -> None:
         weight = rng.normal(0, 1, weight_shape).astype(np.float32)
         bias = rng.normal(0, 1, weight_shape[0]).astype(np.float32)
         values = rng.normal(0, 1, (4, *shape)).astype(np.float32)
-        function = torch.nn.functional.conv1d if len(shape) == 2 else torch.nn.functional.conv2d
+        function = (
+            torch.nn.functional.conv1d
+            if len(shape) == 2
+            else torch.nn.functional.conv2d
+        )
         out = function(
             torch.from_numpy(values), torch.from_numpy(weight), torch.from_numpy(bias),
             stride, padding, dilation, groups,
@@ -139,14 +152,17 @@ def main() -> None:
         graph = cuba(rng, 8, 10, dt_s, 1.0)
         out = by_norse(graph, values, dt_s)
         store(f"norse-cubalif-{dt_s:g}", graph, values, out, dt_s)
-    # snntorch folds dt / tau into one threshold for all neurons, and leaves the bias as it is.
+    # snntorch folds dt / tau into one threshold for all neurons, and leaves the bias as
+    # it is.
     graph = lif(rng, 8, 10, 1e-4, 0.0)
     graph.nodes["neurons"].tau[:] = 2e-3
     store("snntorch-lif", graph, values, by_snntorch(graph, values), 1e-4)
     graph = cuba(rng, 8, 10, 1e-4, 20.0)
     store("snntorch-cubalif", graph, values, by_snntorch(graph, values), 1e-4)
     convolutions(rng)
-    versions = [f"{name} {version(name)}" for name in ("torch", "norse", "snntorch", "nir")]
+    versions = [
+        f"{name} {version(name)}" for name in ("torch", "norse", "snntorch", "nir")
+    ]
     (HERE / "VERSIONS").write_text("\n".join(versions) + "\n")
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the vectors of this folder: `make_vectors.py PYTHON`, with the interpreter of an environment
-with sut_backends/xylo/requirements.txt.
+"""Make the vectors of this folder: `make_vectors.py PYTHON`, with the interpreter of an
+environment with sut_backends/xylo/requirements.txt.
 
-asc.npz: 12 seconds of the ASC task, by benchmarks/xylo_equal.py. The other networks have two
-layers, four, and one that feeds itself: NIR files with whole weights, time constants that shifts
-give exactly, and input of a seed. Trains and last membranes are those of XyloSim.
+asc.npz: 12 seconds of the ASC task, by benchmarks/xylo_equal.py. The other networks
+have two layers, four, and one that feeds itself: NIR files with whole weights, time
+constants that shifts give exactly, and input of a seed. Trains and last membranes are
+those of XyloSim.
 """
 
 import subprocess
@@ -53,7 +54,9 @@ def write(name, sizes, recurrent, rng):
         nodes["back"] = weights(sizes[1], sizes[1], 20, rng)
         edges += [("neurons_0", "back"), ("back", "neurons_0")]
     path = HERE / f"{name}.nir"
-    nir.write(path, nir.NIRGraph(nodes, edges, metadata={"dt_s": DT_S}, type_check=False))
+    nir.write(
+        path, nir.NIRGraph(nodes, edges, metadata={"dt_s": DT_S}, type_check=False)
+    )
     return path
 
 
@@ -71,9 +74,19 @@ def main():
         path = write(name, sizes, recurrent, rng)
         spikes = rng.integers(0, 4, (1, STEPS, sizes[0]))
         with tempfile.TemporaryDirectory() as folder:
-            found, _about = xylo(python, spikes, {name: path}, Path(folder) / "trains.npz")
-        np.savez_compressed(HERE / f"{name}.npz", spikes=spikes.astype(np.uint8), **found)
-    asc = [sys.executable, str(ROOT / "benchmarks" / "xylo_equal.py"), python, "12", str(HERE)]
+            found, _about = xylo(
+                python, spikes, {name: path}, Path(folder) / "trains.npz"
+            )
+        np.savez_compressed(
+            HERE / f"{name}.npz", spikes=spikes.astype(np.uint8), **found
+        )
+    asc = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "xylo_equal.py"),
+        python,
+        "12",
+        str(HERE),
+    ]
     return subprocess.run(asc, check=False).returncode
 
 

@@ -14,7 +14,9 @@ from rig.trace.writer import TraceWriter
 
 
 @pytest.mark.parametrize("volts", [3.3, 1.8e-3, 0.7])
-def test_a_voltage_that_does_not_change_has_no_deviation(tmp_path: Path, volts: float) -> None:
+def test_a_voltage_that_does_not_change_has_no_deviation(
+    tmp_path: Path, volts: float
+) -> None:
     rates = {"sample_hz": 10_000.0, "edge_hz": 10_000.0}
     with TraceWriter(
         tmp_path, **rates, source="t", serial="", about={}, sync_kind="none"
@@ -22,7 +24,9 @@ def test_a_voltage_that_does_not_change_has_no_deviation(tmp_path: Path, volts: 
         writer.analog(np.linspace(1e-3, 2e-3, 50_000), np.full(50_000, volts))
     with rig.open_trace(tmp_path / "trace.jls") as trace:
         found = readout.lines(trace.statistics(0.0, 5.0))
-    texts = {line.name: dict(zip(readout.HEADS, line.values, strict=True)) for line in found}
+    texts = {
+        line.name: dict(zip(readout.HEADS, line.values, strict=True)) for line in found
+    }
     assert texts["voltage"]["std"] == texts["voltage"]["p-p"] == "0 V"
     assert texts["current"]["std"] == "288.68 µA"
     assert texts["current"]["p-p"] == "1 mA"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""View, markers, undo, scales, ticks, bands and SYNC of the trace screen, without a window."""
+"""View, markers, undo, scales, ticks, bands and SYNC of the trace screen, without a
+window."""
 
 from __future__ import annotations
 
@@ -59,7 +60,9 @@ def test_a_view_of_a_stretch_shows_all_of_it() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["single", "dual", "move", "both", "dt", "delete", "clear", "label"]),
+            st.sampled_from(
+                ["single", "dual", "move", "both", "dt", "delete", "clear", "label"]
+            ),
             st.integers(1, 4),
             st.floats(-5, 15),
         ),
@@ -78,11 +81,15 @@ def test_markers_stay_in_the_trace_and_undo_takes_every_step_back(
                 "single": lambda now=now, value=value: now.add_single(value),
                 "dual": lambda now=now, value=value: now.add_dual(value, value + 1),
                 "move": lambda now=now, n=number, value=value: now.moved(n, "b", value),
-                "both": lambda now=now, n=number, value=value: now.moved(n, "both", value),
+                "both": lambda now=now, n=number, value=value: now.moved(
+                    n, "both", value
+                ),
                 "dt": lambda now=now, n=number, value=value: now.with_dt(n, value),
                 "delete": lambda now=now, n=number: now.without(n),
                 "clear": now.cleared,
-                "label": lambda now=now, n=number, value=value: now.labelled(n, str(value)),
+                "label": lambda now=now, n=number, value=value: now.labelled(
+                    n, str(value)
+                ),
             }[what]()
         )
         if history.now != states[-1]:
@@ -126,7 +133,9 @@ def test_a_grab_takes_the_line_that_is_near() -> None:
 
 
 @given(st.integers(0, 20_000), st.floats(0, 90), st.floats(1e-6, 100))
-def test_bands_are_few_and_none_is_missing(count: int, start_s: float, span_s: float) -> None:
+def test_bands_are_few_and_none_is_missing(
+    count: int, start_s: float, span_s: float
+) -> None:
     starts = np.linspace(0, 100, count, endpoint=False)
     stops = starts + 60 / max(count, 1)
     spans = BandSpans.of(starts, stops, np.arange(count) % 3)
@@ -155,7 +164,12 @@ def test_sync_has_its_levels_and_never_more_than_two_lines_a_pixel() -> None:
     falls = np.array([True, False, True])
     x1, y1, x2, _ = sync_shape.segments(edges, falls, 0.0, 10.0, 100)
     levels = [(a, b, y) for a, b, y in zip(x1, x2, y1, strict=True) if a != b]
-    assert levels == [(0.0, 0.1, 1.0), (0.1, 0.2, 0.0), (0.2, 0.5, 1.0), (0.5, 1.0, 0.0)]
+    assert levels == [
+        (0.0, 0.1, 1.0),
+        (0.1, 0.2, 0.0),
+        (0.2, 0.5, 1.0),
+        (0.5, 1.0, 0.0),
+    ]
     many = np.linspace(0, 10, 100_000)
     x1, _, _, _ = sync_shape.segments(many, np.arange(100_000) % 2 == 0, 0.0, 10.0, 500)
     assert 500 <= len(x1) <= 1001
@@ -234,7 +248,13 @@ def test_exact_ranges_are_exact_and_automatic_ones_hold_all() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("18.2 ms", 18.2e-3), ("1.5e-3", 1.5e-3), ("2,5ms", 2.5e-3), ("-3 us", -3e-6), (" 7 ", 7.0)],
+    [
+        ("18.2 ms", 18.2e-3),
+        ("1.5e-3", 1.5e-3),
+        ("2,5ms", 2.5e-3),
+        ("-3 us", -3e-6),
+        (" 7 ", 7.0),
+    ],
 )
 def test_times_are_understood_as_they_are_typed(text: str, value: float) -> None:
     assert values.parse(text, "s") == pytest.approx(value, rel=1e-12)

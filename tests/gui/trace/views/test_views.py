@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views of a part of the trace by clicks: overlay, edge, histogram, export, axes, annotations."""
+"""Views of a part of the trace by clicks: overlay, edge, histogram, export, axes,
+annotations."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def _settled(qtbot: QtBot, screen: TraceScreen) -> None:
 def _key(qtbot: QtBot, screen: TraceScreen, key: str, shift: bool = False) -> None:
     from PySide6.QtCore import Qt
 
-    held = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+    held = (
+        Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+    )
     qtbot.keyClick(screen.stack, getattr(Qt.Key, f"Key_{key}"), held)
 
 
@@ -44,7 +47,9 @@ def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_ord
 
     session = rig.open_session(virtual_session)
     screen.open(virtual_session, trial=4)
-    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 4)
+    qtbot.waitUntil(
+        lambda: screen.state is not None and screen.state.subject.trial == 4
+    )
     _settled(qtbot, screen)
     state = screen.state
     assert state is not None
@@ -71,7 +76,9 @@ def test_the_trials_are_overlaid_in_the_sample_that_is_chosen_whatever_their_ord
         assert (screen.overlay.shown.sample == wanted.sample) is back
     # Another trial of the session is shown in the same sample.
     screen.open(virtual_session, trial=2)
-    qtbot.waitUntil(lambda: screen.state is not None and screen.state.subject.trial == 2)
+    qtbot.waitUntil(
+        lambda: screen.state is not None and screen.state.subject.trial == 2
+    )
     _settled(qtbot, screen)
     assert screen.overlay.occasion.currentText() == f"sample {wanted.sample}"
 
@@ -81,7 +88,9 @@ def test_an_edge_is_shown_with_its_uncertainty(
 ) -> None:
     state = screen.state
     assert state is not None
-    place = next(k for k, span in enumerate(state.subject.spans) if span.kind == "sample")
+    place = next(
+        k for k, span in enumerate(state.subject.spans) if span.kind == "sample"
+    )
     span = state.subject.spans[place]
     screen.windows.table.selectRow(place)
     _shown(qtbot, screen, screen.edge)
@@ -106,7 +115,9 @@ def test_the_histogram_and_the_spectrum_are_of_the_selection(
     view = screen.distribution
     _shown(qtbot, screen, view)
     assert isinstance(view.shown, Histogram)
-    assert view.shown.seconds.sum() == pytest.approx(span.stop_s - span.start_s, rel=1e-3)
+    assert view.shown.seconds.sum() == pytest.approx(
+        span.stop_s - span.start_s, rel=1e-3
+    )
     view.kind.setCurrentText("Spectrum")
     _settled(qtbot, screen)
     assert isinstance(view.shown, Spectrum)
@@ -132,7 +143,9 @@ def test_an_export_states_its_size_and_has_the_same_energy(
         path = tmp_path / f"part.{suffix}"
         panel.path.setText(str(path))
         qtbot.mouseClick(panel.button, _left())
-        qtbot.waitUntil(lambda: screen.idle() and "written" in panel.notice.text, timeout=10_000)
+        qtbot.waitUntil(
+            lambda: screen.idle() and "written" in panel.notice.text, timeout=10_000
+        )
         panel.notice.clear()
         whole = state.subject.trace.statistics(start_s, stop_s, at_edges=False)
         with rig.open_trace(path) as part:
@@ -146,7 +159,9 @@ def test_an_export_states_its_size_and_has_the_same_energy(
     assert "there already" in panel.notice.text
 
 
-def test_exact_ends_of_an_axis_are_typed_and_given_up(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_exact_ends_of_an_axis_are_typed_and_given_up(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     from PySide6.QtCore import Qt
 
     state = screen.state
@@ -162,7 +177,9 @@ def test_exact_ends_of_an_axis_are_typed_and_given_up(screen: TraceScreen, qtbot
     qtbot.keyClicks(panel.highs["power"], "-1 W")
     qtbot.keyClick(panel.highs["power"], Qt.Key.Key_Return)
     assert "smaller end first" in panel.notice.text
-    qtbot.mouseClick(panel.findChild(type(screen.export.button), "scale-power-auto"), _left())
+    qtbot.mouseClick(
+        panel.findChild(type(screen.export.button), "scale-power-auto"), _left()
+    )
     assert state.scales["power"].exact is None
 
 
@@ -247,10 +264,14 @@ def test_no_spike_is_lost_at_any_zoom(screen: TraceScreen, qtbot: QtBot) -> None
         inside = (picture.columns.stop_s > state.view.start_s) & (
             picture.columns.start_s < state.view.stop_s
         )
-        assert picture.columns.power.most[inside].max() == pytest.approx(power.max(), rel=1e-6)
+        assert picture.columns.power.most[inside].max() == pytest.approx(
+            power.max(), rel=1e-6
+        )
 
 
-def test_the_rows_of_windows_highlight_under_the_mouse(screen: TraceScreen, qtbot: QtBot) -> None:
+def test_the_rows_of_windows_highlight_under_the_mouse(
+    screen: TraceScreen, qtbot: QtBot
+) -> None:
     state = screen.state
     assert state is not None
     table = screen.windows.table

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of sessions: what a row says of each state, search, tags, and that it is quick."""
+"""The list of sessions: what a row says of each state, search, tags, and that it is
+quick."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def test_a_row_says_what_was_measured(finished: Path) -> None:
     assert row.monitors == "virtual monitor"
     assert (row.trials, row.trials_due, row.problems) == (2, 2, 0)
     assert row.labels == ("SIMULATED", "RANDOM BYTES")
-    assert row.size_b == sum(path.stat().st_size for path in finished.rglob("*") if path.is_file())
+    assert row.size_b == sum(
+        path.stat().st_size for path in finished.rglob("*") if path.is_file()
+    )
     assert row.outcome == "NOT TESTED" and "5" in row.reason
 
 
@@ -61,7 +64,12 @@ def test_a_stopped_session_says_how_far_it_came(tmp_path: Path) -> None:
         bench.run(3, tmp_path, (stop,))
     assert running == [listing.RUNNING]
     (row,) = Listing(tmp_path).rows()
-    assert (row.status, row.verdict, row.trials, row.trials_due) == ("abort", None, 1, 3)
+    assert (row.status, row.verdict, row.trials, row.trials_due) == (
+        "abort",
+        None,
+        1,
+        3,
+    )
     assert row.resumable
     assert row.scenario == "single_stream"
 
@@ -112,7 +120,9 @@ def test_search_finds_all_words_leaves_out_and_knows_tags(finished: Path) -> Non
     # A copy is the same session: it has its tags.
     assert {row.tags for row in rows} == {("good", "board-7")}
     assert len(listing.search(rows, "virtual SIMULATED")) == 2
-    assert [row.name for row in listing.search(rows, "virtual -other")] == [finished.name]
+    assert [row.name for row in listing.search(rows, "virtual -other")] == [
+        finished.name
+    ]
     assert len(listing.search(rows, "#good")) == 2
     assert listing.search(rows, "#goo") == []
     assert len(listing.search(rows, "#")) == 2
@@ -149,10 +159,14 @@ def test_a_row_is_read_again_only_when_its_session_changed(
     assert found.rows()[0].verdict is Outcome.NOT_TESTED
     reads: list[Path] = []
     original = listing.read
-    monkeypatch.setattr(listing, "read", lambda path: (reads.append(path), original(path))[1])
+    monkeypatch.setattr(
+        listing, "read", lambda path: (reads.append(path), original(path))[1]
+    )
     found.rows()
     assert reads == []
-    write_derived(SessionFolder(finished), "bench.toml", (finished / "bench.toml").read_bytes())
+    write_derived(
+        SessionFolder(finished), "bench.toml", (finished / "bench.toml").read_bytes()
+    )
     found.rows()
     assert reads == [finished]
     shutil.rmtree(finished)
@@ -194,8 +208,14 @@ def test_a_run_that_ended_before_its_first_line_is_empty_and_can_be_removed(
     }
     assert all("can be removed" in row.reason for row in rows)
     for path in (bare, begun, torn):
-        for look in (check, session.resume, lambda place: SessionFolder(place).refuse_other()):
-            with pytest.raises(DataError, match="ended before its first line") as refused:
+        for look in (
+            check,
+            session.resume,
+            lambda place: SessionFolder(place).refuse_other(),
+        ):
+            with pytest.raises(
+                DataError, match="ended before its first line"
+            ) as refused:
                 look(path)
             assert "can be removed" in refused.value.try_next
         removal.delete(path)

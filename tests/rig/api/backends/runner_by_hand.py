@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runner of the shipped model in whole numbers, with one weight changed where that is asked."""
+"""A runner of the shipped model in whole numbers, with one weight changed where that is
+asked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model on several backends, through the command: real sessions of few samples, once."""
+"""One model on several backends, through the command: real sessions of few samples,
+once."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ class Done:
     @property
     def sessions(self) -> list[Path]:
         found = {
-            path.name.rpartition("-")[2]: path for path in (self.folder / "sessions").iterdir()
+            path.name.rpartition("-")[2]: path
+            for path in (self.folder / "sessions").iterdir()
         }
         assert len(found) == len(list((self.folder / "sessions").iterdir()))
         return [found[name] for name in ("virtual", "posix", "nir")]
@@ -71,7 +73,8 @@ class Done:
 
 @pytest.fixture(scope="session")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """The model on three backends; the second of the bench file runs it in floating point."""
+    """The model on three backends; the second of the bench file runs it in floating
+    point."""
     built("posix")
     folder = tmp_path_factory.mktemp("backends")
     (folder / "compare.toml").write_text(BENCH)
@@ -83,7 +86,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 @pytest.fixture(scope="session")
 def found(done: Done) -> ModelComparison:
     """The same comparison, made of its sessions."""
-    return comparison.compare([Backend(path.name, Session(path)) for path in done.sessions])
+    return comparison.compare(
+        [Backend(path.name, Session(path)) for path in done.sessions]
+    )
 
 
 def lines(done: Done) -> dict[str, dict[str, str]]:
@@ -96,7 +101,9 @@ def test_each_backend_that_runs_agrees_and_one_that_cannot_says_why(done: Done) 
     assert done.told.returncode == 1, done.told.stdout + done.told.stderr
     rows = lines(done)
     assert [rows[name]["agree_outputs"] for name in ("virtual", "posix")] == ["4", "4"]
-    assert [rows[name]["agree_decisions"] for name in ("virtual", "posix", "cpu-nir")] == ["4"] * 3
+    assert [
+        rows[name]["agree_decisions"] for name in ("virtual", "posix", "cpu-nir")
+    ] == ["4"] * 3
     assert rows["uart"]["failure"].startswith("there is no port")
     assert "uart did not run: there is no port" in done.told.stdout
     assert len(done.sessions) == 3
@@ -112,7 +119,9 @@ def test_a_program_of_another_arithmetic_does_not_agree_in_all(done: Done) -> No
 
 def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
     rows = lines(done)
-    assert (rows["virtual"]["time_origin"], rows["virtual"]["energy_origin"]) == ("simulated",) * 2
+    assert (rows["virtual"]["time_origin"], rows["virtual"]["energy_origin"]) == (
+        "simulated",
+    ) * 2
     # The processor is real, its energy is not.
     assert (rows["cpu-nir"]["time_origin"], rows["cpu-nir"]["energy_origin"]) == (
         "measured",
@@ -122,7 +131,9 @@ def test_every_number_has_its_origin_and_its_interval(done: Done) -> None:
     assert told["schema"] == forms.SCHEMA
     for row in told["rows"][:3]:
         for figure in row["figures"]:
-            low, high = figure["other_samples" if figure["unit"] == "1" else "same_samples"]
+            low, high = figure[
+                "other_samples" if figure["unit"] == "1" else "same_samples"
+            ]
             assert low <= figure["value"] <= high
     assert "| virtual | 4 of 4 | - | 4 of 4 | 4 of 4 |" in done.file("md").read_text()
 
@@ -149,7 +160,10 @@ def test_the_network_s_complexity_stands_beside_its_joules(
 
 
 def test_the_same_again_runs_nothing_and_says_the_same(done: Done) -> None:
-    before = {ending: done.file(ending).read_bytes() for ending in ("csv", "json", "md", "svg")}
+    before = {
+        ending: done.file(ending).read_bytes()
+        for ending in ("csv", "json", "md", "svg")
+    }
     sessions = done.sessions
     told = rig(*done.words, cwd=done.folder)
     assert told.returncode == 1
@@ -161,8 +175,12 @@ def test_the_same_again_runs_nothing_and_says_the_same(done: Done) -> None:
 def test_sessions_of_one_model_give_the_same_table(done: Done) -> None:
     told = rig("compare", *done.sessions, cwd=done.folder)
     assert told.returncode == 4
-    own = [line.split()[1:] for line in done.told.stdout.splitlines() if " of 4 " in line]
-    assert [line.split()[1:] for line in told.stdout.splitlines() if " of 4 " in line] == own
+    own = [
+        line.split()[1:] for line in done.told.stdout.splitlines() if " of 4 " in line
+    ]
+    assert [
+        line.split()[1:] for line in told.stdout.splitlines() if " of 4 " in line
+    ] == own
     assert rig("compare", *done.sessions[:2]).stdout.count("B less A") == 1
 
 
@@ -172,7 +190,9 @@ def test_the_picture_has_a_line_for_each_backend_and_colours_for_origins(
     gone = BackendRow("gone", failure=Failure("no such board"))
     drawn = picture.drawing(dataclasses.replace(found, rows=(*found.rows, gone)))
     panels = drawn.get_axes()
-    assert [axes.get_title(loc="left") for axes in panels[1:]] == list(found.main_metrics)
+    assert [axes.get_title(loc="left") for axes in panels[1:]] == list(
+        found.main_metrics
+    )
     assert len(panels[0].get_yticks()) == 4
     legend = {text.get_text() for text in drawn.legends[0].get_texts()}
     assert legend == {"measured", "simulated"}
@@ -261,7 +281,9 @@ def with_inputs(folder: Path) -> Wanted:
 
 
 def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
-    with pytest.raises(UnknownBackend, match="no backend, example bench or bench file 'xylofon'"):
+    with pytest.raises(
+        UnknownBackend, match="no backend, example bench or bench file 'xylofon'"
+    ):
         runs.plan("xylofon", Wanted(MODEL))
     assert rig("compare", MODEL, "--suts", "xylofon", cwd=done.folder).returncode == 2
     assert rig("compare", MODEL, cwd=done.folder).returncode == 2
@@ -271,8 +293,13 @@ def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
 
 
 def test_a_model_that_is_no_task_s_own_runs_with_inputs(tmp_path: Path) -> None:
-    assert (runs.task_of(MODEL), runs.task_of(OTHER.with_suffix(".nir"))) == ("asc", "network")
-    backend = runs.run(runs.plan("cpu", with_inputs(tmp_path)), tmp_path / "sessions", None)
+    assert (runs.task_of(MODEL), runs.task_of(OTHER.with_suffix(".nir"))) == (
+        "asc",
+        "network",
+    )
+    backend = runs.run(
+        runs.plan("cpu", with_inputs(tmp_path)), tmp_path / "sessions", None
+    )
     found = comparison.compare([backend])
     (row,) = found.rows
     assert row.agreement is not None
@@ -300,15 +327,20 @@ def test_the_example_s_variants_are_benches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "device", "monitor"), [("gpu", "cuda", "nvml"), ("torch-asc", "cpu", "virtual")]
+    ("name", "device", "monitor"),
+    [("gpu", "cuda", "nvml"), ("torch-asc", "cpu", "virtual")],
 )
-def test_a_kind_is_the_example_that_bears_its_name(name: str, device: str, monitor: str) -> None:
+def test_a_kind_is_the_example_that_bears_its_name(
+    name: str, device: str, monitor: str
+) -> None:
     planned = tomllib.loads(runs.plan(name, Wanted(MODEL)).text)
     assert planned["sut"]["gpu"]["device"] == device
     assert list(planned["monitor"]) == [monitor]
 
 
-def test_a_variant_has_a_name_of_its_own_and_takes_no_other_s_place(tmp_path: Path) -> None:
+def test_a_variant_has_a_name_of_its_own_and_takes_no_other_s_place(
+    tmp_path: Path,
+) -> None:
     for wanted, kind in ((Wanted(MODEL), "asc"), (with_inputs(tmp_path), "network")):
         for name, rule, precision in (
             ("loihi", "file", "floating"),
@@ -345,6 +377,10 @@ def test_sessions_of_other_samples_are_refused(done: Done, tmp_path: Path) -> No
     copy = tmp_path / "copy"
     shutil.copytree(done.sessions[0], copy)
     path = copy / "results.json"
-    path.write_text(path.read_text().replace("4 of 120, class-balanced", "4 of 120, others"))
+    path.write_text(
+        path.read_text().replace("4 of 120, class-balanced", "4 of 120, others")
+    )
     with pytest.raises(DataError, match="not of one model and one set of samples"):
-        comparison.compare([Backend("a", Session(done.sessions[1])), Backend("b", Session(copy))])
+        comparison.compare(
+            [Backend("a", Session(done.sessions[1])), Backend("b", Session(copy))]
+        )

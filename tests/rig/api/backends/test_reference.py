@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one reference of a comparison: a foreign network's file in floating point, whatever the order
-of the backends; and what quantisation alone changes.
+"""The one reference of a comparison: a foreign network's file in floating point,
+whatever the order of the backends; and what quantisation alone changes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ COUNT = 8
 
 @pytest.fixture(scope="module")
 def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
-    """A network of snntorch's on three backends, one of which runs it in floating point."""
+    """A network of snntorch's on three backends, one of which runs it in floating
+    point."""
     folder = tmp_path_factory.mktemp("reference")
     bench = folder / "compare.toml"
     bench.write_text(BENCH)
@@ -80,7 +81,8 @@ def test_a_backend_alone_is_not_compared_with_itself(backends: list[Backend]) ->
     alone = comparison.compare(backends[:1])
     row, agreement = row_of(alone, "cpu")
     assert "in floating point, rule snntorch" in alone.reference
-    # Whole numbers move its membranes: 0 of 8 would be 8 of 8, were it its own reference.
+    # Whole numbers move its membranes: 0 of 8 would be 8 of 8, were it its own
+    # reference.
     assert agreement.outputs.count == 0
     assert row.beside is not None
     assert row.beside.count == COUNT
@@ -130,25 +132,34 @@ def test_membranes_are_compared_in_the_file_s_units(
     assert 0 < part.largest < 3 * float(np.abs(last).max())
 
 
-def test_the_command_takes_conventions_and_says_where_the_reset_is_a_guess(tmp_path: Path) -> None:
+def test_the_command_takes_conventions_and_says_where_the_reset_is_a_guess(
+    tmp_path: Path,
+) -> None:
     words = ("compare", MODEL, "--suts", "virtual", "--samples", "2", "--trials", "1")
-    chosen = rig(*words, "--dt", "1e-4", "--as", "snntorch", "--reset", "none", cwd=tmp_path)
+    chosen = rig(
+        *words, "--dt", "1e-4", "--as", "snntorch", "--reset", "none", cwd=tmp_path
+    )
     assert "reset=none" in chosen.stdout
     assert "does not state the reset" not in chosen.stdout
     guessed = rig(*words, "--dt", "1e-4", cwd=tmp_path)
-    assert "the file does not state the reset: run by the rule nir; try: --as PROGRAM" in (
-        guessed.stdout.replace("\n", " ")
+    assert (
+        "the file does not state the reset: run by the rule nir; try: --as PROGRAM"
+        in (guessed.stdout.replace("\n", " "))
     )
 
 
-def test_conventions_of_a_task_with_a_model_of_its_own_are_refused(tmp_path: Path) -> None:
+def test_conventions_of_a_task_with_a_model_of_its_own_are_refused(
+    tmp_path: Path,
+) -> None:
     asc = ROOT / "scenarios" / "tasks" / "asc" / "asc.nir"
     told = rig("compare", asc, "--suts", "virtual", "--reset", "zero", cwd=tmp_path)
     assert told.returncode != 0
     assert "whose conventions are its own" in told.stderr + told.stdout
 
 
-def test_an_image_of_the_network_is_built_for_a_process_of_this_computer(tmp_path: Path) -> None:
+def test_an_image_of_the_network_is_built_for_a_process_of_this_computer(
+    tmp_path: Path,
+) -> None:
     words = ("compare", MODEL, "--suts", "posix", "--samples", "2", "--trials", "1")
     told = rig(*words, "--as", "snntorch", "--output", "out", cwd=tmp_path)
     assert (tmp_path / "sessions" / "images").is_dir(), told.stdout + told.stderr

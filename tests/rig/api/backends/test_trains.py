@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spike trains of backends that run the task's network: kept, compared, and found to differ."""
+"""Spike trains of backends that run the task's network: kept, compared, and found to
+differ."""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ class ByHand:
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
         module = "tests.rig.api.backends.runner_by_hand"
-        runner = Runner("virtual", module, "by hand", SIMULATED, {"changed": cls.changed})
+        runner = Runner(
+            "virtual", module, "by hand", SIMULATED, {"changed": cls.changed}
+        )
         return open_network_sut(runner, Place(isolated=True), context)
 
 
@@ -89,7 +92,9 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
     return found
 
 
-def test_equal_trains_are_equal_and_the_control_differs(backends: list[Backend]) -> None:
+def test_equal_trains_are_equal_and_the_control_differs(
+    backends: list[Backend],
+) -> None:
     found = comparison.compare(backends)
     file, changed = (row.agreement for row in found.rows)
     assert file is not None
@@ -102,7 +107,9 @@ def test_equal_trains_are_equal_and_the_control_differs(backends: list[Backend])
     assert "| file | 4 of 4 | 4 of 4 | 4 of 4 | 4 of 4 |" in forms.markdown(found)
 
 
-def test_the_trains_are_of_the_session_and_checked(backends: list[Backend], tmp_path: Path) -> None:
+def test_the_trains_are_of_the_session_and_checked(
+    backends: list[Backend], tmp_path: Path
+) -> None:
     session = backends[0].session
     assert session is not None
     kept = trains.read(session)
@@ -111,8 +118,8 @@ def test_the_trains_are_of_the_session_and_checked(backends: list[Backend], tmp_
     before = (session.path / trains.TRAINS).stat().st_mtime_ns
     trains.record(session, range(4))
     assert (session.path / trains.TRAINS).stat().st_mtime_ns == before
-    # The class of the backend is another one by now; of the trains nothing is wrong until they are
-    # changed.
+    # The class of the backend is another one by now; of the trains nothing is wrong
+    # until they are changed.
     assert trains.TRAINS not in wrong(session)
     copy = tmp_path / session.path.name
     shutil.copytree(session.path, copy)
@@ -129,7 +136,9 @@ def test_late_trains_are_named(backends: list[Backend]) -> None:
     session = backends[0].session
     assert session is not None
     ours = trains.read(session)
-    late = {index: np.vstack([np.zeros((2, 4)), one[:-2]]) for index, one in ours.items()}
+    late = {
+        index: np.vstack([np.zeros((2, 4)), one[:-2]]) for index, one in ours.items()
+    }
     told = trains.agreed(late, ours)
     assert told is not None
     assert (told.count, told.lag_steps) == (4, 2)

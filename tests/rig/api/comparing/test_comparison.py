@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions compared: the uncertainty of a difference, what is shared, what changed."""
+"""Two sessions compared: the uncertainty of a difference, what is shared, what
+changed."""
 
 from __future__ import annotations
 
@@ -72,7 +73,9 @@ def test_the_gain_of_one_instrument_cancels_but_what_is_left_of_it() -> None:
     )
     assert found.apart is not None and found.shared is not None
     assert found.shared_parts == ("current gain to 18 mA",)
-    assert found.shared.standard_uncertainty == pytest.approx(math.hypot(3e-4, 1e-4, 1e-4))
+    assert found.shared.standard_uncertainty == pytest.approx(
+        math.hypot(3e-4, 1e-4, 1e-4)
+    )
     assert found.apart.standard_uncertainty == pytest.approx(
         math.hypot(3e-3, 3.3e-3, 1.4142e-4), rel=1e-4
     )
@@ -105,10 +108,17 @@ def test_of_several_rails_only_that_of_the_same_instrument_is_shared() -> None:
 
 def test_sessions_of_different_samples_show_the_intervals_for_other_samples() -> None:
     one, other = metric(0.1, scatter(1e-3)), metric(0.11, scatter(1e-3))
-    same, others = (pair("energy", one, other, (), same_samples=known) for known in (True, False))
-    assert same.interval(one) == one.same_samples and others.interval(one) == one.other_samples
+    same, others = (
+        pair("energy", one, other, (), same_samples=known) for known in (True, False)
+    )
+    assert (
+        same.interval(one) == one.same_samples
+        and others.interval(one) == one.other_samples
+    )
     assert value_text(same, one) != value_text(others, one)
-    lacking = replace(one, other_samples=replace(interval(0.1, None), reason="2 cities"))
+    lacking = replace(
+        one, other_samples=replace(interval(0.1, None), reason="2 cities")
+    )
     found = pair("energy", lacking, other, (), same_samples=False)
     assert found.outcome is Outcome.UNKNOWN and "not known: 2 cities" in found.reason
     assert "(not known: 2 cities)" in value_text(found, lacking)
@@ -128,7 +138,9 @@ def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> Non
     assert pair("share", metric(0.1), metric(0.2), ()).outcome is Outcome.NOT_SHOWN
     assert pair("share", metric(0.1), metric(0.4), ()).outcome is Outcome.DIFFERS
     assert pair("share", metric(0.1), metric(0.1), ()).outcome is Outcome.EQUAL
-    lacking = replace(metric(0.1), same_samples=replace(interval(0.1, None), reason="too few"))
+    lacking = replace(
+        metric(0.1), same_samples=replace(interval(0.1, None), reason="too few")
+    )
     found = pair("share", lacking, metric(0.4), ())
     assert found.outcome is Outcome.UNKNOWN and "too few" in found.reason
     alone = pair("share", None, metric(0.4), ())
@@ -138,7 +150,9 @@ def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> Non
 
 
 def test_numbers_of_one_row_have_one_unit() -> None:
-    found = pair("energy", metric(9.5e-4, scatter(1e-6)), metric(1.05e-3, scatter(1e-6)), ())
+    found = pair(
+        "energy", metric(9.5e-4, scatter(1e-6)), metric(1.05e-3, scatter(1e-6)), ()
+    )
     assert difference_text(found) == "+0.1000 mJ (+11 %)"
     assert spread_text(found, found.apart) == "± 0.0028 mJ"
     assert value_text(found, found.first) == "0.95 ± 0.0020 mJ"
@@ -148,7 +162,13 @@ def test_numbers_of_one_row_have_one_unit() -> None:
 
 
 def test_a_tree_is_flat_by_path() -> None:
-    tree = {"a": {"b": 1, "": {"c": "x"}}, "d": [1, 2], "e": [{"f": True}], "g": {}, "h": ""}
+    tree = {
+        "a": {"b": 1, "": {"c": "x"}},
+        "d": [1, 2],
+        "e": [{"f": True}],
+        "g": {},
+        "h": "",
+    }
     assert flat(tree) == {
         "a.b": "1",
         "a.rail.c": "x",
@@ -191,7 +211,8 @@ def test_twice_the_power_is_found_with_its_key(two: tuple[Path, Path]) -> None:
     changed = {change.path: (change.before, change.after) for change in found.changes}
     assert changed["bench.sut.virtual.infer.power_w"] == ("0.045", "0.09")
     assert found.changes[-1].ordinary
-    # The virtual monitor has no serial number, so it cannot be known to be the same one.
+    # The virtual monitor has no serial number, so it cannot be known to be the same
+    # one.
     assert found.shared_rails == ()
     assert any("without a serial number" in note for note in found.notes)
 
@@ -216,11 +237,15 @@ def test_on_the_command_line(two: tuple[Path, Path]) -> None:
     assert "created_utc" in whole.output or "bench_sha256" in whole.output
 
 
-def test_sessions_are_listed_and_tagged_on_the_command_line(two: tuple[Path, Path]) -> None:
+def test_sessions_are_listed_and_tagged_on_the_command_line(
+    two: tuple[Path, Path],
+) -> None:
     root = ["--sessions", str(two[0].parent)]
     listed = CliRunner().invoke(command, ["sessions", *root]).output
     assert two[0].name in listed and two[1].name in listed
-    tagged = CliRunner().invoke(command, ["sessions", *root, "--tag", two[1].name, "good"])
+    tagged = CliRunner().invoke(
+        command, ["sessions", *root, "--tag", two[1].name, "good"]
+    )
     assert tagged.exit_code == 0, tagged.output
     found = CliRunner().invoke(command, ["sessions", *root, "#good"]).output
     assert two[1].name in found and f"{two[0].name} " not in found

@@ -15,7 +15,9 @@ AROUND = Interval.around(621e-6, 0.8e-6, 2.0, "GUM", "5 trials")
 
 
 def metric(same: Interval = AROUND, other: Interval = AROUND) -> SessionMetric:
-    return SessionMetric("energy", 621e-6, "J", 0.8e-6, same, other, (621e-6,) * 5, True, False)
+    return SessionMetric(
+        "energy", 621e-6, "J", 0.8e-6, same, other, (621e-6,) * 5, True, False
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,10 @@ def test_above(limit: float, above: bool, surely: bool, possibly: bool) -> None:
 
 
 def test_the_text_has_value_interval_and_verdict_in_one_line() -> None:
-    assert repr(metric().surely_below(620e-6)) == (
-        "not surely below 620 µJ: energy = 621 µJ, 619.4 to 622.6 µJ measured again, PASS"
+    assert (
+        repr(metric().surely_below(620e-6))
+        == "not surely below 620 µJ: energy = 621 µJ, 619.4 to 622.6 µJ measured again,"
+        " PASS"
     )
 
 
@@ -73,8 +77,10 @@ def test_a_printed_metric_says_why_its_interval_for_other_samples_is_missing() -
     printed = str(metric(other=Interval.missing("2 cities")))
     assert printed == "energy = 621.0 ± 1.6 µJ, for other samples not known: 2 cities"
     both = metric(Interval(610e-6, 640e-6, "ranks"), Interval(550e-6, math.inf, "G"))
-    assert str(both) == (
-        "energy = 621 µJ, 610 to 640 µJ measured again, for other samples at least 550 µJ"
+    assert (
+        str(both)
+        == "energy = 621 µJ, 610 to 640 µJ measured again, for other samples at least"
+        " 550 µJ"
     )
 
 

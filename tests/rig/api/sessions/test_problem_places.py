@@ -33,12 +33,19 @@ def rewritten(trial: Path, change: Callable[[np.ndarray], None]) -> None:
     """Write the trace of a trial again with other levels of SYNC."""
     trace = Trace.open(trial / "trace.jls")
     with pyjls.Reader(str(trial / "trace.jls")) as reader:
-        current, voltage = (reader.fsr(row, 0, trace.length) for row in (CURRENT, VOLTAGE))
+        current, voltage = (
+            reader.fsr(row, 0, trace.length) for row in (CURRENT, VOLTAGE)
+        )
         length = next(s.length for s in reader.signals.values() if s.signal_id == SYNC)
         levels = np.unpackbits(reader.fsr(SYNC, 0, length // 8 * 8), bitorder="little")
     change(levels)
     with TraceWriter(
-        trial, sample_hz=trace.sample_hz, edge_hz=trace.edge_hz, source="t", serial="", about={}
+        trial,
+        sample_hz=trace.sample_hz,
+        edge_hz=trace.edge_hz,
+        source="t",
+        serial="",
+        about={},
     ) as writer:
         writer.analog(current, voltage)
         writer.sync(levels)
@@ -87,7 +94,9 @@ def test_an_edge_too_many_is_found_by_the_trace(session: rig.Session) -> None:
 
     rewritten(session.path / "trial-1", pulse)
     again = derived_again(session)
-    problem = next(problem for problem in again.problems if "no mark for edge" in problem.detail)
+    problem = next(
+        problem for problem in again.problems if "no mark for edge" in problem.detail
+    )
     assert problem.start_s is None and problem.edge is not None
     with again.trace(1) as trace:
         place = trace.locate(problem)
@@ -97,10 +106,19 @@ def test_an_edge_too_many_is_found_by_the_trace(session: rig.Session) -> None:
 def test_places_in_evidence_of_other_kinds(session: rig.Session) -> None:
     spans = session.spans(1)
     rates_hz = {"core": 1000.0, "io": 500.0}
-    span = next(span for span in spans if span.phase == "infer" and span.kind == "sample")
-    detail = f"1 of 14 windows, shortest infer of step {span.step} with 1.0 us; more is needed"
+    span = next(
+        span for span in spans if span.phase == "infer" and span.kind == "sample"
+    )
+    detail = (
+        f"1 of 14 windows, shortest infer of step {span.step} with 1.0 us; more is"
+        " needed"
+    )
     found = place_of(detail, rates_hz, lambda _: spans, (), None)
-    assert (found.start_s, found.stop_s, found.step) == (span.start_s, span.stop_s, span.step)
+    assert (found.start_s, found.stop_s, found.step) == (
+        span.start_s,
+        span.stop_s,
+        span.step,
+    )
     found = place_of(
         f"segment 2: io: 3 of 4 windows, first infer of step {span.step} "
         "(samples 500 to 600: lost)",
@@ -109,7 +127,12 @@ def test_places_in_evidence_of_other_kinds(session: rig.Session) -> None:
         (),
         None,
     )
-    assert (found.rail, found.segment, found.start_s, found.stop_s) == ("io", 2, 1.0, 1.2)
+    assert (found.rail, found.segment, found.start_s, found.stop_s) == (
+        "io",
+        2,
+        1.0,
+        1.2,
+    )
     found = place_of(
         f"step {span.step} has marks that are not due (1 such steps)",
         {"": 1.0},
@@ -117,13 +140,24 @@ def test_places_in_evidence_of_other_kinds(session: rig.Session) -> None:
         (),
         None,
     )
-    assert found.start_s is not None and found.start_s < span.start_s < span.stop_s == found.stop_s
+    assert (
+        found.start_s is not None
+        and found.start_s < span.start_s < span.stop_s == found.stop_s
+    )
     base = Timebase.nominal(0, 1e6)
     found = place_of(
-        "mark 3 has tick 5, less than the one before, 9: did", {}, lambda _: None, [1, 9, 5], base
+        "mark 3 has tick 5, less than the one before, 9: did",
+        {},
+        lambda _: None,
+        [1, 9, 5],
+        base,
     )
     assert found.start_s == base.seconds(5)
     found = place_of(
-        "the monitor sees device time stretched 1.1 times", {"": 1.0}, lambda _: spans, (), base
+        "the monitor sees device time stretched 1.1 times",
+        {"": 1.0},
+        lambda _: spans,
+        (),
+        base,
     )
     assert found.start_s is None and found.step is None and found.edge is None

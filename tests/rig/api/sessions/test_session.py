@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session in Python: what is stated, what is wrong, tables, and folders in a bad state."""
+"""A session in Python: what is stated, what is wrong, tables, and folders in a bad
+state."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def stopped(tmp_path: Path) -> Path:
 
 
 def test_a_metric_carries_what_the_results_state(session: rig.Session) -> None:
-    row = json.loads((session.path / "results.json").read_text())["metrics"]["energy_infer"]
+    row = json.loads((session.path / "results.json").read_text())["metrics"][
+        "energy_infer"
+    ]
     metric = session.metrics["energy_infer"]
     assert metric.value == row["value"]
     assert metric.unit == "J"
@@ -70,7 +73,12 @@ def test_labels_stand_on_what_is_printed_and_on_tables(session: rig.Session) -> 
     assert repr(session.metrics).endswith(f"{beside}>")
     assert repr(session.metrics["energy_infer"].surely_below(1.0)).endswith(beside)
     assert session.metrics["energy_infer"].statement().splitlines()[0].endswith(beside)
-    for table in (session.trials(), session.samples(), session.windows(), session.metrics.table):
+    for table in (
+        session.trials(),
+        session.samples(),
+        session.windows(),
+        session.metrics.table,
+    ):
         assert table.attrs["labels"] == session.labels
 
 
@@ -105,9 +113,14 @@ def test_an_export_says_of_what_it_is_and_is_opened_as_that(
             assert trace.labels == session.labels
     with reading(tmp_path / "part.jls") as reader:
         # The name that Joulescope UI shows beside the signals.
-        assert f"export ({labels})" in {source.name for source in reader.sources.values()}
+        assert f"export ({labels})" in {
+            source.name for source in reader.sources.values()
+        }
         about = about_of(reader)
-    assert about["simulated"] is True and about["session"] == f"{session.path.name}, trial 2"
+    assert (
+        about["simulated"] is True
+        and about["session"] == f"{session.path.name}, trial 2"
+    )
     metadata = parquet.read_schema(tmp_path / "part.parquet").metadata
     assert metadata[b"labels"].decode() == labels
     assert metadata[b"session"].decode() == f"{session.path.name}, trial 2"
@@ -128,7 +141,9 @@ def test_a_bench_that_is_none_is_refused_when_it_is_named(tmp_path: Path) -> Non
 def test_tables_have_units_in_their_columns(session: rig.Session) -> None:
     trials = session.trials()
     assert list(trials["trial"]) == [1, 2]
-    assert list(trials["energy_infer_j"]) == list(session.metrics["energy_infer"].per_trial)
+    assert list(trials["energy_infer_j"]) == list(
+        session.metrics["energy_infer"].per_trial
+    )
     samples = session.samples()
     assert len(samples) == 12
     assert (samples["infer_energy_j"] > 0).all()
@@ -148,7 +163,9 @@ def test_a_problem_makes_a_session_invalid_and_is_said(run_virtual: Run) -> None
     assert not invalid.verdict
 
 
-def test_a_session_that_was_stopped_opens_with_its_finished_trials(stopped: Path) -> None:
+def test_a_session_that_was_stopped_opens_with_its_finished_trials(
+    stopped: Path,
+) -> None:
     session = rig.open_session(stopped)
     assert session.status == "abort"
     assert not session.valid and not session.verdict
@@ -160,7 +177,9 @@ def test_a_session_that_was_stopped_opens_with_its_finished_trials(stopped: Path
         assert 0 < trace.duration_s < session.trace(1).duration_s
 
 
-def test_a_bad_session_does_not_break_the_list(session: rig.Session, stopped: Path) -> None:
+def test_a_bad_session_does_not_break_the_list(
+    session: rig.Session, stopped: Path
+) -> None:
     root = session.path.parent
     stopped.rename(root / "renamed")
     bad = root / "20990101T000000Z-bad"
@@ -168,7 +187,11 @@ def test_a_bad_session_does_not_break_the_list(session: rig.Session, stopped: Pa
     (bad / "events.jsonl").write_text("no JSON\n")
     (root / "no session").mkdir()
     listed = rig.sessions(root)
-    assert {each.path.name for each in listed} == {session.path.name, "renamed", bad.name}
+    assert {each.path.name for each in listed} == {
+        session.path.name,
+        "renamed",
+        bad.name,
+    }
     assert listed[0].path.name in (session.path.name, "renamed")
     of_bad = next(each for each in listed if each.path == bad)
     assert of_bad.status == "unreadable" and not of_bad.valid
@@ -194,12 +217,15 @@ def test_a_notebook_shows_nothing_raw(session: rig.Session) -> None:
     for label in changed.labels:
         assert all(label in page for page in pages)
     verdict = dataclasses.replace(changed.verdict, reason="<b>", labels=("<i>",))
-    assert verdict._repr_html_() == (
-        f"<p><b>INVALID ({verdict.rule}: &lt;b&gt;)</b></p><p><mark><b>&lt;i&gt;</b></mark></p>"
+    assert (
+        verdict._repr_html_() == f"<p><b>INVALID ({verdict.rule}:"
+        " &lt;b&gt;)</b></p><p><mark><b>&lt;i&gt;</b></mark></p>"
     )
 
 
-def test_a_trace_of_a_trial_is_opened_and_others_are_refused(session: rig.Session) -> None:
+def test_a_trace_of_a_trial_is_opened_and_others_are_refused(
+    session: rig.Session,
+) -> None:
     window = session.windows().iloc[0]
     with session.trace(1) as trace:
         energy_j = trace.energy(window["start_s"], window["stop_s"])

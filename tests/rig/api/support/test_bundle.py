@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support bundle and what is taken out of it: planted secrets, home folders, names."""
+"""The support bundle and what is taken out of it: planted secrets, home folders,
+names."""
 
 from __future__ import annotations
 
@@ -78,7 +79,14 @@ def test_secrets_go_and_the_rest_stays() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *('wifi_psk = "{}"', "PSK: {}", '"psk": "{}"', "pin = {}", '"pin": "{}"', "sim-pin={}"),
+        *(
+            'wifi_psk = "{}"',
+            "PSK: {}",
+            '"psk": "{}"',
+            "pin = {}",
+            '"pin": "{}"',
+            "sim-pin={}",
+        ),
         *("pin_code: {}", "pre_shared_key = '{}'", "passcode={}"),
     ],
 )
@@ -90,7 +98,11 @@ def test_keys_of_a_network_and_numbers_that_open_something_go(line: str) -> None
 @pytest.mark.parametrize(
     "token",
     [
-        *("glpat-abcdefghijklmnopqrst", "hf_abcdefghijklmnopqrst", "npm_abcdefghijklmnopqrst"),
+        *(
+            "glpat-abcdefghijklmnopqrst",
+            "hf_abcdefghijklmnopqrst",
+            "npm_abcdefghijklmnopqrst",
+        ),
         *("pypi-AgEIcHlwaS5vcmcCJDU3", "sk_live_abcdefghijklmnop"),
     ],
 )
@@ -107,17 +119,26 @@ def test_tokens_go_by_their_form(token: str) -> None:
 )
 def test_addresses_go(address: str) -> None:
     text = "at {0}, addr={0} (socket://[{0}]:80), host:{0}."
-    line = text if "." in address and ":" not in address else text.replace("host:{0}", "{0}")
+    line = (
+        text
+        if "." in address and ":" not in address
+        else text.replace("host:{0}", "{0}")
+    )
     assert Redaction().text(line.format(address)) == line.format(IP)
 
 
-@pytest.mark.parametrize("address", ["00:1A:2b:3c:4d:5e", "00-1A-2b-3c-4d-5e", "001a.2b3c.4d5e"])
+@pytest.mark.parametrize(
+    "address", ["00:1A:2b:3c:4d:5e", "00-1A-2b-3c-4d-5e", "001a.2b3c.4d5e"]
+)
 def test_addresses_of_network_cards_go(address: str) -> None:
     assert Redaction().text(f"mac={address}, {address}") == f"mac={MAC}, {MAC}"
 
 
 def test_what_only_looks_like_an_address_stays() -> None:
-    text = "1.2.3, 1.2.3.4.5, 999.1.1.1, 11:38:59, std::dec, a::b, 127.0.0.1:80, ::1, v1.2.3.4"
+    text = (
+        "1.2.3, 1.2.3.4.5, 999.1.1.1, 11:38:59, std::dec, a::b, 127.0.0.1:80, ::1,"
+        " v1.2.3.4"
+    )
     text += " 2026-11-24T11:38:59Z 20-11-24-11-38-59-00 sync_pin = 13, pins = [1, 2]"
     assert Redaction().text(text) == text
     assert Redaction().text("PySide6 6.8.0.2", addresses=False) == "PySide6 6.8.0.2"
@@ -150,7 +171,10 @@ def planted(copied: Callable[[int], Path], tmp_path: Path) -> Path:
     content = json.loads((copy / "provenance.json").read_text())
     content["host"]["node"] = "workstation-12"
     content["monitors"][""]["serial"] = "SN-4711"
-    content["metadata"] = {"password": SECRETS[0], "note": f"by {Path.home()}/x and SN-4711"}
+    content["metadata"] = {
+        "password": SECRETS[0],
+        "note": f"by {Path.home()}/x and SN-4711",
+    }
     (copy / "provenance.json").write_text(json.dumps(content))
     (copy / "bench.toml").write_text((copy / "bench.toml").read_text() + PLANTED)
     (copy / "trial-1" / "uart.log").write_text("0.1 > 3 aabbcc\n" * 500)
@@ -161,21 +185,37 @@ def test_a_bundle_holds_no_secret_and_no_home(planted: Path, tmp_path: Path) -> 
     bench = tmp_path / "bench.toml"
     bench.write_text(PLANTED)
     scanned = [ScanRow("joulescope", "JS220", FOUND, "SN-9", "device = 'SN-9'")]
-    made = bundle.collect(planted, bench, scan=lambda: scanned, notes="it fails at /home/dora/x")
+    made = bundle.collect(
+        planted, bench, scan=lambda: scanned, notes="it fails at /home/dora/x"
+    )
     names = [file.name for file in made.files]
     assert names[:4] == ["versions.txt", "notes.txt", "bench.toml", "scan.json"]
-    assert {"session/provenance.json", "session/events.jsonl", "session/metrics.json"} <= {*names}
+    assert {
+        "session/provenance.json",
+        "session/events.jsonl",
+        "session/metrics.json",
+    } <= {*names}
     assert not [name for name in names if name.endswith((".jls", ".jsonl.partial"))]
     place = made.write(tmp_path / "out.zip")
     with zipfile.ZipFile(place) as archive:
         content = {name: archive.read(name).decode() for name in archive.namelist()}
     assert list(content) == names
     everything = "\n".join(content.values())
-    unwanted = [*SECRETS, "workstation-12", "SN-4711", "SN-9", "alice", "/home/", "aabbcc"]
+    unwanted = [
+        *SECRETS,
+        "workstation-12",
+        "SN-4711",
+        "SN-9",
+        "alice",
+        "/home/",
+        "aabbcc",
+    ]
     unwanted += [name for name in (getpass.getuser(), platform.node()) if len(name) > 6]
     assert [word for word in unwanted if word in everything] == []
     assert f"{Path.home()}/" not in everything
-    assert "neurorig" in content["versions.txt"] and "PySide6" in content["versions.txt"]
+    assert (
+        "neurorig" in content["versions.txt"] and "PySide6" in content["versions.txt"]
+    )
     assert content["notes.txt"] == "it fails at ~/x"
     log = content["session/trial-1/uart.txt"].splitlines()
     assert log[0] == "... 100 lines before" and log[1] == "0.1 > 3" and len(log) == 401
@@ -196,7 +236,9 @@ def test_no_command_of_a_terminal_is_in_a_bundle(planted: Path) -> None:
     assert visible(text) == text and "[2J" in text
 
 
-def test_damaged_and_missing_files_make_a_bundle_too(planted: Path, tmp_path: Path) -> None:
+def test_damaged_and_missing_files_make_a_bundle_too(
+    planted: Path, tmp_path: Path
+) -> None:
     (planted / "provenance.json").write_text("{")
     (planted / "results.json").write_text("[]")
     (planted / "bench.toml").unlink()

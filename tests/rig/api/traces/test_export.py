@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stretch of a trace in a file: the same samples, of the size that was said; histogram and
-spectrum.
+"""A stretch of a trace in a file: the same samples, of the size that was said;
+histogram and spectrum.
 """
 
 from __future__ import annotations
@@ -26,12 +26,20 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trace")
     rng = np.random.default_rng(1)
     times_s = (np.arange(LONG) + 0.5) / HZ
-    current = 0.01 + 0.002 * np.sin(2 * np.pi * 1000 * times_s) + rng.normal(0, 1e-4, LONG)
+    current = (
+        0.01 + 0.002 * np.sin(2 * np.pi * 1000 * times_s) + rng.normal(0, 1e-4, LONG)
+    )
     levels = np.ones(LONG, dtype=np.uint8)
     for at in range(1000, LONG, 50_000):
         levels[at : at + 20] = 0
     with TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="t", serial="", about={}, sync_kind="digital"
+        folder,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="digital",
     ) as writer:
         writer.analog(current, rng.normal(3.0, 0.001, LONG))
         writer.sync(levels)
@@ -59,8 +67,16 @@ def test_what_is_exported_is_the_same(
         from pyarrow import parquet
 
         table = parquet.read_table(out)
-        assert table.column_names == ["time_s", "current_a", "voltage_v", "power_w", "sync"]
-        np.testing.assert_array_equal(table["current_a"].to_numpy(), current.astype(np.float32))
+        assert table.column_names == [
+            "time_s",
+            "current_a",
+            "voltage_v",
+            "power_w",
+            "sync",
+        ]
+        np.testing.assert_array_equal(
+            table["current_a"].to_numpy(), current.astype(np.float32)
+        )
         np.testing.assert_allclose(table["time_s"].to_numpy(), times_s, rtol=1e-15)
         assert table.schema.metadata[b"sample_hz"] == b"50000.0"
         assert table["sync"].to_numpy().sum() == pytest.approx(sync.sum(), abs=2)
@@ -94,12 +110,16 @@ def test_the_size_that_is_said_is_right_also_where_values_repeat(
     assert size_b == pytest.approx(real_b, rel=0.1)
 
 
-def test_the_export_is_given_up_without_a_trace_of_it(path: Path, tmp_path: Path) -> None:
+def test_the_export_is_given_up_without_a_trace_of_it(
+    path: Path, tmp_path: Path
+) -> None:
     with rig.open_trace(path) as trace:
         for form in ("jls", "csv", "parquet"):
             looks = iter([False, True])
             with pytest.raises(Cancelled):
-                trace.export(tmp_path / f"x.{form}", stopped=lambda looks=looks: next(looks))
+                trace.export(
+                    tmp_path / f"x.{form}", stopped=lambda looks=looks: next(looks)
+                )
     assert not list(tmp_path.iterdir())
 
 

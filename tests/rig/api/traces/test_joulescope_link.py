@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers of a session's trial: written where Joulescope UI looks for them, outside the session."""
+"""Markers of a session's trial: written where Joulescope UI looks for them, outside the
+session."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from tests.rig.test_annotations import as_joulescope_ui
 
 
 def found_by_joulescope_ui(path: Path) -> list[Path]:
-    """The annotation files of a trace, as joulescope_ui/jls_source.py 1.7.1 looks for them."""
+    """The annotation files of a trace, as joulescope_ui/jls_source.py 1.7.1 looks for
+    them."""
     return list(path.parent.glob(f"{path.stem}.anno*{path.suffix}"))
 
 

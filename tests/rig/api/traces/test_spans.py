@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of a trial, and the statistics between two of its edges against results.json."""
+"""Spans of a trial, and the statistics between two of its edges against
+results.json."""
 
 from __future__ import annotations
 
@@ -39,17 +40,22 @@ def test_spans_are_the_windows_of_the_samples_and_the_warm_up(
     assert kinds.count("sample") == 12 and kinds.count("idle") == 2
     assert kinds.count("warm-up") == 6
     measured = sorted(
-        (row.start_s, row.stop_s, row.phase, row.energy_j) for row in windows.itertuples()
+        (row.start_s, row.stop_s, row.phase, row.energy_j)
+        for row in windows.itertuples()
     )
     assert measured == [
-        (span.start_s, span.stop_s, span.phase, span.energy_j) for span in spans if not span.warm_up
+        (span.start_s, span.stop_s, span.phase, span.energy_j)
+        for span in spans
+        if not span.warm_up
     ]
     assert all(span.step is not None for span in spans)
     assert {span.flags for span in spans if span.warm_up} == {("warm-up",)}
     assert {span.correct for span in spans if span.kind == "sample"} <= {True, False}
 
 
-def test_warm_ups_lie_between_edges_of_the_trace(session: rig.Session, spans: Spans) -> None:
+def test_warm_ups_lie_between_edges_of_the_trace(
+    session: rig.Session, spans: Spans
+) -> None:
     with session.trace(1) as trace:
         falls_s = trace.falls()
         for span in spans:
@@ -64,14 +70,18 @@ def test_spans_in_view(spans: Spans) -> None:
     assert place in spans.within(middle_s, middle_s + 1e-9)
     for start_s, stop_s in ((0.05, 0.3), (0.4, 0.41), (1e3, 1e4)):
         inside = [
-            at for at, span in enumerate(spans) if span.start_s < stop_s and span.stop_s > start_s
+            at
+            for at, span in enumerate(spans)
+            if span.start_s < stop_s and span.stop_s > start_s
         ]
         assert spans.within(start_s, stop_s).tolist() == inside
 
 
 def test_markers_on_edges_give_the_energy_of_the_results(session: rig.Session) -> None:
     lines = (session.path / "trial-1" / "samples.jsonl").read_text().splitlines()
-    windows = [window for line in map(json.loads, lines) for window in line.get("windows", ())]
+    windows = [
+        window for line in map(json.loads, lines) for window in line.get("windows", ())
+    ]
     assert len(windows) == 12
     with session.trace(1) as trace:
         for window in windows:
@@ -100,7 +110,11 @@ def test_from_mark_to_mark(session: rig.Session, spans: Spans) -> None:
             assert end is not None and end.at_s == span.stop_s
             assert trace.previous_edge(end.at_s, falls=True) == begin
             rise = trace.next_edge(begin.at_s)
-            assert rise is not None and not rise.falls and begin.at_s < rise.at_s < end.at_s
+            assert (
+                rise is not None
+                and not rise.falls
+                and begin.at_s < rise.at_s < end.at_s
+            )
             assert trace.nearest_edge(span.stop_s, falls=False) != end
 
 
@@ -115,7 +129,11 @@ def test_markers_elsewhere_have_exact_ends(session: rig.Session) -> None:
 
 def test_a_trace_knows_its_place(session: rig.Session, tmp_path: Path) -> None:
     with session.trace(1) as trace:
-        assert trace.place is not None and trace.place.trial == 1 and trace.place.segment == 1
+        assert (
+            trace.place is not None
+            and trace.place.trial == 1
+            and trace.place.segment == 1
+        )
         assert trace.place.session == session.path.resolve()
         assert trace.spans is not None and len(trace.spans) == len(session.spans(1))
     copy = tmp_path / "copy.jls"
@@ -126,14 +144,18 @@ def test_a_trace_knows_its_place(session: rig.Session, tmp_path: Path) -> None:
         assert found.energy_u_j is None and "no accuracy" in found.remark
 
 
-def test_a_session_without_results_has_windows(session: rig.Session, tmp_path: Path) -> None:
+def test_a_session_without_results_has_windows(
+    session: rig.Session, tmp_path: Path
+) -> None:
     trial = tmp_path / "trial-1"
     trial.mkdir()
     for name in ("samples.jsonl", "completions.jsonl"):
         (trial / name).write_bytes((session.path / "trial-1" / name).read_bytes())
     provenance = (session.path / "provenance.json").read_bytes()
     (tmp_path / "provenance.json").write_bytes(provenance)
-    (trial / "trace.jls").write_bytes((session.path / "trial-1" / "trace.jls").read_bytes())
+    (trial / "trace.jls").write_bytes(
+        (session.path / "trial-1" / "trace.jls").read_bytes()
+    )
     with rig.open_trace(trial) as trace:
         assert trace.spans is not None
         assert {span.kind for span in trace.spans} == {"sample", "idle"}
@@ -197,7 +219,9 @@ samples = 3
                     if span.energy_j is not None
                 ]
             )
-    stated = [span.energy_j for span in session.spans(1, "core") if span.energy_j is not None]
+    stated = [
+        span.energy_j for span in session.spans(1, "core") if span.energy_j is not None
+    ]
     np.testing.assert_allclose(np.sum(energies, axis=0), stated, rtol=1e-9)
 
 
@@ -209,8 +233,18 @@ def test_sixteen_thousand_windows_cost_little(tmp_path: Path) -> None:
     window = {"phase": "infer", "latency_s": 1e-3, "latency_u_s": 1e-6, "energy_j": 1.0}
     with (tmp_path / "samples.jsonl").open("w") as stream:
         for step in range(16_240):
-            one = window | {"start_s": step * 1e-2, "stop_s": step * 1e-2 + 1e-3, "energy_u_j": 0.1}
-            line = {"step": step, "indices": [step], "repeat": 1, "correct": True, "windows": [one]}
+            one = window | {
+                "start_s": step * 1e-2,
+                "stop_s": step * 1e-2 + 1e-3,
+                "energy_u_j": 0.1,
+            }
+            line = {
+                "step": step,
+                "indices": [step],
+                "repeat": 1,
+                "correct": True,
+                "windows": [one],
+            }
             line |= {"label": "a", "answer": "a"}
             stream.write(json.dumps(line) + "\n")
     began = time.process_time()

@@ -18,12 +18,20 @@ LOST = (1_500_000, 1_600_000)
 
 
 @pytest.fixture(scope="module")
-def long_trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[rig.SessionTrace, np.ndarray]:
+def long_trace(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[rig.SessionTrace, np.ndarray]:
     """A trace of 30 s of which 1 s is lost and some samples are not to be trusted."""
     folder = tmp_path_factory.mktemp("long")
     current = np.random.default_rng(1).normal(0.01, 1e-3, LONG).astype(np.float32)
     writer = TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}, sync_kind="digital"
+        folder,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="test",
+        serial="1",
+        about={},
+        sync_kind="digital",
     )
     with writer:
         for start, stop in ((0, LOST[0]), (LOST[1], LONG)):
@@ -54,7 +62,9 @@ def test_samples_of_a_window_and_their_times(
     assert len(trace.current(40.0, 50.0)) == 0
 
 
-def test_levels_and_edges_of_sync(long_trace: tuple[rig.SessionTrace, np.ndarray]) -> None:
+def test_levels_and_edges_of_sync(
+    long_trace: tuple[rig.SessionTrace, np.ndarray],
+) -> None:
     trace, _ = long_trace
     assert trace.sync(0.00097, 0.00105).tolist() == [1, 1, 1, 0, 0, 0, 1, 1]
     assert len(trace.sync_times(0.00097, 0.00105)) == 8
@@ -66,7 +76,10 @@ def test_levels_and_edges_of_sync(long_trace: tuple[rig.SessionTrace, np.ndarray
     ("start", "stop", "columns"), [(0.0, 30.0, 10), (0.0, 30.0, 700), (3.21, 28.9, 333)]
 )
 def test_a_summary_through_the_index_is_that_of_all_samples(
-    long_trace: tuple[rig.SessionTrace, np.ndarray], start: float, stop: float, columns: int
+    long_trace: tuple[rig.SessionTrace, np.ndarray],
+    start: float,
+    stop: float,
+    columns: int,
 ) -> None:
     trace, known = long_trace
     table = trace.summary(start, stop, columns, power=True)
@@ -80,7 +93,9 @@ def test_a_summary_through_the_index_is_that_of_all_samples(
         if not len(part):
             assert np.isnan(found).all()
             continue
-        np.testing.assert_allclose(found, (part.min(), part.mean(), part.max()), rtol=2e-6)
+        np.testing.assert_allclose(
+            found, (part.min(), part.mean(), part.max()), rtol=2e-6
+        )
         assert row.power_mean_w == pytest.approx(3.0 * part.mean(), rel=2e-6)
     assert table["current_mean_a"].isna().any() == (columns > 30)
 
@@ -101,8 +116,12 @@ def test_a_table_of_another_program_is_opened(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("time (s),current (A)\n" + rows)
     with rig.open_trace(tmp_path / "log.csv", supply_v=3.0) as trace:
         assert trace.sample_hz == pytest.approx(1000)
-        np.testing.assert_allclose(trace.current(0.0, 0.003), [0, 0.001, 0.002], atol=1e-9)
-        np.testing.assert_allclose(trace.power(0.0, 0.003), [0, 0.003, 0.006], atol=1e-9)
+        np.testing.assert_allclose(
+            trace.current(0.0, 0.003), [0, 0.001, 0.002], atol=1e-9
+        )
+        np.testing.assert_allclose(
+            trace.power(0.0, 0.003), [0, 0.003, 0.006], atol=1e-9
+        )
         with pytest.raises(rig.DataError, match="no SYNC"):
             trace.sync()
         assert "\n" not in repr(trace)

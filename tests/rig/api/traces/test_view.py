@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace for a window: columns against all samples, statistics and edges against results."""
+"""A trace for a window: columns against all samples, statistics and edges against
+results."""
 
 from __future__ import annotations
 
@@ -32,11 +33,19 @@ def samples() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory, samples: tuple[np.ndarray, np.ndarray]) -> Path:
+def path(
+    tmp_path_factory: pytest.TempPathFactory, samples: tuple[np.ndarray, np.ndarray]
+) -> Path:
     """A trace of 30 s with lost samples, and two spikes of one sample."""
     folder = tmp_path_factory.mktemp("long")
     writer = TraceWriter(
-        folder, sample_hz=HZ, edge_hz=HZ, source="test", serial="1", about={}, sync_kind="digital"
+        folder,
+        sample_hz=HZ,
+        edge_hz=HZ,
+        source="test",
+        serial="1",
+        about={},
+        sync_kind="digital",
     )
     with writer:
         for start, stop in ((0, LOST[0]), (LOST[1], LONG)):
@@ -52,7 +61,8 @@ def path(tmp_path_factory: pytest.TempPathFactory, samples: tuple[np.ndarray, np
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own for what is computed of the trace; the other tests share one."""
+    """A folder of its own for what is computed of the trace; the other tests share
+    one."""
     monkeypatch.setenv(level_cache.FOLDER_VARIABLE, str(tmp_path / "levels"))
     return tmp_path / "levels"
 
@@ -66,14 +76,30 @@ def known(samples: tuple[np.ndarray, np.ndarray]) -> dict[str, np.ndarray]:
     return {"current": current, "voltage": voltage, "power": current * voltage}
 
 
-VIEWS = [(0.0, 30.0, 1400), (3.3, 29.1, 1000), (0.0, 30.0, 2), (19.0, 23.5, 1400), (0.0, 0.02, 700)]
-VIEWS += [(20.0006, 20.00062, 500), (7.4, 8.1, 90), (0.0009, 0.0012, 30), (20.0, 21.0, 1400)]
+VIEWS = [
+    (0.0, 30.0, 1400),
+    (3.3, 29.1, 1000),
+    (0.0, 30.0, 2),
+    (19.0, 23.5, 1400),
+    (0.0, 0.02, 700),
+]
+VIEWS += [
+    (20.0006, 20.00062, 500),
+    (7.4, 8.1, 90),
+    (0.0009, 0.0012, 30),
+    (20.0, 21.0, 1400),
+]
 
 
 @pytest.mark.parametrize(("start", "stop", "count"), VIEWS)
 @pytest.mark.parametrize("prepared", [False, True])
 def test_columns_are_those_of_all_samples(
-    path: Path, known: dict[str, np.ndarray], start: float, stop: float, count: int, prepared: bool
+    path: Path,
+    known: dict[str, np.ndarray],
+    start: float,
+    stop: float,
+    count: int,
+    prepared: bool,
 ) -> None:
     with rig.open_trace(path) as trace:
         if prepared:
@@ -95,7 +121,9 @@ def test_columns_are_those_of_all_samples(
             if not len(part):
                 assert np.isnan(found).all()
                 continue
-            np.testing.assert_allclose(found, (part.min(), part.mean(), part.max()), rtol=3e-6)
+            np.testing.assert_allclose(
+                found, (part.min(), part.mean(), part.max()), rtol=3e-6
+            )
 
 
 def test_no_spike_is_lost_at_any_zoom(path: Path) -> None:
@@ -133,7 +161,10 @@ def test_preparing_is_cancelled_and_cached(path: Path, cache: Path) -> None:
         again = trace.columns(0, 30, 300)
     assert isinstance(whole.power, Band) and isinstance(again.power, Band)
     np.testing.assert_array_equal(whole.power.mean, again.power.mean)
-    assert sorted(file.name for file in path.parent.iterdir()) == ["gaps.jsonl", "trace.jls"]
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "gaps.jsonl",
+        "trace.jls",
+    ]
 
 
 def test_a_damaged_cache_is_no_harm(path: Path, cache: Path) -> None:
@@ -147,7 +178,9 @@ def test_a_damaged_cache_is_no_harm(path: Path, cache: Path) -> None:
                 assert other.columns(0, 30, 300).power is not None
 
 
-@pytest.mark.parametrize(("start", "stop"), [(0.0, 7.0), (10.1, 10.7000013), (8.1, 29.0)])
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0.0, 7.0), (10.1, 10.7000013), (8.1, 29.0)]
+)
 def test_statistics_are_those_of_all_samples(
     path: Path, known: dict[str, np.ndarray], start: float, stop: float
 ) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The odd trial and drifting metrics: of a device that drifts by a known amount, and of none."""
+"""The odd trial and drifting metrics: of a device that drifts by a known amount, and of
+none."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ FEWER = ["task.asc.samples=12", "scenario.single_stream.idle_s=0.2"]
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Results:
     with open_bench(ROOT / "benches" / "virtual-asc.toml", FEWER) as bench:
-        return rig.open_session(bench.run(5, tmp_path_factory.mktemp("calm")).folder).results
+        return rig.open_session(
+            bench.run(5, tmp_path_factory.mktemp("calm")).folder
+        ).results
 
 
 def test_the_shipped_bench_drifts_in_its_fourth_trial(drifting_session: Path) -> None:
@@ -34,7 +37,9 @@ def test_the_shipped_bench_drifts_in_its_fourth_trial(drifting_session: Path) ->
     assert power.trial == 4
     assert power.deviation == pytest.approx(0.07, abs=0.006)
     assert found.sentences[0].startswith("Trial 4 is the odd one: +")
-    assert not any(row.found for row in found.drifts.values()), "one odd trial is no trend"
+    assert not any(row.found for row in found.drifts.values()), (
+        "one odd trial is no trend"
+    )
     assert not results.replication.ok
 
 
@@ -61,7 +66,9 @@ def test_an_invalid_trial_is_not_tested(calm: Results) -> None:
     name = "energy_total"
     odd = _with(calm, name, [1.0, 1.0, 1.3, 1.0, 1.0])
     assert drifts(odd).pointed is not None
-    trials = tuple(dataclasses.replace(trial, valid=trial.number != 3) for trial in odd.trials)
+    trials = tuple(
+        dataclasses.replace(trial, valid=trial.number != 3) for trial in odd.trials
+    )
     problems = (TrialProblem(3, "rule", "by hand"),)
     invalid = dataclasses.replace(odd, trials=trials, problems=problems)
     assert drifts(invalid).pointed is None
@@ -80,7 +87,9 @@ def test_the_noise_of_one_trial_is_that_of_the_mean_times_the_root_of_trials(
     assert noise_of(metric) == pytest.approx(sum(random) ** 0.5 * 5**0.5)
 
 
-def test_a_statement_of_nothing_is_made_once_in_a_hundred_sessions_at_most(calm: Results) -> None:
+def test_a_statement_of_nothing_is_made_once_in_a_hundred_sessions_at_most(
+    calm: Results,
+) -> None:
     import random
 
     source = random.Random(3)
@@ -94,7 +103,8 @@ def test_a_statement_of_nothing_is_made_once_in_a_hundred_sessions_at_most(calm:
             for name in tested
         }
         said += drifts(dataclasses.replace(calm, metrics=made)).pointed is not None
-    # 400 sessions at 1 %: more than 11 would come by chance once in a thousand such tests.
+    # 400 sessions at 1 %: more than 11 would come by chance once in a thousand such
+    # tests.
     assert said <= 11
     assert CHANCE == 0.01
 

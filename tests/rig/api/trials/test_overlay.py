@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials over each other: aligned to fractions of a sample, and the drifting one is named."""
+"""Trials over each other: aligned to fractions of a sample, and the drifting one is
+named."""
 
 from __future__ import annotations
 
@@ -32,11 +33,16 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> rig.Session:
 
 
 @pytest.fixture(scope="module")
-def drifting(quiet: rig.Session, tmp_path_factory: pytest.TempPathFactory) -> rig.Session:
+def drifting(
+    quiet: rig.Session, tmp_path_factory: pytest.TempPathFactory
+) -> rig.Session:
     """As the quiet one, but that its third trial draws more."""
     with quiet.trace(1) as trace:
         long_s = trace.duration_s
-    drift = [f"sut.virtual.drift.begins_s={2.1 * long_s}", f"sut.virtual.drift.lasts_s={long_s}"]
+    drift = [
+        f"sut.virtual.drift.begins_s={2.1 * long_s}",
+        f"sut.virtual.drift.lasts_s={long_s}",
+    ]
     drift += ["sut.virtual.drift.power=0.2"]
     return session_of(tmp_path_factory.mktemp("drifting"), *drift)
 
@@ -50,7 +56,10 @@ def first_sample(session: rig.Session) -> int:
 def test_trials_lie_over_each_other(quiet: rig.Session) -> None:
     found = overlay(quiet, [1, 2, 3, 4], first_sample(quiet))
     assert found.odd is None and found.rail == ""
-    assert (found.sample, found.repetition) == (first_sample(quiet), 1) and not found.remark
+    assert (found.sample, found.repetition) == (
+        first_sample(quiet),
+        1,
+    ) and not found.remark
     rows = np.array([one.power_w for one in found.trials])
     assert rows.shape == (4, len(found.start_s)) and np.isfinite(rows).all()
     spans = {span.step: span for span in quiet.spans(2) if span.phase == "preprocess"}
@@ -60,7 +69,9 @@ def test_trials_lie_over_each_other(quiet: rig.Session) -> None:
         others = np.delete(rows, at, axis=0).mean(axis=0)
         np.testing.assert_allclose(one.difference_w, one.power_w - others, atol=1e-15)
     # The power steps up at the edge, in all trials in the same column.
-    inside = (found.start_s > 0) & (found.stop_s < min(one.length_s for one in found.trials))
+    inside = (found.start_s > 0) & (
+        found.stop_s < min(one.length_s for one in found.trials)
+    )
     before = found.stop_s <= 0
     assert rows[:, before].mean() < 0.7 * rows[:, inside].mean()
 
@@ -70,7 +81,9 @@ def test_the_drifting_trial_is_named(drifting: rig.Session) -> None:
     odd = {overlay(drifting, [1, 2, 3, 4], sample).odd for sample in samples}
     assert 3 in odd and odd <= {3, None}
     found = next(
-        one for sample in samples if (one := overlay(drifting, [4, 3, 2, 1], sample)).odd == 3
+        one
+        for sample in samples
+        if (one := overlay(drifting, [4, 3, 2, 1], sample)).odd == 3
     )
     assert "trial 3 is off" in found.remark
     assert overlay(drifting, [1, 3], samples[-1]).odd is None, "two have no middle"
@@ -97,10 +110,14 @@ def test_a_sample_is_the_same_in_all_trials_whatever_their_orders(
             assert min(span.start_s for span in spans) == laid.start_s
 
 
-def test_a_sample_that_comes_again_is_named_by_how_often_it_came(quiet: rig.Session) -> None:
+def test_a_sample_that_comes_again_is_named_by_how_often_it_came(
+    quiet: rig.Session,
+) -> None:
     of = quiet.spans(1)
     step = of.step.max()
-    again = replace(of, step=of.step + step + 1, start_s=of.start_s + 9, stop_s=of.stop_s + 9)
+    again = replace(
+        of, step=of.step + step + 1, start_s=of.start_s + 9, stop_s=of.stop_s + 9
+    )
     once, twice = of_segments([of]), of_segments([of, again])
     assert twice[: len(once)] == once
     later = twice[len(once) :]
@@ -109,7 +126,10 @@ def test_a_sample_that_comes_again_is_named_by_how_often_it_came(quiet: rig.Sess
         assert other.repetition == one.repetition + sum(
             each.identity[:2] == one.identity[:2] for each in once
         )
-        assert (one.segment, other.segment) == (1, 2) and other.start_s == one.start_s + 9
+        assert (one.segment, other.segment) == (
+            1,
+            2,
+        ) and other.start_s == one.start_s + 9
     sample = next(one for one in later if one.kind == "sample")
     assert str(sample) == f"sample {sample.sample}, time 2"
     assert str(next(one for one in once if one.kind == "idle")) == "idle 1"
@@ -125,7 +145,11 @@ def test_a_trial_that_did_not_come_to_a_sample_is_left_out_and_named(
     def cut(trial: int, rail: str = "", segment: int = 1) -> Spans:
         found = spans(trial, rail, segment)
         kept = none if trial == 2 else np.arange(len(found))
-        columns = {name: getattr(found, name)[kept] for name in found.__slots__ if name != "phases"}
+        columns = {
+            name: getattr(found, name)[kept]
+            for name in found.__slots__
+            if name != "phases"
+        }
         return replace(found, **columns)
 
     monkeypatch.setattr(rig.Session, "spans", lambda _, *of: cut(*of))
@@ -138,9 +162,9 @@ def test_an_overlay_has_no_more_columns_than_samples(quiet: rig.Session) -> None
     found = overlay(quiet, [1, 2], first_sample(quiet), columns=50)
     assert len(found.trials[0].power_w) == 50
     with quiet.trace(1) as trace:
-        assert len(overlay(quiet, [1], first_sample(quiet), columns=10**6).start_s) <= 1.3 * (
-            found.trials[0].length_s * trace.sample_hz
-        )
+        assert len(
+            overlay(quiet, [1], first_sample(quiet), columns=10**6).start_s
+        ) <= 1.3 * (found.trials[0].length_s * trace.sample_hz)
 
 
 def test_what_cannot_be_overlaid_is_said(quiet: rig.Session) -> None:
@@ -158,13 +182,21 @@ def test_mean_power_between_instants_is_exact(
     hz = 1000.0
     current = np.random.default_rng(1).normal(0.01, 0.003, 5000)
     with TraceWriter(
-        tmp_path, sample_hz=hz, edge_hz=hz, source="t", serial="", about={}, sync_kind="none"
+        tmp_path,
+        sample_hz=hz,
+        edge_hz=hz,
+        source="t",
+        serial="",
+        about={},
+        sync_kind="none",
     ) as writer:
         writer.analog(current, np.full(5000, 3.0))
         writer.gap(Gap(4000, 4001, "for the test"))
     trace = Trace.open(tmp_path / "trace.jls")
     borders_s = 0.7 + np.sort(np.random.default_rng(2).uniform(0, 3.0, 300))
-    want = [trace.mean_w(float(start), float(stop)) for start, stop in pairwise(borders_s)]
+    want = [
+        trace.mean_w(float(start), float(stop)) for start, stop in pairwise(borders_s)
+    ]
     for block in (1 << 20, 64, 1):
         monkeypatch.setattr("rig.api.trials.overlay._BLOCK", block)
         np.testing.assert_allclose(mean_power(trace, borders_s), want, rtol=1e-6)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a session's trials from Python: drawn, labelled, and written into files."""
+"""Pictures of a session's trials from Python: drawn, labelled, and written into
+files."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from tests.conftest import ROOT
 
 @pytest.fixture
 def offline(tmp_path: Path) -> Path:
-    with open_bench(ROOT / "benches" / "virtual-offline.toml", ["task.asc.samples=4"]) as bench:
+    with open_bench(
+        ROOT / "benches" / "virtual-offline.toml", ["task.asc.samples=4"]
+    ) as bench:
         return bench.run(1, tmp_path).folder
 
 
@@ -28,7 +31,9 @@ def test_a_session_without_pictures_has_none(copied: Callable[[int], Path]) -> N
 
 
 @pytest.mark.parametrize("form", ["svg", "pdf", "png"])
-def test_a_file_says_of_which_session_it_is_and_is_sharp(offline: Path, form: str) -> None:
+def test_a_file_says_of_which_session_it_is_and_is_sharp(
+    offline: Path, form: str
+) -> None:
     session = rig.open_session(offline)
     (whole,) = rig.pictures(session)
     assert whole.title == "Throughput"

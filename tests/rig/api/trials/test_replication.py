@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials of a session metric by metric, against results.json and by the rules themselves."""
+"""The trials of a session metric by metric, against results.json and by the rules
+themselves."""
 
 from __future__ import annotations
 
@@ -44,12 +45,16 @@ def view(folder: Path) -> SessionTrials:
     return session_trials(rig.open_session(folder))
 
 
-def test_values_and_verdicts_are_those_of_the_results(folder: Path, view: SessionTrials) -> None:
+def test_values_and_verdicts_are_those_of_the_results(
+    folder: Path, view: SessionTrials
+) -> None:
     stored = json.loads((folder / "results.json").read_text())
     assert [metric.name for metric in view.metrics] == list(stored["metrics"])
     for metric in view.metrics:
         row = stored["metrics"][metric.name]
-        assert [dot.value for dot in metric.dots] == [one["value"] for one in row["per_trial"]]
+        assert [dot.value for dot in metric.dots] == [
+            one["value"] for one in row["per_trial"]
+        ]
         assert metric.metric.value == row["value"]
         assert (
             metric.metric.same_samples.standard_uncertainty
@@ -110,7 +115,9 @@ def test_what_no_trial_can_meet_is_refused_with_what_could(view: SessionTrials) 
     assert "0 or more" in found.refused
 
 
-def test_a_session_with_fewer_trials_says_why_no_claim_holds(view: SessionTrials) -> None:
+def test_a_session_with_fewer_trials_says_why_no_claim_holds(
+    view: SessionTrials,
+) -> None:
     fewer = _of_trials(view.results, 3)
     found = what_if(fewer, ENERGY, view.of(ENERGY).mean)
     assert found.replication is not None
@@ -122,10 +129,14 @@ def test_a_session_with_fewer_trials_says_why_no_claim_holds(view: SessionTrials
 def test_the_budget_names_what_to_improve_first(view: SessionTrials) -> None:
     mine = view.of(ENERGY)
     counted = [line for line in mine.budget if line.variance_share is not None]
-    assert math.fsum(line.variance_share or 0.0 for line in counted) == pytest.approx(1.0)
+    assert math.fsum(line.variance_share or 0.0 for line in counted) == pytest.approx(
+        1.0
+    )
     first = mine.improve_first
     assert first is not None
-    assert first.standard_uncertainty == max(line.standard_uncertainty for line in counted)
+    assert first.standard_uncertainty == max(
+        line.standard_uncertainty for line in counted
+    )
     assert first.left_without is not None
     expanded = mine.metric.same_samples.expanded_uncertainty
     assert expanded is not None
@@ -136,7 +147,9 @@ def test_the_budget_names_what_to_improve_first(view: SessionTrials) -> None:
     assert view.of("latency_infer").improve_first is not None
 
 
-def test_a_session_that_was_cut_off_shows_its_trials(copied: Callable[[int], Path]) -> None:
+def test_a_session_that_was_cut_off_shows_its_trials(
+    copied: Callable[[int], Path],
+) -> None:
     folder = copied(2)
     events = (folder / "events.jsonl").read_text().splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(events[:-1]))
@@ -146,7 +159,9 @@ def test_a_session_that_was_cut_off_shows_its_trials(copied: Callable[[int], Pat
     assert len(found.of(ENERGY).dots) == 2
 
 
-def test_what_an_older_schema_does_not_say_is_made_again(folder: Path, tmp_path: Path) -> None:
+def test_what_an_older_schema_does_not_say_is_made_again(
+    folder: Path, tmp_path: Path
+) -> None:
     old = shutil.copytree(folder, tmp_path / "old")
     stored = document.read(folder / "results.json")
     (old / "results.json").write_text(document.text(stored, 3))
@@ -171,7 +186,9 @@ def test_the_bands_that_are_drawn_end_where_the_rules_do(
     def passes(value: float) -> tuple[bool, bool]:
         trials = [{"m": value}] * 5
         twice = replication.replication_check({"m": reference}, trials, 0, {"m": how})
-        once = replication.audit_check({"m": reference}, trials, 0, {"m": direction}, {"m": how})
+        once = replication.audit_check(
+            {"m": reference}, trials, 0, {"m": direction}, {"m": how}
+        )
         return twice.ok, once.ok
 
     for end, outwards in zip(replication.band(reference, how), (-1, 1), strict=True):

@@ -20,8 +20,8 @@ SAMPLES = 20
 def made(
     trials: int, factor: Callable[[int, float], float], search: bool = False
 ) -> dict[int, list[SampleLine]]:
-    """Return samples that differ by themselves, in another order each trial, times a factor of the
-    trial and the share of it that is over.
+    """Return samples that differ by themselves, in another order each trial, times a
+    factor of the trial and the share of it that is over.
     """
     source = random.Random(5)
     own = [1.0 + 0.5 * index for index in range(SAMPLES)]
@@ -58,7 +58,9 @@ def sample(index: int, start_s: float, energy_j: float, search: bool) -> SampleL
 
 
 def test_the_trial_that_grows_is_found_with_its_change() -> None:
-    rows = of_lines(made(5, lambda trial, share: 1.0 + (0.1 * share if trial == 4 else 0.0)))
+    rows = of_lines(
+        made(5, lambda trial, share: 1.0 + (0.1 * share if trial == 4 else 0.0))
+    )
     found = [row for row in rows if row.found]
     assert [(row.trial, row.quantity) for row in found] == [(4, ENERGY)]
     truth = 0.1 * (SAMPLES - 1) / SAMPLES
@@ -79,7 +81,9 @@ def test_calm_trials_and_trials_at_another_level_do_not_drift() -> None:
 
 def test_a_change_that_is_significant_and_small_is_not_told() -> None:
     small = TOLD / 2
-    rows = of_lines(made(5, lambda trial, share: 1.0 + (small * share if trial == 4 else 0.0)))
+    rows = of_lines(
+        made(5, lambda trial, share: 1.0 + (small * share if trial == 4 else 0.0))
+    )
     assert sentences(rows) == ()
 
 
@@ -88,14 +92,21 @@ def test_searches_and_few_trials_are_not_tested() -> None:
     assert of_lines(made(2, lambda trial, share: 1.0 + share)) == ()
 
 
-def test_the_picture_has_a_panel_for_each_quantity_and_a_colour_for_each_trial() -> None:
-    rows = of_lines(made(5, lambda trial, share: 1.0 + (0.1 * share if trial == 4 else 0.0)))
+def test_the_picture_has_a_panel_for_each_quantity_and_a_colour_for_each_trial():
+    rows = of_lines(
+        made(5, lambda trial, share: 1.0 + (0.1 * share if trial == 4 else 0.0))
+    )
     drawn = picture(rows)
     assert drawn is not None and drawn.figure is not None
     first, second = drawn.figure.axes
-    assert [axes.get_title() for axes in (first, second)] == ["latency of infer", "energy of infer"]
+    assert [axes.get_title() for axes in (first, second)] == [
+        "latency of infer",
+        "energy of infer",
+    ]
     (legend,) = drawn.figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [f"trial {n}" for n in range(1, 6)]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        f"trial {n}" for n in range(1, 6)
+    ]
     assert "trial 4" in drawn.caption
     lines = [line for line in second.lines[1:] if line.get_linestyle() == "--"]
     assert len(lines) == 1, "a line through the trial that drifts"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig firmware`, as a stranger with a board meets it: a project that builds alone, runs in QEMU,
-and is flashed.
+"""`rig firmware`, as a stranger with a board meets it: a project that builds alone,
+runs in QEMU, and is flashed.
 """
 
 from __future__ import annotations
@@ -83,9 +83,11 @@ Rig = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Rig:
-    """Run the command line in tmp_path, `path` in place of PATH; give its exit code and all that it
-    and its programs said.
+def rig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Rig:
+    """Run the command line in tmp_path, `path` in place of PATH; give its exit code and
+    all that it and its programs said.
     """
 
     def run(*words: str | Path, path: str | None = None) -> tuple[int, str]:
@@ -110,13 +112,14 @@ def project(folder: Path, port: str = "stm32_template") -> Path:
 
 
 def fake_tool(folder: Path, name: str, code: int = 0) -> Path:
-    """Put a program into `folder` that writes its arguments into NAME.args, one a line, and ends
-    with `code`.
+    """Put a program into `folder` that writes its arguments into NAME.args, one a line,
+    and ends with `code`.
     """
     folder.mkdir(exist_ok=True)
     tool = folder / name
     tool.write_text(
-        f'#!/bin/sh\nprintf "%s\\n" "$@" >{folder}/{name}.args\nexit {code}\n', encoding="ascii"
+        f'#!/bin/sh\nprintf "%s\\n" "$@" >{folder}/{name}.args\nexit {code}\n',
+        encoding="ascii",
     )
     tool.chmod(0o755)
     return folder / f"{name}.args"
@@ -145,7 +148,8 @@ class Ported:
 
 @pytest.fixture(scope="module")
 def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
-    """Give the commands of docs/PORTING.md, but for the emulator, which runs until Ctrl-C."""
+    """Give the commands of docs/PORTING.md, but for the emulator, which runs until
+    Ctrl-C."""
     folder = tmp_path_factory.mktemp("porting")
     told = [
         line
@@ -166,7 +170,9 @@ def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
 
 def test_every_folder_that_is_a_port_can_be_a_project() -> None:
     assert tuple(firmware.ports(FIRMWARE)) == PORTS
-    others = {path.name for path in (FIRMWARE / "ports").iterdir() if path.is_dir()} - set(PORTS)
+    others = {
+        path.name for path in (FIRMWARE / "ports").iterdir() if path.is_dir()
+    } - set(PORTS)
     shared = {
         need.split("/")[1]
         for port in firmware.ports(FIRMWARE).values()
@@ -201,8 +207,14 @@ def test_a_new_project_builds_without_the_rig_and_without_a_warning(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "-Werror" in done.stdout and "-Wconversion" in done.stdout
-    assert str(FIRMWARE) not in done.stdout and "warning:" not in done.stdout + done.stderr
-    assert {image.stem for image in firmware.images(tmp_path / "board")} == {"null", "asc", "qubo"}
+    assert (
+        str(FIRMWARE) not in done.stdout and "warning:" not in done.stdout + done.stderr
+    )
+    assert {image.stem for image in firmware.images(tmp_path / "board")} == {
+        "null",
+        "asc",
+        "qubo",
+    }
 
 
 @needs_arm
@@ -216,17 +228,26 @@ def test_the_stm32_template_builds_for_its_two_generations_of_parts(
     # The first build that lists them.
     said = next(said for said in ported.said.values() if f"build/{board}/" in said)
     assert all(
-        re.search(rf"^build/{board}/{name}\.elf +[\d,]+ B of flash +[\d,]+ B of RAM$", said, re.M)
+        re.search(
+            rf"^build/{board}/{name}\.elf +[\d,]+ B of flash +[\d,]+ B of RAM$",
+            said,
+            re.M,
+        )
         for name in ("null", "asc", "qubo")
     )
     for workload in ("null", "asc", "qubo"):
         image = folder / "build" / board / f"{workload}.elf"
         attributes = subprocess.run(
-            ["arm-none-eabi-readelf", "-A", image], capture_output=True, text=True, check=True
+            ["arm-none-eabi-readelf", "-A", image],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         assert f"Tag_CPU_arch: {architecture}\n" in attributes
         assert (
-            image.with_suffix(".hex").read_text(encoding="ascii").startswith(":020000040800F2")
+            image.with_suffix(".hex")
+            .read_text(encoding="ascii")
+            .startswith(":020000040800F2")
         )  # starts at 0x08000000
 
 
@@ -236,7 +257,9 @@ def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
 
     def make(*words: str) -> str:
         command = ["make", "WORKLOADS=null", "CFLAGS=-O0", *words]  # the quickest
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=True
+        )
         return done.stdout
 
     def build_id(*settings: str) -> str:
@@ -251,7 +274,8 @@ def test_an_image_is_named_by_its_sources_and_its_board(tmp_path: Path) -> None:
     assert b"\0" + first.encode() + b"\0" in image.read_bytes()
     assert build_id("BOARD=stm32g071") != first
     (folder / "port.c").write_text(
-        (folder / "port.c").read_text(encoding="utf-8") + "/* mine */\n", encoding="utf-8"
+        (folder / "port.c").read_text(encoding="utf-8") + "/* mine */\n",
+        encoding="utf-8",
     )
     assert build_id() != first
 
@@ -276,7 +300,11 @@ def test_a_build_shows_what_the_compiler_says_and_its_commands_where_they_are_wa
     assert code == 3 and "board.c:7: error: no such register" in said
     assert "the firmware does not build" in said and "cc -Wall" not in said
     code, said = rig("firmware", "build", "board", "-v", path=path)
-    assert code == 3 and "error: no such register" in said and "cc -Wall -c board.c" in said
+    assert (
+        code == 3
+        and "error: no such register" in said
+        and "cc -Wall -c board.c" in said
+    )
 
 
 def test_a_program_that_does_not_say_how_large_an_image_is_is_named(
@@ -289,13 +317,17 @@ def test_a_program_that_does_not_say_how_large_an_image_is_is_named(
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
     code, said = rig("firmware", "build", "board", path=path)
     assert code == 3 and "size does not say how large" in said
-    (tools / "size").write_text("#!/bin/sh\necho text data bss\necho 1000 200 30 x\n", "ascii")
+    (tools / "size").write_text(
+        "#!/bin/sh\necho text data bss\necho 1000 200 30 x\n", "ascii"
+    )
     code, said = rig("firmware", "build", "board", path=path)
     assert code == 0
     assert " ".join(said.split()) == "build/posix/null 1,200 B of flash 230 B of RAM"
 
 
-def test_a_folder_that_is_not_empty_is_refused_and_left_alone(rig: Rig, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_refused_and_left_alone(
+    rig: Rig, tmp_path: Path
+) -> None:
     (tmp_path / "board").mkdir()
     (tmp_path / "board" / "thesis.tex").write_text("years of work", encoding="utf-8")
     code, said = rig("firmware", "new", "board", "--port", "template")
@@ -330,9 +362,24 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
     ("there", "command", "missing", "package"),
     [
         ([], ["build"], "make is not installed", "apt-get install make"),
-        (["make"], ["build"], "arm-none-eabi-gcc is not installed", "gcc-arm-none-eabi"),
-        ([], ["emulate"], "qemu-system-arm is not installed", "apt-get install qemu-system-arm"),
-        ([], ["flash"], "none of openocd, st-flash, pyocd is installed", "stlink-tools"),
+        (
+            ["make"],
+            ["build"],
+            "arm-none-eabi-gcc is not installed",
+            "gcc-arm-none-eabi",
+        ),
+        (
+            [],
+            ["emulate"],
+            "qemu-system-arm is not installed",
+            "apt-get install qemu-system-arm",
+        ),
+        (
+            [],
+            ["flash"],
+            "none of openocd, st-flash, pyocd is installed",
+            "stlink-tools",
+        ),
         (
             [],
             ["flash", "--tool", "pyocd", "--target", "stm32f405rg"],
@@ -345,11 +392,21 @@ def test_the_project_tells_its_next_steps_in_ten_lines_and_brings_benches_that_l
             "openocd is not installed",
             "openocd",
         ),
-        ([], ["flash", "--tool", "st-flash"], "st-flash is not installed", "stlink-tools"),
+        (
+            [],
+            ["flash", "--tool", "st-flash"],
+            "st-flash is not installed",
+            "stlink-tools",
+        ),
     ],
 )
 def test_a_tool_that_is_missing_is_named_with_its_package(
-    rig: Rig, tmp_path: Path, there: list[str], command: list[str], missing: str, package: str
+    rig: Rig,
+    tmp_path: Path,
+    there: list[str],
+    command: list[str],
+    missing: str,
+    package: str,
 ) -> None:
     folder = built(project(tmp_path / "board"), "stm32f405/null.elf")
     tools = tmp_path / "bin"
@@ -388,7 +445,9 @@ def test_a_folder_without_a_project_and_a_wrong_port_file_are_named(
     assert code == 2 and "port.toml is wrong" in said and "compiler" in said
 
 
-def test_what_qemu_cannot_run_is_refused_before_it_is_started(rig: Rig, tmp_path: Path) -> None:
+def test_what_qemu_cannot_run_is_refused_before_it_is_started(
+    rig: Rig, tmp_path: Path
+) -> None:
     posix = project(tmp_path / "posix", "posix")
     code, said = rig("firmware", "emulate", posix)
     assert code == 2 and "QEMU has no machine" in said
@@ -421,7 +480,12 @@ def test_what_qemu_cannot_run_is_refused_before_it_is_started(rig: Rig, tmp_path
         ),
         (
             "openocd",
-            ["--target", "target/stm32g0x.cfg", "--interface", "interface/cmsis-dap.cfg"],
+            [
+                "--target",
+                "target/stm32g0x.cfg",
+                "--interface",
+                "interface/cmsis-dap.cfg",
+            ],
             [
                 "-f",
                 "interface/cmsis-dap.cfg",
@@ -432,7 +496,11 @@ def test_what_qemu_cannot_run_is_refused_before_it_is_started(rig: Rig, tmp_path
             ],
         ),
         ("st-flash", [], ["--reset", "--format", "ihex", "write", "IMAGE.hex"]),
-        ("pyocd", ["--target", "stm32f405rg"], ["flash", "--target", "stm32f405rg", "IMAGE.elf"]),
+        (
+            "pyocd",
+            ["--target", "stm32f405rg"],
+            ["flash", "--target", "stm32f405rg", "IMAGE.elf"],
+        ),
     ],
 )
 def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
@@ -448,7 +516,16 @@ def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
     image = str(folder / "build" / "stm32f405" / "asc")
     words = [word.replace("IMAGE", image) for word in expected]
 
-    command = ("firmware", "flash", folder, "--workload", "asc", "--tool", tool, *options)
+    command = (
+        "firmware",
+        "flash",
+        folder,
+        "--workload",
+        "asc",
+        "--tool",
+        tool,
+        *options,
+    )
     code, said = rig(*command, "--dry-run", path=str(tmp_path / "bin"))
     assert code == 0 and not arguments.exists()
     assert all(part in said for part in [tool, *words])
@@ -458,7 +535,9 @@ def test_each_flashing_tool_is_called_as_it_wants_and_only_when_it_shall(
     assert arguments.read_text(encoding="utf-8").splitlines() == words
 
 
-def test_without_a_choice_the_first_installed_tool_flashes(rig: Rig, tmp_path: Path) -> None:
+def test_without_a_choice_the_first_installed_tool_flashes(
+    rig: Rig, tmp_path: Path
+) -> None:
     folder = built(project(tmp_path / "board"), "stm32f405/null.elf")
     fake_tool(tmp_path / "bin", "pyocd")
     arguments = fake_tool(tmp_path / "bin", "st-flash")
@@ -471,9 +550,18 @@ def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
     image = built(tmp_path, "mine/null.elf") / "build/mine/null.elf"
     fake_tool(tmp_path / "bin", "pyocd", code=4)
     code, said = rig(
-        "firmware", "flash", image, "--tool", "pyocd", "--target", "x", path=str(tmp_path / "bin")
+        "firmware",
+        "flash",
+        image,
+        "--tool",
+        "pyocd",
+        "--target",
+        "x",
+        path=str(tmp_path / "bin"),
     )
-    assert code == 3 and "pyocd did not write the image" in said and "exit code 4" in said
+    assert (
+        code == 3 and "pyocd did not write the image" in said and "exit code 4" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -482,7 +570,11 @@ def test_a_tool_that_fails_is_a_failed_bench(rig: Rig, tmp_path: Path) -> None:
         ((), [], "no image of null"),
         (("a/null.elf", "b/null.elf"), [], "several images of null"),
         (("a-emulated/null.elf",), [], "no image of null"),
-        (("a-emulated/null.elf",), ["build/a-emulated/null.elf"], "built for the emulator"),
+        (
+            ("a-emulated/null.elf",),
+            ["build/a-emulated/null.elf"],
+            "built for the emulator",
+        ),
         (("a/null.elf",), ["--tool", "openocd"], "target/stm32f4x.cfg"),
         (("a/null.elf",), ["build/a/null.hex"], "no linked program"),
     ],
@@ -504,14 +596,15 @@ def test_what_must_not_be_flashed_is_refused_with_a_reason(
 
 @pytest.fixture(scope="module")
 def emulated() -> Path:
-    """Build the template's null and QUBO workloads for QEMU's STM32F405; return their folder."""
+    """Build the template's null and QUBO workloads for QEMU's STM32F405; return their
+    folder."""
     build = built_with("emulated", "WORKLOADS=null qubo", folder="ports/stm32_template")
     return build / "stm32f405-emulated"
 
 
 class Conversation:
-    """Every frame is sent once and has all the time in the world: QEMU's line loses nothing, and a
-    host may be busy.
+    """Every frame is sent once and has all the time in the world: QEMU's line loses
+    nothing, and a host may be busy.
     """
 
     def __init__(self, url: str, device: str = "stm32f405, emulated") -> None:
@@ -529,11 +622,13 @@ class Conversation:
         self.port.timeout = PATIENT_S
 
     def say(self, command: bytes, answer: bytes) -> None:
-        """Give a command of the text layer that is answered by `answer` and m-ready, after what may
-        be on its way yet.
+        """Give a command of the text layer that is answered by `answer` and m-ready,
+        after what may be on its way yet.
         """
         self.port.write(command)
-        assert self.port.read_until(answer + b"\r\nm-ready\r\n").endswith(b"m-ready\r\n")
+        assert self.port.read_until(answer + b"\r\nm-ready\r\n").endswith(
+            b"m-ready\r\n"
+        )
 
     def ask(self, kind: MessageKind, payload: bytes, expected: MessageKind) -> bytes:
         """Send a request; return the payload of the answer of the `expected` kind."""
@@ -572,7 +667,11 @@ class Conversation:
     def run(self, repeat: int) -> DoneMessage:
         """Run slot 0."""
         return DoneMessage.unpack(
-            self.ask(MessageKind.RUN, RunMessage(0, repeat, 10_000, 50).pack(), MessageKind.DONE)
+            self.ask(
+                MessageKind.RUN,
+                RunMessage(0, repeat, 10_000, 50).pack(),
+                MessageKind.DONE,
+            )
         )
 
 
@@ -581,7 +680,9 @@ def dut(emulated: Path, tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
     """Start the template in QEMU; the file tells every access to a pin, in order."""
     log = tmp_path / "accesses"
     with Emulator(
-        emulated / "null.elf", "netduinoplus2", ["-d", "unimp", "-D", str(log), *FIXED_PACE]
+        emulated / "null.elf",
+        "netduinoplus2",
+        ["-d", "unimp", "-D", str(log), *FIXED_PACE],
     ) as emulator:
         conversation = Conversation(emulator.url)
         with conversation.port:
@@ -589,8 +690,8 @@ def dut(emulated: Path, tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
 
 
 def pin_changes(log: Path) -> list[str]:
-    """Return what was written to BSRR of port A for PA8, in order: the upper half lowers a pin, the
-    lower half raises it.
+    """Return what was written to BSRR of port A for PA8, in order: the upper half
+    lowers a pin, the lower half raises it.
     """
     written = re.findall(
         r"GPIOA: unimplemented device write.*offset 0x018, value 0x(\w+)",
@@ -608,16 +709,20 @@ def test_the_template_says_what_it_is_and_runs_what_it_is_given(
     device.say(b"profile%", b"m-profile-[neurorig null]\r\nm-model-[null]")
     caps = device.enter()
     assert (caps.tick_hz, caps.slot_b, caps.sync_pin) == (1_000_000, 32_768, "PA8")
-    content = bytes(index * 7 % 256 for index in range(6_000))  # more than the ring holds
+    # more than the ring holds
+    content = bytes(index * 7 % 256 for index in range(6_000))
     device.load(content)
     done = device.run(3)
-    assert done.output == content[:64]  # the null workload answers with its input's start
+    # the null workload answers with its input's start
+    assert done.output == content[:64]
     assert [phase for phase, _ in done.marks] == [1, 2, 0] and done.rx_in_window_b == 0
 
 
 @needs_arm
 @needs_qemu
-def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(emulated: Path) -> None:
+def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(
+    emulated: Path,
+) -> None:
     image = emulated / "qubo.elf"
     graph = generate(
         Workload(250, 0.25, 0)
@@ -628,7 +733,9 @@ def test_the_templates_search_ends_at_its_target_with_a_vector_of_that_cost(emul
             device.enter()
             device.load(encoded(graph))
             request = OptimizeMessage(0, 1, 5_000_000, -16, 10_000, 50).pack()
-            done = DoneMessage.unpack(device.ask(MessageKind.OPTIMIZE, request, MessageKind.DONE))
+            done = DoneMessage.unpack(
+                device.ask(MessageKind.OPTIMIZE, request, MessageKind.DONE)
+            )
     found = decoded(done.output, graph.nodes)
     assert found.met and found.claimed <= -16
     assert cost(graph, found.vector) == found.claimed
@@ -644,17 +751,29 @@ def test_the_templates_waits_end_by_themselves_and_never_early(
     device.enter()
     for _ in range(3):
         (_, first), (_, last) = DoneMessage.unpack(
-            device.ask(MessageKind.IDLE, IdleMessage(30_000, 10_000, 50).pack(), MessageKind.DONE)
+            device.ask(
+                MessageKind.IDLE,
+                IdleMessage(30_000, 10_000, 50).pack(),
+                MessageKind.DONE,
+            )
         ).marks
         assert last - first >= 30_000
     marks = DoneMessage.unpack(
-        device.ask(MessageKind.SYNC, SyncMessage(8, 5_000, 10_000, 50).pack(), MessageKind.DONE)
+        device.ask(
+            MessageKind.SYNC, SyncMessage(8, 5_000, 10_000, 50).pack(), MessageKind.DONE
+        )
     ).marks
     due_us = [
         0,
         *itertools.accumulate(5_000 * (1, 2, 1, 4)[index % 4] for index in range(7)),
     ]  # docs/PROTOCOL.md, SYNC
-    assert min(tick - marks[0][1] - due for (_, tick), due in zip(marks, due_us, strict=True)) >= 0
+    assert (
+        min(
+            tick - marks[0][1] - due
+            for (_, tick), due in zip(marks, due_us, strict=True)
+        )
+        >= 0
+    )
 
 
 @needs_arm
@@ -673,14 +792,21 @@ def test_sync_is_high_before_it_is_an_output_and_each_mark_is_one_fall_and_one_r
     assert at_rest < output
     assert pin_changes(log) == ["rise"]
     device.enter()
-    device.ask(MessageKind.SYNC, SyncMessage(8, 500, 10_000, 2).pack(), MessageKind.DONE)
+    device.ask(
+        MessageKind.SYNC, SyncMessage(8, 500, 10_000, 2).pack(), MessageKind.DONE
+    )
     device.load(b"four")
     device.run(1)
-    device.ask(MessageKind.IDLE, IdleMessage(2_000, 10_000, 50).pack(), MessageKind.DONE)
+    device.ask(
+        MessageKind.IDLE, IdleMessage(2_000, 10_000, 50).pack(), MessageKind.DONE
+    )
     marks = 8 + 3 + 2
     changes = pin_changes(log)[1:]
     # The answer may be here before the last pulse is over.
-    assert changes == (["fall", "rise"] * marks)[: len(changes)] and len(changes) >= 2 * marks - 1
+    assert (
+        changes == (["fall", "rise"] * marks)[: len(changes)]
+        and len(changes) >= 2 * marks - 1
+    )
 
 
 @needs_arm
@@ -691,7 +817,9 @@ def test_the_templates_self_test_knows_its_stack_and_loses_no_byte(
     device, _ = dut
     device.enter()
     report = ReportMessage.unpack(
-        device.ask(MessageKind.SELFTEST, SelfTestMessage(64, 10).pack(), MessageKind.REPORT)
+        device.ask(
+            MessageKind.SELFTEST, SelfTestMessage(64, 10).pack(), MessageKind.REPORT
+        )
     )
     assert (
         report.stack_b == 4096 and 1000 < report.stack_unused_b < 4000
@@ -714,13 +842,16 @@ def test_a_rate_that_the_divider_cannot_make_is_refused_and_another_kept(
     device.ask(
         MessageKind.BAUD, BaudMessage(1_000_000).pack(), MessageKind.STATUS
     )  # 16 MHz / 16; QEMU's line takes any rate
-    assert device.ask(MessageKind.PING, b"still there", MessageKind.PONG) == b"still there"
+    assert (
+        device.ask(MessageKind.PING, b"still there", MessageKind.PONG) == b"still there"
+    )
 
 
 @needs_arm
 @needs_qemu
 @pytest.mark.parametrize(
-    ("port", "device"), [("stm32_template", "stm32f405, emulated"), ("microbit", "microbit")]
+    ("port", "device"),
+    [("stm32_template", "stm32f405, emulated"), ("microbit", "microbit")],
 )
 def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str, device: str
@@ -732,7 +863,8 @@ def test_the_emulated_project_is_reached_as_it_says_and_ends_with_ctrl_c(
         eventually(lambda: "Ctrl-C" in process.said(), process=process)
         assert "simulated" in process.said()
         told = re.search(
-            r"rig probe null\.toml --set sut\.uart\.port=(\S+) --set sut\.uart\.simulated=true",
+            r"rig probe null\.toml --set sut\.uart\.port=(\S+) --set"
+            r" sut\.uart\.simulated=true",
             process.said(),
         )
         assert told
@@ -755,7 +887,9 @@ def test_a_killed_rig_leaves_no_emulator() -> None:
         f"Emulator(Path({str(boards.image('microbit', 'null'))!r}), 'microbit')"
     )
     code += "; print(e._process.pid, flush=True); e.wait()"
-    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    )
     assert holder.stdout is not None
     emulator = os.pidfd_open(int(holder.stdout.readline()))
     try:
@@ -791,8 +925,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 @needs_arm
 def test_the_commands_of_porting_md_do_what_it_says(ported: Ported) -> None:
     [said] = [said for command, said in ported.said.items() if " probe " in command]
-    assert re.search(r"^PASS +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M)
-    told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(", ")
+    assert re.search(
+        r"^PASS +SYNC wire: (\d+) marks of the device, \1 edges", said, re.M
+    )
+    told = ", ".join(re.findall(r"^\| ([^|]+?) \|", PORTING, re.MULTILINE)[1:]).split(
+        ", "
+    )
     rows = re.findall(r"^(?:PASS|NOT TESTED) +([\w ]+):", said, re.MULTILINE)
     assert told == rows[rows.index("port") : rows.index("device")]
 

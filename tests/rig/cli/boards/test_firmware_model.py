@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig firmware build --model`: from a NIR file to an image that answers as the integer model does,
-and a plain word where a part has no room.
+"""`rig firmware build --model`: from a NIR file to an image that answers as the integer
+model does, and a plain word where a part has no room.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from sut_backends.hosted.qemu import QemuSut
 from tests.boards import BOARDS, image
 from tests.builds import FIRMWARE
 
-SHIPPED = (FIRMWARE / "workloads" / "network" / "nr_network_model.h").read_text(encoding="utf-8")
+SHIPPED = (FIRMWARE / "workloads" / "network" / "nr_network_model.h").read_text(
+    encoding="utf-8"
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,9 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(*words: str | Path) -> str:
-    done = CliRunner().invoke(firmware, ["build", *map(str, words)], standalone_mode=False)
+    done = CliRunner().invoke(
+        firmware, ["build", *map(str, words)], standalone_mode=False
+    )
     if done.exception is not None:
         raise done.exception
     return done.output
@@ -49,7 +53,14 @@ def test_a_network_of_another_form_is_built_for_a_board_and_answers_bit_for_bit(
     image("mps2", "null")  # skips where a tool is missing
     folder = tmp_path / "board"
     inputs = networks / "convolutional-inputs.npy"
-    words = ("--model", networks / "convolutional.nir", "--dt", "0.001", "--input", inputs)
+    words = (
+        "--model",
+        networks / "convolutional.nir",
+        "--dt",
+        "0.001",
+        "--input",
+        inputs,
+    )
     said = build(folder, *words, "--target", "mps2").replace("\n", " ")
     assert "samples decided as in floating point" in said
     assert "of 4,194,304 B of flash" in said
@@ -62,7 +73,9 @@ def test_a_network_of_another_form_is_built_for_a_board_and_answers_bit_for_bit(
     settings = QemuSut.Settings(program=str(program), machine=BOARDS["mps2"])
     sut = QemuSut.open(settings, context)
     # Some of the steps: the line is slow.
-    values = np.load(inputs).reshape(4, make_networks.STEPS, -1)[:, :15].astype(np.int64)
+    values = (
+        np.load(inputs).reshape(4, make_networks.STEPS, -1)[:, :15].astype(np.int64)
+    )
     sums, last = run(fixed, values).answers(fixed)
     answers = set()
     try:
@@ -81,7 +94,14 @@ def test_a_part_without_room_is_refused_with_its_largest_nodes_before_anything_i
     networks: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "board"
-    words = ("--model", networks / "convolutional.nir", "--dt", "0.001", "--target", "microbit")
+    words = (
+        "--model",
+        networks / "convolutional.nir",
+        "--dt",
+        "0.001",
+        "--target",
+        "microbit",
+    )
     with pytest.raises(ConfigError, match="no room on this part") as caught:
         build(folder, *words, "--steps", "40")
     assert "RAM" in caught.value.evidence
@@ -101,14 +121,24 @@ def test_a_quantised_file_is_taken_as_it_is(networks: Path, tmp_path: Path) -> N
     read = make_networks.recurrent(nested=True)
     made = file.read(_quantised(networks, tmp_path))
     with pytest.raises(ConfigError, match="is quantised"):
-        build(folder, "--target", "template", "--model", tmp_path / "q.nir", "--dt", "0.001")
+        build(
+            folder,
+            "--target",
+            "template",
+            "--model",
+            tmp_path / "q.nir",
+            "--dt",
+            "0.001",
+        )
     assert made.channels == read.nodes["fc1"].weight.shape[1]
 
 
 def _quantised(networks: Path, folder: Path) -> Path:
     path = folder / "q.nir"
     words = [networks / "recurrent-nested.nir", "-o", path, "--dt", "0.001"]
-    done = CliRunner().invoke(quantize, [str(word) for word in words], standalone_mode=False)
+    done = CliRunner().invoke(
+        quantize, [str(word) for word in words], standalone_mode=False
+    )
     assert done.exception is None
     return path
 

@@ -20,7 +20,9 @@ VECTORS = ROOT / "tests" / "vectors" / "nir"
 
 
 def invoke(*words: str | Path | int) -> tuple[int, str]:
-    done = CliRunner().invoke(model, [str(word) for word in words], standalone_mode=False)
+    done = CliRunner().invoke(
+        model, [str(word) for word in words], standalone_mode=False
+    )
     if done.exception is not None:
         raise done.exception
     return done.return_value or 0, done.output
@@ -89,15 +91,26 @@ def test_quantize_writes_a_network_that_runs_in_whole_numbers(tmp_path: Path) ->
         _, text = invoke(*words, "-o", tmp_path / name, "--report", report)
         assert "1 of 1 samples decided as in floating point" in text.replace("\n", " ")
         out = tmp_path / "out.npz"
-        run = ("run", tmp_path / name, tmp_path / "in.npy", "--fixed-point", "--output", out)
+        run = (
+            "run",
+            tmp_path / name,
+            tmp_path / "in.npy",
+            "--fixed-point",
+            "--output",
+            out,
+        )
         invoke(*run)
         with np.load(out) as stored:
             differing = np.abs(stored["output"][0] - vector["output"]).sum()
         stated = json.loads(report.read_text())
         assert differing == sum(node["differing"] for node in stated["nodes"]) < 10
-        with pytest.raises(ConfigError, match="its time step and conventions are in it"):
+        with pytest.raises(
+            ConfigError, match="its time step and conventions are in it"
+        ):
             invoke(*run, "--dt", "0.001")
-    _, text = invoke("quantize", path, "--dt", "0.001", "-o", tmp_path / "y.json", "--bits", 4)
+    _, text = invoke(
+        "quantize", path, "--dt", "0.001", "-o", tmp_path / "y.json", "--bits", 4
+    )
     assert "is not known" in text
     # In floating point any reader takes the file, its weights rounded.
     _, text = invoke("run", tmp_path / "x.nir", tmp_path / "in.npy")

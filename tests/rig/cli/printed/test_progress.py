@@ -18,7 +18,9 @@ QUICK = ["task.null.samples=6", "scenario.single_stream.idle_s=0.1"]
 
 def shown(root: Path, *settings: str) -> list[str]:
     """Return the line of progress at each step of two trials."""
-    console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
+    console = Console(
+        file=io.StringIO(), force_terminal=True, width=160, color_system=None
+    )
     seen: list[str] = []
 
     with RunProgress(console) as progress:
@@ -43,7 +45,9 @@ def test_it_shows_trial_queries_time_and_the_metric_so_far(tmp_path: Path) -> No
     assert "0:00:0" in last.partition("left")[2]
 
 
-def test_interleaved_trials_are_counted_as_the_one_recording_that_they_are(tmp_path: Path) -> None:
+def test_interleaved_trials_are_counted_as_the_one_recording_that_they_are(
+    tmp_path: Path,
+) -> None:
     seen = shown(tmp_path, "scenario.single_stream.interleaved=true")
     assert all(line.startswith("interleaved ") for line in seen)
     assert " 0/16 " in seen[0] and " 16/16 " in seen[-1]

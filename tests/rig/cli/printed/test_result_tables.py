@@ -21,8 +21,12 @@ def metric(value: float, *deviations: float) -> MetricResult:
         unit="s",
         higher_is_better=False,
         standard_error_over_samples=value / 150,
-        same_samples=IntervalResult(value - half, value + half, "", "", "", half / 2, 2.0, half),
-        other_samples=IntervalResult(value / 2, value * 2, "", "", "", None, None, None),
+        same_samples=IntervalResult(
+            value - half, value + half, "", "", "", half / 2, 2.0, half
+        ),
+        other_samples=IntervalResult(
+            value / 2, value * 2, "", "", "", None, None, None
+        ),
         budget=(),
         per_trial=tuple(
             TrialValue(number, value * (1 + away), None, None, 1)
@@ -32,7 +36,9 @@ def metric(value: float, *deviations: float) -> MetricResult:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int) -> None:
+def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(
+    width: int,
+) -> None:
     away = (-0.1998, -0.0623, -0.1301, 0.1855, 0.2146)
     results = replace(
         RESULTS,
@@ -46,8 +52,21 @@ def test_the_results_lose_no_digit_and_no_trial_in_a_narrow_terminal(width: int)
     print_results(Console(file=out, width=width), results)
     text = out.getvalue()
     lines = text.splitlines()
-    assert ["1", "2", "3", "4", "5"] in [line.split()[-5:] for line in lines if "metric" in line]
+    assert ["1", "2", "3", "4", "5"] in [
+        line.split()[-5:] for line in lines if "metric" in line
+    ]
     rows = [line.split() for line in lines if "latency_preprocess" in line]
-    assert any(row[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"] for row in rows)
-    assert rows[0][1:9] == ["1.1510", "ms", "±", "0.0038", "0.58", "to", "2.3", "0.0077"]
+    assert any(
+        row[-5:] == ["-20.0", "-6.23", "-13.0", "+18.6", "+21.5"] for row in rows
+    )
+    assert rows[0][1:9] == [
+        "1.1510",
+        "ms",
+        "±",
+        "0.0038",
+        "0.58",
+        "to",
+        "2.3",
+        "0.0077",
+    ]
     assert max(map(len, lines)) <= max(width, 80)

@@ -29,7 +29,9 @@ def measured(folder: Path, bench: str, *overrides: str, trials: int = 5) -> Resu
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory, drifting_session: Path) -> dict[str, Results]:
+def results(
+    tmp_path_factory: pytest.TempPathFactory, drifting_session: Path
+) -> dict[str, Results]:
     folder = tmp_path_factory.mktemp("summary")
     passed = measured(folder, "virtual-asc", *ASC)
     claimed = replace(passed, audit=passed.replication)
@@ -39,7 +41,9 @@ def results(tmp_path_factory: pytest.TempPathFactory, drifting_session: Path) ->
         "claim": claimed,
         "fail": document.read(drifting_session / RESULTS),
         "not-tested": measured(folder, "virtual-null", *null, trials=2),
-        "invalid": measured(folder, "virtual-null", *null, "monitor.virtual.edge_jitter_s=1e-5"),
+        "invalid": measured(
+            folder, "virtual-null", *null, "monitor.virtual.edge_jitter_s=1e-5"
+        ),
         "qubo": measured(folder, "virtual-qubo"),
     }
 
@@ -51,11 +55,14 @@ OUTCOMES = ("pass", "claim", "fail", "not-tested", "invalid", "qubo")
 def test_a_screen_is_the_stored_one(name: str, results: dict[str, Results]) -> None:
     def show(width: int, piped: bool) -> str:
         found = screens.screen(
-            lambda console: print_summary(console, results[name], FOLDER, FOLDER / "report.html"),
+            lambda console: print_summary(
+                console, results[name], FOLDER, FOLDER / "report.html"
+            ),
             width,
             piped=piped,
         )
-        assert len(found.splitlines()) <= LINES - 1  # and the line that names the session
+        # and the line that names the session
+        assert len(found.splitlines()) <= LINES - 1
         return found
 
     found = screens.every(show)

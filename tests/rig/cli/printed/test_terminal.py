@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes from outside is shown as it is: no markup, no pictures, no commands to the terminal,
-and no crash.
+"""What comes from outside is shown as it is: no markup, no pictures, no commands to the
+terminal, and no crash.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from rig.session.session import SessionResult
 from tests.commands import rig
 from tests.length import length
 
-#: A picture's name between colons, markup that closes nothing, a link, a command to the terminal,
-#: one that turns the writing.
+#: A picture's name between colons, markup that closes nothing, a link, a command to the
+#: terminal, one that turns the writing.
 EVIL = "H:M:S [/x] [red]:smile: [link=x] \x1b]0;title\x07 \x9b2J \u202egnp"
 SHOWN = "H:M:S [/x] [red]:smile: [link=x] �]0;title� �2J �gnp"
 
@@ -48,9 +48,13 @@ def terminal(**options: Any) -> tuple[Terminal, io.StringIO]:
 def said(show: Callable[[Terminal], object]) -> str:
     console, stream = terminal()
     show(console)
-    text = " ".join(stream.getvalue().split())  # titles are folded to the width of their tables
+    # titles are folded to the width of their tables
+    text = " ".join(stream.getvalue().split())
     assert (
-        "\x1b" not in text and "\x9b" not in text and "\u202e" not in text and "😄" not in text
+        "\x1b" not in text
+        and "\x9b" not in text
+        and "\u202e" not in text
+        and "😄" not in text
     ), repr(text)
     return text
 
@@ -60,7 +64,10 @@ def test_print_and_tables_and_titles_show_what_was_given() -> None:
     table.add_column(escape(EVIL))
     table.add_row(escape(EVIL))
     text = said(
-        lambda console: (console.print(escape(EVIL), highlight=False), console.print(table))
+        lambda console: (
+            console.print(escape(EVIL), highlight=False),
+            console.print(table),
+        )
     )
     assert text.count(SHOWN) == 4
 
@@ -76,7 +83,10 @@ def test_out_shows_what_was_given() -> None:
 def test_no_text_commands_the_terminal(text: str) -> None:
     seen = visible(text)
     assert len(seen) == len(text)
-    assert all(sign in "\n\t" or (ord(sign) >= 32 and not 127 <= ord(sign) < 160) for sign in seen)
+    assert all(
+        sign in "\n\t" or (ord(sign) >= 32 and not 127 <= ord(sign) < 160)
+        for sign in seen
+    )
     seen.encode("utf-8")
 
 
@@ -113,13 +123,19 @@ def test_results_of_a_stranger_are_shown_as_they_are(
 def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
     checked = Check(EVIL, (Finding(EVIL, False, EVIL), Finding(EVIL, True, EVIL)), ())
     told = said(lambda console: print_answer(console, checked, (), wide=True))
-    told += said(lambda console: print_findings(console, Path(EVIL), checked, wide=True))
+    told += said(
+        lambda console: print_findings(console, Path(EVIL), checked, wide=True)
+    )
     assert told.count(SHOWN) == 6
-    told = said(lambda console: print_findings(console, Path(EVIL), checked, wide=False))
+    told = said(
+        lambda console: print_findings(console, Path(EVIL), checked, wide=False)
+    )
     assert told.count(SHOWN) == 4
     assert (
         said(
-            lambda console: print_error(console, DataError(EVIL, evidence=EVIL, try_next=EVIL))
+            lambda console: print_error(
+                console, DataError(EVIL, evidence=EVIL, try_next=EVIL)
+            )
         ).count(SHOWN)
         == 3
     )
@@ -132,7 +148,8 @@ def test_checks_errors_lists_and_coverage_are_shown_as_they_are() -> None:
 def test_a_heading_of_a_table_is_no_picture(tmp_path: Path, form: list[str]) -> None:
     path = tmp_path / "[red]H:M:S.csv"
     path.write_text(
-        "t (s),H:M:S,\x1b[31mx,I (A),U (V)\n" + "".join(f"{k},1,2,1,2\n" for k in range(20))
+        "t (s),H:M:S,\x1b[31mx,I (A),U (V)\n"
+        + "".join(f"{k},1,2,1,2\n" for k in range(20))
     )
     done = rig("measure", path, *form)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JLS version 1: files written here after the format's description; what is in them is found
-exactly, and damage is never read.
+"""JLS version 1: files written here after the format's description; what is in them is
+found exactly, and damage is never read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,24 @@ from rig.trace.trace import Trace, reading
 from tests.length import length
 
 MAGIC = bytes(
-    [0xD3, 0x74, 0x61, 0x67, 0x66, 0x6D, 0x74, 0x20, 0x0D, 0x0A, 0x20, 0x0A, 0x20, 0x20, 0x1A, 0x1C]
+    [
+        0xD3,
+        0x74,
+        0x61,
+        0x67,
+        0x66,
+        0x6D,
+        0x74,
+        0x20,
+        0x0D,
+        0x0A,
+        0x20,
+        0x0A,
+        0x20,
+        0x20,
+        0x1A,
+        0x1C,
+    ]
 )
 OFFSETS = (-8000.0, -8010.0, -8020.0, -8030.0, -8040.0, -8050.0, -8060.0)
 GAINS = (1e-3, 1e-4, 1e-5, 2e-6, 5e-7, 1e-7, 1e-8)
@@ -46,7 +63,9 @@ def block(tag: bytes, value: bytes = b"", flags: int = 0) -> bytes:
 
 def file(*blocks: bytes, closed: bool = True, version: int = 1) -> bytes:
     body = b"".join(blocks) + (block(b"END") if closed else b"")
-    head = MAGIC + struct.pack("<QBBBB", 32 + len(body) if closed else 0, 0, 0, 0, version)
+    head = MAGIC + struct.pack(
+        "<QBBBB", 32 + len(body) if closed else 0, 0, 0, 0, version
+    )
     return head + struct.pack("<I", zlib.crc32(head)) + body
 
 
@@ -67,14 +86,20 @@ def config(hz: float = 1000.0, form: str = "raw", **more: Any) -> bytes:
 def start(number: int, **content: Any) -> bytes:
     return block(
         b"CLS",
-        struct.pack("<QHBB", 0, number, 0, 0) + (json.dumps(content).encode() if content else b""),
+        struct.pack("<QHBB", 0, number, 0, 0)
+        + (json.dumps(content).encode() if content else b""),
     )
 
 
-def calibration(gains: Sequence[float] = GAINS, tag: bytes = b"AJS", **more: Any) -> bytes:
+def calibration(
+    gains: Sequence[float] = GAINS, tag: bytes = b"AJS", **more: Any
+) -> bytes:
     said = {
         "serial_number": "00cafe",
-        "current": {"offset": [*OFFSETS, 0.0, math.nan], "gain": [*gains, 0.0, math.nan]},
+        "current": {
+            "offset": [*OFFSETS, 0.0, math.nan],
+            "gain": [*gains, 0.0, math.nan],
+        },
         "voltage": {"offset": VOLTS[0], "gain": VOLTS[1]},
     } | more
     inner = file(block(b"HDR", bytes(40)), block(tag, json.dumps(said).encode()))
@@ -93,7 +118,11 @@ class Raw:
     def rows(self) -> NDArray[np.uint16]:
         toggle = (np.arange(len(self.i)) + self.toggle_from) & 1
         rows = np.stack(
-            [self.i << 2 | self.ranges & 3, self.v << 2 | toggle << 1 | self.ranges >> 2], axis=1
+            [
+                self.i << 2 | self.ranges & 3,
+                self.v << 2 | toggle << 1 | self.ranges >> 2,
+            ],
+            axis=1,
         )
         return rows.astype("<u2")
 
@@ -102,7 +131,10 @@ class Raw:
             (i + OFFSETS[r]) * GAINS[r]
             for i, r in zip(self.i.tolist(), self.ranges.tolist(), strict=True)
         ]
-        volts = [(v + VOLTS[0][voltage_range]) * VOLTS[1][voltage_range] for v in self.v.tolist()]
+        volts = [
+            (v + VOLTS[0][voltage_range]) * VOLTS[1][voltage_range]
+            for v in self.v.tolist()
+        ]
         return [a * u for a, u in zip(amps, volts, strict=True)]
 
 
@@ -119,12 +151,23 @@ def recording(
     known: bytes | None = None,
 ) -> bytes:
     """A file of raw samples: three blocks in a collection."""
-    blocks = [block(b"UJS", b'{"by": "hand"}'), known or calibration(), config(), start(0)]
+    blocks = [
+        block(b"UJS", b'{"by": "hand"}'),
+        known or calibration(),
+        config(),
+        start(0),
+    ]
     for number, at in enumerate(range(0, len(rows), per_block)):
-        blocks += [start(1, v_range=v_range, sample_id=5000 + at)] if number % 3 == 0 else []
+        blocks += (
+            [start(1, v_range=v_range, sample_id=5000 + at)] if number % 3 == 0 else []
+        )
         blocks.append(block(b"ABN", rows[at : at + per_block].tobytes()))
         blocks += [block(b"CLE", b"ARRY" + bytes(12))] if number % 3 == 2 else []
-    blocks += [block(b"CLE"), block(b"CLE"), mjs(type="footer", size=len(rows))] if closed else []
+    blocks += (
+        [block(b"CLE"), block(b"CLE"), mjs(type="footer", size=len(rows))]
+        if closed
+        else []
+    )
     return file(*blocks, closed=closed)
 
 
@@ -133,10 +176,16 @@ def arrays(columns: dict[int, NDArray[Any]]) -> bytes:
     head = b""
     body = b""
     for number, values in columns.items():
-        head += struct.pack("<II", number << 8 | codes[values.dtype.name], values.nbytes)
+        head += struct.pack(
+            "<II", number << 8 | codes[values.dtype.name], values.nbytes
+        )
         body += values.tobytes() + bytes(-values.nbytes % 8)
     at = 16 + len(head)
-    return struct.pack("<4sIII", b"ARRY", at + len(body), at, len(columns) << 24 | 7) + head + body
+    return (
+        struct.pack("<4sIII", b"ARRY", at + len(body), at, len(columns) << 24 | 7)
+        + head
+        + body
+    )
 
 
 def reduced(
@@ -151,7 +200,9 @@ def reduced(
     return block(b"ABN", arrays(columns))
 
 
-def opened(tmp_path: Path, content: bytes, name: str = "a.jls", **options: Any) -> Opened:
+def opened(
+    tmp_path: Path, content: bytes, name: str = "a.jls", **options: Any
+) -> Opened:
     path = tmp_path / name
     path.write_bytes(content)
     try:
@@ -185,7 +236,9 @@ def test_raw_samples_become_amperes_and_volts_by_their_range(
         and found.trace.length == 500
         and not found.trace.gaps
     )
-    assert whole_j(found.trace) == pytest.approx(math.fsum(raw.watts(v_range)) / 1000, rel=1e-6)
+    assert whole_j(found.trace) == pytest.approx(
+        math.fsum(raw.watts(v_range)) / 1000, rel=1e-6
+    )
 
 
 def test_without_a_supply_there_is_no_current(tmp_path: Path) -> None:
@@ -195,8 +248,8 @@ def test_without_a_supply_there_is_no_current(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_first_releases_is_read(tmp_path: Path) -> None:
-    # Collections within collections, no form of the data, a calibration under its old tag, the
-    # voltage's range nowhere.
+    # Collections within collections, no form of the data, a calibration under its old
+    # tag, the voltage's range nowhere.
     raw = steady(160)
     rows = raw.rows()
     parts = [block(b"ABN", rows[at : at + 40].tobytes()) for at in range(0, 160, 40)]
@@ -224,7 +277,9 @@ def test_a_file_of_the_first_releases_is_read(tmp_path: Path) -> None:
 
 
 @given(
-    changes=st.lists(st.tuples(st.integers(1, 90), st.integers(0, 6)), min_size=1, max_size=4),
+    changes=st.lists(
+        st.tuples(st.integers(1, 90), st.integers(0, 6)), min_size=1, max_size=4
+    ),
     per_block=st.integers(1, 90),
     slope=st.integers(-3, 3),
 )
@@ -235,8 +290,8 @@ def test_what_a_change_of_range_spoils_is_a_line_between_the_samples_beside_it(
     per_block: int,
     slope: int,
 ) -> None:
-    # The true current is a line, and all ranges can show it; for three samples after each change
-    # the converter shows nonsense.
+    # The true current is a line, and all ranges can show it; for three samples after
+    # each change the converter shows nonsense.
     folder = tmp_path_factory.mktemp("jls1")
     at = np.arange(120)
     gains = [1e-6] * 7
@@ -249,7 +304,9 @@ def test_what_a_change_of_range_spoils_is_a_line_between_the_samples_beside_it(
     line = 1000 + slope * at
     codes = np.where(spoiled, 16_000, line - np.array(OFFSETS, dtype=int)[ranges])
     content = recording(
-        Raw(codes, np.full(120, 2000), ranges).rows(), per_block, known=calibration(gains)
+        Raw(codes, np.full(120, 2000), ranges).rows(),
+        per_block,
+        known=calibration(gains),
     )
     current, _ = samples(open_any(_put(folder, content), folder / "scratch").trace)
     assert current == pytest.approx(line * 1e-6, rel=1e-5)
@@ -260,7 +317,10 @@ def _put(folder: Path, content: bytes) -> Path:
     return folder / "a.jls"
 
 
-@given(seed=st.integers(0, 2**32), sizes=st.tuples(st.integers(1, 130), st.integers(1, 130)))
+@given(
+    seed=st.integers(0, 2**32),
+    sizes=st.tuples(st.integers(1, 130), st.integers(1, 130)),
+)
 @settings(max_examples=length(10, 4), deadline=None)
 def test_where_blocks_begin_makes_no_difference(
     tmp_path_factory: pytest.TempPathFactory, seed: int, sizes: tuple[int, int]
@@ -269,7 +329,9 @@ def test_where_blocks_begin_makes_no_difference(
     random = np.random.default_rng(seed)
     ranges = np.repeat(random.integers(0, 8, 40), random.integers(1, 12, 40))
     rows = Raw(
-        random.integers(0, 1 << 14, len(ranges)), random.integers(0, 1 << 14, len(ranges)), ranges
+        random.integers(0, 1 << 14, len(ranges)),
+        random.integers(0, 1 << 14, len(ranges)),
+        ranges,
     ).rows()
     for at in random.integers(0, len(rows), 3):
         rows[at] = LOST
@@ -278,7 +340,9 @@ def test_where_blocks_begin_makes_no_difference(
         (folder / f"{number}.jls").write_bytes(recording(rows, size))
         traces.append(
             open_any(
-                folder / f"{number}.jls", folder / f"scratch-{number}", Options(sync="current_lsb")
+                folder / f"{number}.jls",
+                folder / f"scratch-{number}",
+                Options(sync="current_lsb"),
             ).trace
         )
     for one, other in zip(samples(traces[0]), samples(traces[1]), strict=True):
@@ -288,32 +352,45 @@ def test_where_blocks_begin_makes_no_difference(
 
 def test_interpolated_samples_are_counted(tmp_path: Path) -> None:
     ranges = np.where(np.arange(100) < 50, 3, 4)
-    found = opened(tmp_path, recording(Raw(np.full(100, 9000), np.full(100, 3000), ranges).rows()))
+    found = opened(
+        tmp_path, recording(Raw(np.full(100, 9000), np.full(100, 3000), ranges).rows())
+    )
     assert (
-        "5 samples after 1 changes of the current's range are interpolated, as the Joulescope "
-        "software does" in found.notes
+        "5 samples after 1 changes of the current's range are interpolated, as the"
+        " Joulescope software does" in found.notes
     )
 
 
-def test_a_change_of_range_that_the_recording_ends_in_is_left_out(tmp_path: Path) -> None:
+def test_a_change_of_range_that_the_recording_ends_in_is_left_out(
+    tmp_path: Path,
+) -> None:
     ranges = np.where(np.arange(100) < 97, 3, 4)
-    found = opened(tmp_path, recording(Raw(np.full(100, 9000), np.full(100, 3000), ranges).rows()))
+    found = opened(
+        tmp_path, recording(Raw(np.full(100, 9000), np.full(100, 3000), ranges).rows())
+    )
     assert found.trace.length == 97 and not found.trace.gaps
-    assert "the last 3 samples, within a change of the current's range, are left out" in found.notes
+    assert (
+        "the last 3 samples, within a change of the current's range, are left out"
+        in found.notes
+    )
 
 
-def test_ranges_that_change_for_longer_than_the_instrument_knows_are_a_gap(tmp_path: Path) -> None:
+def test_ranges_that_change_for_longer_than_the_instrument_knows_are_a_gap(
+    tmp_path: Path,
+) -> None:
     ranges = np.concatenate([np.full(50, 3), np.tile([4, 3], 40), np.full(50, 3)])
-    found = opened(tmp_path, recording(Raw(np.full(180, 9000), np.full(180, 3000), ranges).rows()))
+    found = opened(
+        tmp_path, recording(Raw(np.full(180, 9000), np.full(180, 3000), ranges).rows())
+    )
     (gap,) = found.trace.gaps
     assert gap.start == 50 and gap.stop == pytest.approx(134, abs=3)
 
 
 def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path) -> None:
     rows = steady(400).rows()
-    rows[:, 0] = rows[:, 0] & ~np.uint16(4) | (np.where(np.arange(400) % 100 < 50, 4, 0)).astype(
-        np.uint16
-    )
+    rows[:, 0] = rows[:, 0] & ~np.uint16(4) | (
+        np.where(np.arange(400) % 100 < 50, 4, 0)
+    ).astype(np.uint16)
     rows[340:360] = LOST
     found = opened(tmp_path, recording(rows), sync="current_lsb")
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(340, 360)]
@@ -326,16 +403,18 @@ def test_lost_samples_are_gaps_and_make_no_edges(tmp_path: Path) -> None:
 def test_a_toggle_that_stands_still_is_a_loss_of_unknown_length(tmp_path: Path) -> None:
     one = steady(100)
     other = steady(100)
-    rows = np.concatenate([one.rows(), Raw(other.i, other.v, other.ranges, toggle_from=1).rows()])
+    rows = np.concatenate(
+        [one.rows(), Raw(other.i, other.v, other.ranges, toggle_from=1).rows()]
+    )
     found = opened(tmp_path, recording(rows), sync="voltage_lsb")
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(99, 101)]
     assert (
-        "1 times samples were lost that left no trace but a toggle out of step: they are gaps"
-        in found.notes
+        "1 times samples were lost that left no trace but a toggle out of step: they"
+        " are gaps" in found.notes
     )
-    assert all(abs(at - 0.1) > 0.0006 for at in [*found.trace.falls_s, *found.trace.rises_s]), (
-        "no edge is known there"
-    )
+    assert all(
+        abs(at - 0.1) > 0.0006 for at in [*found.trace.falls_s, *found.trace.rises_s]
+    ), "no edge is known there"
 
 
 def test_a_line_in_the_voltages_lowest_bit_gives_edges(tmp_path: Path) -> None:
@@ -345,9 +424,9 @@ def test_a_line_in_the_voltages_lowest_bit_gives_edges(tmp_path: Path) -> None:
     found = opened(tmp_path, recording(rows), sync="voltage_lsb")
     assert found.trace.rises_s.tolist() == pytest.approx([0.0295, 0.0895, 0.1495])
     assert found.trace.falls_s.tolist() == pytest.approx([0.0595, 0.1195, 0.1795])
-    assert "current_lsb or voltage_lsb" in " ".join(opened(tmp_path, recording(rows)).notes), (
-        "they may carry it: nobody knows"
-    )
+    assert "current_lsb or voltage_lsb" in " ".join(
+        opened(tmp_path, recording(rows)).notes
+    ), "they may carry it: nobody knows"
 
 
 def test_samples_at_a_lower_rate_are_read_with_their_power(tmp_path: Path) -> None:
@@ -373,7 +452,9 @@ def test_samples_at_a_lower_rate_are_read_with_their_power(tmp_path: Path) -> No
     assert found.trace.falls_s.tolist() == pytest.approx(
         [60.5 / 20_000, 159.5 / 20_000, 259.5 / 20_000]
     )
-    assert found.trace.rises_s.tolist() == pytest.approx([100.5 / 20_000, 199.5 / 20_000])
+    assert found.trace.rises_s.tolist() == pytest.approx(
+        [100.5 / 20_000, 199.5 / 20_000]
+    )
     alone = opened(tmp_path, content, power="power")
     assert not alone.has_current and whole_j(alone.trace) == pytest.approx(
         float(np.sum(power, dtype=float)) / 20_000, rel=1e-6
@@ -381,7 +462,8 @@ def test_samples_at_a_lower_rate_are_read_with_their_power(tmp_path: Path) -> No
 
 
 def test_a_line_whose_share_was_cut_to_a_byte_is_brought_back(tmp_path: Path) -> None:
-    # The program multiplies 255ths by 15 within a byte: all of a sample is 241, half of it 128.
+    # The program multiplies 255ths by 15 within a byte: all of a sample is 241, half of
+    # it 128.
     share = np.array([255] * 10 + [128] + [0] * 10 + [255] * 9)
     ones = np.ones(30, np.float32)
     line = (share * 15) & 0xFF
@@ -486,7 +568,9 @@ def test_a_file_cut_anywhere_is_refused_or_read_up_to_there(
     except DataError as error:
         assert error.evidence
         return
-    assert found.trace.length in (12, 24, 36) and "was not closed properly" in " ".join(found.notes)
+    assert found.trace.length in (12, 24, 36) and "was not closed properly" in " ".join(
+        found.notes
+    )
     assert whole_j(found.trace) == pytest.approx(
         math.fsum(whole[: found.trace.length]) / 1000, rel=1e-6
     )
@@ -502,19 +586,31 @@ def test_blocks_of_any_content_never_crash_the_reader(
     values = st.one_of(
         st.binary(max_size=80),
         st.sampled_from(
-            [b"{}", b"[1]", b'{"type": "config"}', b'{"type": "footer", "size": "x"}', b"[" * 3000]
+            [
+                b"{}",
+                b"[1]",
+                b'{"type": "config"}',
+                b'{"type": "footer", "size": "x"}',
+                b"[" * 3000,
+            ]
         ),
         st.builds(lambda rest: b"ARRY" + rest, st.binary(min_size=12, max_size=60)),
-        st.builds(lambda rest: b"calibration".ljust(128, b"\0") + rest, st.binary(max_size=60)),
+        st.builds(
+            lambda rest: b"calibration".ljust(128, b"\0") + rest, st.binary(max_size=60)
+        ),
     )
     odd = [
         block(tag, value, flags)
         for tag, value, flags in data.draw(
-            st.lists(st.tuples(tags, values, st.sampled_from([0, 0, 0x80, 0x40])), max_size=5)
+            st.lists(
+                st.tuples(tags, values, st.sampled_from([0, 0, 0x80, 0x40])), max_size=5
+            )
         )
     ]
     form = data.draw(st.sampled_from(["raw", "float32_v2"]))
-    content = file(calibration(), config(1000.0, form), start(0), *odd, mjs(type="footer", size=3))
+    content = file(
+        calibration(), config(1000.0, form), start(0), *odd, mjs(type="footer", size=3)
+    )
     (folder / "a.jls").write_bytes(content)
     try:
         open_any(folder / "a.jls", folder / "scratch", Options(sync="current_lsb"))
@@ -547,10 +643,18 @@ def test_blocks_of_any_content_never_crash_the_reader(
             "calibration of the recording cannot be read",
             "not 7 numbers",
         ),
-        ([calibration(voltage={})], "calibration of the recording cannot be read", "offset"),
+        (
+            [calibration(voltage={})],
+            "calibration of the recording cannot be read",
+            "offset",
+        ),
         ([config(hz=0.0)], "has no sampling rate", "0.0"),
         ([config(form="float64")], "unknown form", "float64"),
-        ([calibration(), config(), start(0), start(1, v_range=2)], "has another form", "range 2"),
+        (
+            [calibration(), config(), start(0), start(1, v_range=2)],
+            "has another form",
+            "range 2",
+        ),
         (
             [calibration(), config(), start(0), block(b"ABN", bytes(7))],
             "has another form",
@@ -571,22 +675,37 @@ def test_each_thing_that_a_file_lacks_is_named(
 
 def test_blocks_that_do_not_follow_one_another_are_refused(tmp_path: Path) -> None:
     part = block(b"ABN", steady(40).rows().tobytes())
-    pieces = [start(1, v_range=0, sample_id=100), part, start(1, v_range=0, sample_id=150), part]
+    pieces = [
+        start(1, v_range=0, sample_id=100),
+        part,
+        start(1, v_range=0, sample_id=150),
+        part,
+    ]
     with pytest.raises(DataError, match="has another form") as error:
         opened(
-            tmp_path, file(calibration(), config(), start(0), *pieces, mjs(type="footer", size=80))
+            tmp_path,
+            file(
+                calibration(), config(), start(0), *pieces, mjs(type="footer", size=80)
+            ),
         )
     assert "sample 150 follows sample 139" in error.value.evidence
 
 
-def test_samples_that_the_footer_counts_and_the_file_lacks_are_missed(tmp_path: Path) -> None:
+def test_samples_that_the_footer_counts_and_the_file_lacks_are_missed(
+    tmp_path: Path,
+) -> None:
     part = block(b"ABN", steady(40).rows().tobytes())
     with pytest.raises(DataError, match="is damaged") as error:
-        opened(tmp_path, file(calibration(), config(), start(0), part, mjs(type="footer", size=80)))
+        opened(
+            tmp_path,
+            file(calibration(), config(), start(0), part, mjs(type="footer", size=80)),
+        )
     assert "it says to have 80 samples, and has 40" in error.value.evidence
 
 
-def test_a_file_of_a_later_version_or_with_something_behind_it_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_a_later_version_or_with_something_behind_it_is_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(DataError, match="version 3"):
         opened(tmp_path, file(version=3))
     with pytest.raises(DataError, match="is damaged") as error:

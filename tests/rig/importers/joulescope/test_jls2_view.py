@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A foreign JLS file that is looked at where it is: the same as converted, nothing is copied."""
+"""A foreign JLS file that is looked at where it is: the same as converted, nothing is
+copied."""
 
 from __future__ import annotations
 
@@ -39,11 +40,14 @@ def joulescope(
     times: int = 1,
     long: int = LONG,
 ) -> dict[str, np.ndarray]:
-    """A file as Joulescope UI records it; the samples on the time of the current's sample 0."""
+    """A file as Joulescope UI records it; the samples on the time of the current's
+    sample 0."""
     rng = np.random.default_rng(1)
     whole = {
         "current": rng.normal(0.01, 1e-3, long).astype(np.float32),
-        "voltage": np.repeat(rng.normal(3.0, 0.1, long // times).astype(np.float32), times),
+        "voltage": np.repeat(
+            rng.normal(3.0, 0.1, long // times).astype(np.float32), times
+        ),
     }
     whole["current"][long // 2 - 1] = 0.5
     whole["voltage"][:] = np.where(
@@ -78,7 +82,12 @@ def test_in_place_is_the_same_as_converted(
 ) -> None:
     path = tmp_path / "joulescope.jls"
     joulescope(
-        path, current_at=current_at, voltage_at=voltage_at, lost=lost, times=times, long=SHORT
+        path,
+        current_at=current_at,
+        voltage_at=voltage_at,
+        lost=lost,
+        times=times,
+        long=SHORT,
     )
     converted = jls2.convert(path, tmp_path / "scratch", Options(), path)
     viewed = jls2_view.view(path, Options())
@@ -94,7 +103,10 @@ def test_in_place_is_the_same_as_converted(
     np.testing.assert_allclose(here.rises_s, there.rises_s, atol=1e-12)
     windows = [(0.0, 0.3), (1.1000031, 1.4), (1.9, 2.3), (2.0, here.duration_s)]
     assert repr(here.integrals(windows)) == repr(there.integrals(windows))
-    with rig.open_trace(path) as trace, rig.open_trace(tmp_path / "scratch/converted") as other:
+    with (
+        rig.open_trace(path) as trace,
+        rig.open_trace(tmp_path / "scratch/converted") as other,
+    ):
         mine, theirs = trace.statistics(0.05, 2.9), other.statistics(0.05, 2.9)
         assert (mine.lost, mine.energy_j) == (theirs.lost, theirs.energy_j)
         assert repr(mine.power) == repr(theirs.power)
@@ -106,7 +118,9 @@ def test_in_place_is_the_same_as_converted(
 @pytest.mark.parametrize(
     "kinds", [{}, {"current_at": 13}, {"voltage_at": 24}, {"voltage_at": 8, "times": 4}]
 )
-def test_no_spike_is_lost_in_place(tmp_path: Path, prepared: bool, kinds: dict[str, Any]) -> None:
+def test_no_spike_is_lost_in_place(
+    tmp_path: Path, prepared: bool, kinds: dict[str, Any]
+) -> None:
     whole = joulescope(tmp_path / "js.jls", **kinds)
     first = max(kinds.values(), default=0) if "times" not in kinds else 8
     with rig.open_trace(tmp_path / "js.jls") as trace:
@@ -120,7 +134,10 @@ def test_no_spike_is_lost_in_place(tmp_path: Path, prepared: bool, kinds: dict[s
             assert np.nanmax(columns.voltage.most) == 9
             assert (columns.power is not None) == prepared
             at = (np.round(columns.start_s * HZ).astype(int) + first).clip(0, LONG - 1)
-            for name, band in (("current", columns.current), ("voltage", columns.voltage)):
+            for name, band in (
+                ("current", columns.current),
+                ("voltage", columns.voltage),
+            ):
                 low = np.fmin.reduceat(whole[name], at)[:-1]
                 high = np.fmax.reduceat(whole[name], at)[:-1]
                 assert (band.least[:-1] <= low).all() and (band.most[:-1] >= high).all()
@@ -147,12 +164,18 @@ def test_a_look_copies_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         trace.columns()
         trace.statistics(0, 1)
         trace.edges()
-        assert sum(file.stat().st_size for file in scratch.rglob("*") if file.is_file()) == 0
+        assert (
+            sum(file.stat().st_size for file in scratch.rglob("*") if file.is_file())
+            == 0
+        )
 
 
 def test_double_precision_is_converted(tmp_path: Path) -> None:
     values = np.random.default_rng(1).normal(1.0, 0.1, LONG)
-    file = Jls(tmp_path / "x.jls", {"current": ("f64", HZ, "A", 1), "voltage": ("f64", HZ, "V", 1)})
+    file = Jls(
+        tmp_path / "x.jls",
+        {"current": ("f64", HZ, "A", 1), "voltage": ("f64", HZ, "V", 1)},
+    )
     file.put("current", 0, values).put("voltage", 0, values).close()
     with rig.open_trace(tmp_path / "x.jls") as trace:
         columns = trace.columns(count=500)
@@ -181,7 +204,9 @@ def test_power_alone_and_a_given_supply(tmp_path: Path) -> None:
         found = trace.statistics(0, 1)
         assert found.current is None and found.charge_c is None
         assert found.power.mean == pytest.approx(watts[:HZ].mean(dtype=float), rel=1e-6)
-    Jls(tmp_path / "i.jls", {"current": (F32, HZ, "A", 1)}).put("current", 0, watts).close()
+    Jls(tmp_path / "i.jls", {"current": (F32, HZ, "A", 1)}).put(
+        "current", 0, watts
+    ).close()
     with rig.open_trace(tmp_path / "i.jls", supply_v=2.0) as trace:
         columns = trace.columns()
         assert columns.voltage is not None and np.nanmax(columns.voltage.most) == 2.0

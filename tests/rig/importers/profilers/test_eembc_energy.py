@@ -27,26 +27,36 @@ def recording(folder: Path, version: int = 0xF1, unit: float = 1.0) -> Path:
     """Write a recording of three inference windows, each at a power of its own."""
     energy_uj = np.full(3000, IDLE_UJ)
     for number, level in enumerate(INFER_UJ):
-        first, last = (round(HZ * stamp) for stamp in STAMPS[2 * number + 1 : 2 * number + 3])
+        first, last = (
+            round(HZ * stamp) for stamp in STAMPS[2 * number + 1 : 2 * number + 3]
+        )
         energy_uj[first:last] = level
     path = folder / "trace1-energy.bin"
-    path.write_bytes(struct.pack("<Bf", version, HZ) + (unit * energy_uj).astype("<f4").tobytes())
+    path.write_bytes(
+        struct.pack("<Bf", version, HZ) + (unit * energy_uj).astype("<f4").tobytes()
+    )
     lines = ",\n".join(f"\t{stamp:g}" for stamp in STAMPS)
     path.with_name("trace1-timestamps.json").write_text(f"[\n{lines}\n]\n")
     return path
 
 
-def test_energies_of_the_runners_windows_and_their_median_are_one_command(tmp_path: Path) -> None:
+def test_energies_of_the_runners_windows_and_their_median_are_one_command(
+    tmp_path: Path,
+) -> None:
     found = content(recording(tmp_path), "--windows", "even", "--per", "10")
     assert [row["name"] for row in found["windows"]] == ["2", "4", "6"]
-    for row, level, length in zip(found["windows"], INFER_UJ, (500, 500, 500), strict=True):
+    for row, level, length in zip(
+        found["windows"], INFER_UJ, (500, 500, 500), strict=True
+    ):
         assert row["energy_j"] == pytest.approx(level * length * 1e-6, rel=1e-6)
     assert found["spread"]["median_j"] == pytest.approx(51.0 * 500 * 1e-7, rel=1e-6)
     assert found["spread"]["deviation_j"] == pytest.approx(1.0 * 500 * 1e-7, rel=1e-5)
     assert any("7 falling edges" in note for note in found["notes"])
 
 
-def test_between_stamps_on_borders_lies_what_the_samples_there_say(tmp_path: Path) -> None:
+def test_between_stamps_on_borders_lies_what_the_samples_there_say(
+    tmp_path: Path,
+) -> None:
     # A device whose power is never even: no sample is its neighbour's twin.
     path = recording(tmp_path)
     energy_uj = np.random.default_rng(2).uniform(20.0, 80.0, 3000).astype("<f4")

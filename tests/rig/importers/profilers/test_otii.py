@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pair of files of Otii, and a table with an energy counter as EnergyTrace writes it."""
+"""A pair of files of Otii, and a table with an energy counter as EnergyTrace writes
+it."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def export(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", [".", "Main current - Ace.csv"], ids=["folder", "file"])
+@pytest.mark.parametrize(
+    "name", [".", "Main current - Ace.csv"], ids=["folder", "file"]
+)
 def test_a_pair_is_read_by_itself(export: Path, tmp_path: Path, name: str) -> None:
     found = open_any(export / name, tmp_path / "scratch")
     trace = found.trace
@@ -53,7 +56,9 @@ def test_a_voltage_that_is_missing_or_of_another_time_is_refused(
     assert given.trace.energy_j(0.0, 0.5) == pytest.approx(0.015, rel=1e-6)
 
 
-def test_files_as_asked_for_by_their_columns_are_read_as_ever(export: Path, tmp_path: Path) -> None:
+def test_files_as_asked_for_by_their_columns_are_read_as_ever(
+    export: Path, tmp_path: Path
+) -> None:
     found = open_any(
         export / "Main power - Ace.csv",
         tmp_path / "scratch",
@@ -62,10 +67,16 @@ def test_files_as_asked_for_by_their_columns_are_read_as_ever(export: Path, tmp_
     assert found.trace.energy_j(0.0, 1.0) == pytest.approx(9.9)
 
 
-@pytest.mark.parametrize(("counts", "said"), [(1.0, "agrees within"), (1.05, "4.8 % less")])
-def test_the_instruments_own_counter_is_compared(tmp_path: Path, counts: float, said: str) -> None:
+@pytest.mark.parametrize(
+    ("counts", "said"), [(1.0, "agrees within"), (1.05, "4.8 % less")]
+)
+def test_the_instruments_own_counter_is_compared(
+    tmp_path: Path, counts: float, said: str
+) -> None:
     # 2 mA at 3.3 V every millisecond: 6.6 uJ each.
-    rows = "".join(f"{k * 1_000_000},2000000,3300,{6.6 * counts * k:.4f}\n" for k in range(1000))
+    rows = "".join(
+        f"{k * 1_000_000},2000000,3300,{6.6 * counts * k:.4f}\n" for k in range(1000)
+    )
     path = tmp_path / "et.csv"
     path.write_text("Time (ns),Current (nA),Voltage (mV),Energy (uJ)\n" + rows)
     found = open_any(path, tmp_path / "scratch")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of Power Profiler's first format: written here after the reader in its source."""
+"""Recordings of Power Profiler's first format: written here after the reader in its
+source."""
 
 from __future__ import annotations
 
@@ -54,11 +55,18 @@ def section(block: bytes) -> bytes:
     return struct.pack("<I", len(block)) + block
 
 
-FACTS = {"samplesPerSecond": 1000, "timestamp": 100_000.0, "index": 99, "mode": "ampere"}
+FACTS = {
+    "samplesPerSecond": 1000,
+    "timestamp": 100_000.0,
+    "index": 99,
+    "mode": "ampere",
+}
 CURRENT_UA = np.arange(120, dtype="<f4") + 5
 
 
-def recording(facts: dict[str, Any] = FACTS, legacy: bool = False, lines: bytes = b"") -> bytes:
+def recording(
+    facts: dict[str, Any] = FACTS, legacy: bool = False, lines: bytes = b""
+) -> bytes:
     head = (
         bson(facts) + bson({"windowBegin": 0, "yMax": None})
         if legacy
@@ -90,7 +98,9 @@ def test_a_rate_may_be_told_as_the_time_of_a_sample_and_a_line_has_its_edges(
     states = np.full(120, LOW << 4, dtype="<u2")  # D2
     states[30:60] = HIGH << 4
     facts = {"samplingTime": 10}
-    found = opened(tmp_path, recording(facts, lines=states.tobytes()), supply_v=3.0, sync="D2")
+    found = opened(
+        tmp_path, recording(facts, lines=states.tobytes()), supply_v=3.0, sync="D2"
+    )
     assert found.trace.sample_hz == 100_000
     assert found.trace.rises_s.tolist() == pytest.approx([29.5e-5])
     assert found.trace.falls_s.tolist() == pytest.approx([59.5e-5])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of Nordic's Power Profiler (.ppk2): archives written here after the application's
-source.
+"""Recordings of Nordic's Power Profiler (.ppk2): archives written here after the
+application's source.
 """
 
 from __future__ import annotations
@@ -38,16 +38,22 @@ def frame(current_ua: float, lines: dict[int, int] | None = None) -> bytes:
     )
 
 
-def archive(raw: bytes, about: Any = ABOUT, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def archive(
+    raw: bytes, about: Any = ABOUT, method: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as out:
         out.writestr("session.raw", raw)
         out.writestr("minimap.raw", b"{}")
-        out.writestr("metadata.json", about if isinstance(about, str) else json.dumps(about))
+        out.writestr(
+            "metadata.json", about if isinstance(about, str) else json.dumps(about)
+        )
     return stream.getvalue()
 
 
-def opened(tmp_path: Path, content: bytes, name: str = "a.ppk2", **options: Any) -> Opened:
+def opened(
+    tmp_path: Path, content: bytes, name: str = "a.ppk2", **options: Any
+) -> Opened:
     (tmp_path / name).write_bytes(content)
     try:
         return open_any(tmp_path / name, tmp_path / "scratch", Options(**options))
@@ -65,15 +71,21 @@ def test_energy_is_that_of_the_samples(
 ) -> None:
     raw = b"".join(frame(value) for value in values)
     about = {"metadata": {"samplesPerSecond": hz}, "formatVersion": 2}
-    trace = opened(tmp_path_factory.mktemp("ppk2"), archive(raw, about), supply_v=3.0).trace
+    trace = opened(
+        tmp_path_factory.mktemp("ppk2"), archive(raw, about), supply_v=3.0
+    ).trace
     expected_j = math.fsum(values) * 1e-6 * 3.0 / hz
     assert trace.sample_hz == hz and trace.length == len(values)
-    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(expected_j, rel=1e-6, abs=1e-30)
+    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(
+        expected_j, rel=1e-6, abs=1e-30
+    )
 
 
 def test_edges_of_each_line_are_its_own(tmp_path: Path) -> None:
     states = {0: [LOW] * 10 + [HIGH] * 10, 7: [HIGH] * 5 + [BOTH] + [LOW] * 14}
-    raw = b"".join(frame(1.0, {0: d0, 7: d7}) for d0, d7 in zip(states[0], states[7], strict=True))
+    raw = b"".join(
+        frame(1.0, {0: d0, 7: d7}) for d0, d7 in zip(states[0], states[7], strict=True)
+    )
     first = opened(tmp_path, archive(raw), supply_v=3.0, sync="D0").trace
     assert first.rises_s.tolist() == pytest.approx([9.5e-5]) and not len(first.falls_s)
     last = opened(tmp_path, archive(raw), supply_v=3.0, sync="D7").trace
@@ -81,7 +93,9 @@ def test_edges_of_each_line_are_its_own(tmp_path: Path) -> None:
     assert "D0 to D7" in " ".join(opened(tmp_path, archive(raw), supply_v=3.0).notes)
 
 
-def test_samples_that_the_instrument_lost_are_a_gap_without_edges(tmp_path: Path) -> None:
+def test_samples_that_the_instrument_lost_are_a_gap_without_edges(
+    tmp_path: Path,
+) -> None:
     # The application writes them as no number, and all lines as low.
     raw = frame(1.0, {0: HIGH}) * 10 + frame(math.nan) * 3 + frame(1.0, {0: HIGH}) * 10
     found = opened(tmp_path, archive(raw), supply_v=3.0, sync="D0")
@@ -93,8 +107,12 @@ def test_a_large_recording_is_read_in_pieces_without_a_seam(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rig.importers.profilers.ppk2._PIECE", 7)
-    raw = b"".join(frame(float(k), {3: HIGH if k % 50 < 25 else LOW}) for k in range(500))
-    found = opened(tmp_path, archive(raw, method=zipfile.ZIP_STORED), supply_v=2.0, sync="D3")
+    raw = b"".join(
+        frame(float(k), {3: HIGH if k % 50 < 25 else LOW}) for k in range(500)
+    )
+    found = opened(
+        tmp_path, archive(raw, method=zipfile.ZIP_STORED), supply_v=2.0, sync="D3"
+    )
     assert found.trace.energy_j(0.0, 5e-3) == pytest.approx(
         2.0 * 1e-6 * sum(range(500)) / 100_000, rel=1e-6
     )
@@ -105,7 +123,10 @@ def test_a_large_recording_is_read_in_pieces_without_a_seam(
 
 def test_a_last_sample_that_was_cut_off_is_left_out_and_said(tmp_path: Path) -> None:
     found = opened(tmp_path, archive(frame(1.0) * 3 + b"\0"), supply_v=3.0)
-    assert found.trace.length == 3 and "the last sample is cut off and left out" in found.notes
+    assert (
+        found.trace.length == 3
+        and "the last sample is cut off and left out" in found.notes
+    )
 
 
 WHOLE = archive(frame(1000.0) * 50)
@@ -132,7 +153,9 @@ def test_a_byte_that_changed_gives_an_error_or_makes_no_difference(
         assert error.cause
         return
     assert trace.length == 50 and trace.sample_hz == 100_000
-    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(50 * 3e-3 / 100_000, rel=1e-6)
+    assert trace.energy_j(0.0, trace.duration_s) == pytest.approx(
+        50 * 3e-3 / 100_000, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,8 +170,16 @@ def test_a_byte_that_changed_gives_an_error_or_makes_no_difference(
             {"supply_v": 3.0},
             "does not say its sampling rate",
         ),
-        (archive(frame(1.0), "no JSON"), {"supply_v": 3.0}, "does not say its sampling rate"),
-        (archive(frame(1.0), ABOUT | {"formatVersion": 3}), {"supply_v": 3.0}, "format version 3"),
+        (
+            archive(frame(1.0), "no JSON"),
+            {"supply_v": 3.0},
+            "does not say its sampling rate",
+        ),
+        (
+            archive(frame(1.0), ABOUT | {"formatVersion": 3}),
+            {"supply_v": 3.0},
+            "format version 3",
+        ),
         (
             archive(frame(1.0), ABOUT | {"metadata": {"samplesPerSecond": 0}}),
             {"supply_v": 3.0},
@@ -165,7 +196,9 @@ def test_what_a_recording_lacks_is_said(
 
 
 def test_a_rate_that_was_given_needs_none_in_the_file(tmp_path: Path) -> None:
-    found = opened(tmp_path, archive(frame(1000.0) * 10, "no JSON"), supply_v=3.0, rate_hz=10.0)
+    found = opened(
+        tmp_path, archive(frame(1000.0) * 10, "no JSON"), supply_v=3.0, rate_hz=10.0
+    )
     assert found.trace.energy_j(0.0, 1.0) == pytest.approx(3e-3)
 
 

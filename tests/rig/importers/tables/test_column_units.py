@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units of a table's columns: written out, in the cells, or a voltage across a shunt; and one
-refusal that names all that is missing.
+"""Units of a table's columns: written out, in the cells, or a voltage across a shunt;
+and one refusal that names all that is missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def opened(folder: Path, text: str, **options: Any) -> Opened:
 
 def table(heading: str, row: str, rows: int = 50) -> str:
     """Return a table whose rows are this one, with its number for K."""
-    return heading + "\n" + "".join(row.replace("K", str(k)) + "\n" for k in range(rows))
+    return (
+        heading + "\n" + "".join(row.replace("K", str(k)) + "\n" for k in range(rows))
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,9 @@ def test_units_that_are_written_out_or_stand_in_the_cells_are_read(
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(power_w)
 
 
-def test_a_cell_with_another_prefix_than_its_column_is_read_in_its_own(tmp_path: Path) -> None:
+def test_a_cell_with_another_prefix_than_its_column_is_read_in_its_own(
+    tmp_path: Path,
+) -> None:
     rows = ["0,33.30 W", "1,950.0 mW", "2,1.05 W", "3,950000 uW"]
     trace = opened(tmp_path, "millis,power\n" + "\n".join([*rows, ""])).trace
     total_w = 33.3 + 0.95 + 1.05 + 0.95
@@ -75,11 +79,17 @@ def test_one_refusal_names_all_that_a_heading_leaves_open(tmp_path: Path) -> Non
     for what in ("no column of times", "no column of current or power", "no voltage"):
         assert what in error.cause
     assert "without a unit: Sample, Curr avg 1, Volt avg 1" in error.evidence
-    for option in ("--rate HZ", "--current COLUMN:UNIT, as 'Curr avg 1:UNIT'", "--supply-v VOLTS"):
+    for option in (
+        "--rate HZ",
+        "--current COLUMN:UNIT, as 'Curr avg 1:UNIT'",
+        "--supply-v VOLTS",
+    ):
         assert option in error.try_next
     # And what it says is enough.
     options = {"rate_hz": 100.0, "current": "Curr avg 1:A", "voltage": "Volt avg 1:V"}
-    trace = opened(tmp_path, table("Sample,Curr avg 1,Volt avg 1", "K,0.5,2"), **options).trace
+    trace = opened(
+        tmp_path, table("Sample,Curr avg 1,Volt avg 1", "K,0.5,2"), **options
+    ).trace
     assert trace.mean_w(0.0, trace.duration_s) == pytest.approx(1.0)
 
 
@@ -99,7 +109,9 @@ def test_options_that_are_wrong_are_named_together(tmp_path: Path) -> None:
         assert option in caught.value.try_next
 
 
-def test_a_voltage_across_a_shunt_is_a_current_of_a_stated_resistance(tmp_path: Path) -> None:
+def test_a_voltage_across_a_shunt_is_a_current_of_a_stated_resistance(
+    tmp_path: Path,
+) -> None:
     # An oscilloscope: the first channel across 0.1 ohm, the second at the supply.
     text = table("Time (s),CH1 (mV),CH2 (V)", "K,5,2")
     with pytest.raises(DataError) as caught:
@@ -114,5 +126,7 @@ def test_a_voltage_across_a_shunt_is_a_current_of_a_stated_resistance(tmp_path: 
         opened(tmp_path, table("Time (s),I (A)", "K,5"), current="I (A)", shunt_ohm=0.1)
     (tmp_path / "a.csv").write_text(text)
     words = ["--current", "CH1 (mV)", "--shunt-ohm", "0.1"]
-    done = CliRunner().invoke(measure, [str(tmp_path / "a.csv"), *words], standalone_mode=False)
+    done = CliRunner().invoke(
+        measure, [str(tmp_path / "a.csv"), *words], standalone_mode=False
+    )
     assert done.exception is None

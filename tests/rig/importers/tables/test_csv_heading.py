@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns of a table are read as what is said, and what cannot be meant is refused; so is a
-last line without its end.
+"""Which columns of a table are read as what is said, and what cannot be meant is
+refused; so is a last line without its end.
 """
 
 from __future__ import annotations
@@ -44,12 +44,16 @@ def opened(folder: Path, text: str, **options: Any) -> Opened:
 def test_the_columns_and_units_that_were_taken_are_said(
     tmp_path: Path, heading: str, options: dict[str, Any], said: str
 ) -> None:
-    found = opened(tmp_path, heading + "\n" + "".join(f"{k},1,2\n" for k in range(20)), **options)
+    found = opened(
+        tmp_path, heading + "\n" + "".join(f"{k},1,2\n" for k in range(20)), **options
+    )
     assert said in found.notes
 
 
 @pytest.mark.parametrize("unit", ["MA", "Ma", "kA", "V", "", "mA "])
-def test_a_unit_that_is_none_as_it_is_written_is_refused(tmp_path: Path, unit: str) -> None:
+def test_a_unit_that_is_none_as_it_is_written_is_refused(
+    tmp_path: Path, unit: str
+) -> None:
     text = "t,I,U (V)\n" + "".join(f"{k},1,2\n" for k in range(20))
     if unit.strip() == "mA":
         assert opened(tmp_path, text, time="t:ms", current=f"I:{unit}").trace.energy_j(
@@ -62,10 +66,14 @@ def test_a_unit_that_is_none_as_it_is_written_is_refused(tmp_path: Path, unit: s
 
 
 @pytest.mark.parametrize("sync", ["I (A)", "time_ms", "U (V)", "T [W]"])
-def test_a_column_of_something_else_is_not_taken_for_sync(tmp_path: Path, sync: str) -> None:
+def test_a_column_of_something_else_is_not_taken_for_sync(
+    tmp_path: Path, sync: str
+) -> None:
     text = "time_ms,I (A),U (V),T [W]\n" + "".join(f"{k},1,2,1\n" for k in range(20))
     with pytest.raises(DataError, match="SYNC") as caught:
-        opened(tmp_path, text, sync=sync, voltage="U (V)", current="I (A)", time="time_ms")
+        opened(
+            tmp_path, text, sync=sync, voltage="U (V)", current="I (A)", time="time_ms"
+        )
     assert "--sync" in caught.value.try_next and sync in str(caught.value)
 
 
@@ -73,9 +81,14 @@ def test_a_last_line_without_its_end_is_left_out_and_said(tmp_path: Path) -> Non
     # What is left of a number may be one, too: of 1.5 the 1.
     found = opened(tmp_path, "time_s,I (A),U (V)\n0,1,1.5\n1,1,1.5\n2,1,1.")
     assert found.trace.length == 2
-    assert "the last line, 4, does not end and may be cut off: it is left out" in found.notes
+    assert (
+        "the last line, 4, does not end and may be cut off: it is left out"
+        in found.notes
+    )
     whole = opened(tmp_path, "time_s,I (A),U (V)\r\n0,1,1.5\r\n1,1,1.5\r\n2,1,1.5\r\n")
-    assert whole.trace.length == 3 and not any("cut off" in note for note in whole.notes)
+    assert whole.trace.length == 3 and not any(
+        "cut off" in note for note in whole.notes
+    )
 
 
 def test_a_table_whose_only_row_does_not_end_says_so(tmp_path: Path) -> None:
@@ -110,9 +123,14 @@ def test_a_reading_beyond_single_precision_is_an_error_with_its_line(
 ) -> None:
     with pytest.raises(DataError, match=r"line 22: I \(A\)") as caught:
         opened(tmp_path, HEAD + GOOD + f"20,{cell},2,1\n")
-    assert cell.lstrip("-") in caught.value.evidence.replace("+", "") and caught.value.try_next
+    assert (
+        cell.lstrip("-") in caught.value.evidence.replace("+", "")
+        and caught.value.try_next
+    )
 
 
-def test_a_reading_that_its_program_calls_infinite_is_a_lost_sample(tmp_path: Path) -> None:
+def test_a_reading_that_its_program_calls_infinite_is_a_lost_sample(
+    tmp_path: Path,
+) -> None:
     found = opened(tmp_path, HEAD + GOOD + "20,inf,2,1\n21,1,2,1\n")
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(20, 21)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only what is a number is read as one: no separators of thousands, no program's word for no
-reading.
+"""Only what is a number is read as one: no separators of thousands, no program's word
+for no reading.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def test_a_comma_beside_a_point_is_no_decimal_comma(
     rows[at] = (rows[at][0], "1,002", "3.30")
     with pytest.raises(DataError, match=r"I \(A\) is not a number") as caught:
         opened(tmp_path, rows, delimiter)
-    assert "'1,002'" in caught.value.evidence and "decimal points (1.5)" in caught.value.try_next
+    assert (
+        "'1,002'" in caught.value.evidence
+        and "decimal points (1.5)" in caught.value.try_next
+    )
     assert f"line {at + 2}" in caught.value.cause
 
 
@@ -58,11 +61,16 @@ def test_a_comma_in_the_first_row_is_named_with_the_point_that_contradicts_it(
 ) -> None:
     with pytest.raises(DataError, match=r"line 2: U \(V\) is not a number") as caught:
         opened(tmp_path, even(20, "1,002", "3.30"))
-    assert "'3.30'" in caught.value.evidence and "decimal commas (1,002)" in caught.value.try_next
+    assert (
+        "'3.30'" in caught.value.evidence
+        and "decimal commas (1,002)" in caught.value.try_next
+    )
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ";"])
-def test_a_point_beside_decimal_commas_is_no_decimal_point(tmp_path: Path, delimiter: str) -> None:
+def test_a_point_beside_decimal_commas_is_no_decimal_point(
+    tmp_path: Path, delimiter: str
+) -> None:
     rows = even(20, "1,5", "3,30")
     rows[7] = ("7", "1.002", "3,30")
     with pytest.raises(DataError, match=r"line 9: I \(A\) is not a number") as caught:
@@ -91,10 +99,14 @@ def test_decimal_commas_alone_are_read_and_said(tmp_path: Path) -> None:
     found = opened(tmp_path, rows)
     assert found.trace.energy_j(0.0, 20.0) == pytest.approx((19 + 2.5) * 3)
     assert "commas are decimal commas" in found.notes
-    assert "commas are decimal commas" not in opened(tmp_path, even(20, "1.5", "3")).notes
+    assert (
+        "commas are decimal commas" not in opened(tmp_path, even(20, "1.5", "3")).notes
+    )
 
 
-def test_what_stands_in_columns_that_are_not_read_decides_nothing(tmp_path: Path) -> None:
+def test_what_stands_in_columns_that_are_not_read_decides_nothing(
+    tmp_path: Path,
+) -> None:
     rows = [(str(k), "1,5", "3,0", "v1.2") for k in range(20)]
     found = opened(tmp_path, rows, heading=(*HEAD, "remark"))
     assert found.trace.energy_j(0.0, 20.0) == pytest.approx(90.0)
@@ -179,7 +191,9 @@ def test_an_empty_cell_is_a_lost_sample_and_costs_the_others_no_time(
 
 def test_an_empty_line_is_no_sample(tmp_path: Path) -> None:
     rows = [("1.5",)] * 5 + [("",)] + [("1.5",)] * 5
-    found = opened(tmp_path, rows, ";", ("I (A)",), time="none", rate_hz=10.0, supply_v=3.0)
+    found = opened(
+        tmp_path, rows, ";", ("I (A)",), time="none", rate_hz=10.0, supply_v=3.0
+    )
     assert found.trace.length == 10 and not found.trace.gaps
 
 
@@ -194,9 +208,16 @@ def test_no_reading_of_sync_s_voltage_is_no_edge(tmp_path: Path) -> None:
 
 def test_a_jls_file_with_no_readings_has_gaps_there(tmp_path: Path) -> None:
     writer = pyjls.Writer(str(tmp_path / "a.jls"))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     writer.signal_def(
-        signal_id=1, source_id=1, data_type="f32", sample_rate=1000, name="current", units="A"
+        signal_id=1,
+        source_id=1,
+        data_type="f32",
+        sample_rate=1000,
+        name="current",
+        units="A",
     )
     current = np.ones(1000, np.float32)
     current[100:103] = (9.9e37, -9.9e37, 9.91e37)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of a table: read exactly, with what their last digit leaves open in the ±, and no gaps
-where there are none.
+"""The times of a table: read exactly, with what their last digit leaves open in the ±,
+and no gaps where there are none.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def read(tmp_path: Path) -> Read:
 
     def read_it(times: Iterable[str], unit: str = "s", **options: Any) -> Opened:
         path = tmp_path / "a.csv"
-        path.write_text(f"t ({unit}),I (A),U (V)\n" + "".join(f"{at},1,3\n" for at in times))
+        path.write_text(
+            f"t ({unit}),I (A),U (V)\n" + "".join(f"{at},1,3\n" for at in times)
+        )
         return open_any(path, tmp_path / f"scratch-{next(count)}", Options(**options))
 
     return read_it
@@ -89,21 +91,24 @@ def test_unix_times_keep_all_their_digits(
     read: Read, times: list[str], unit: str, hz: int, said: str
 ) -> None:
     found = read(times, unit)
-    assert (found.trace.sample_hz, found.trace.length, found.trace.gaps, found.rate_ppm) == (
-        hz,
-        len(times),
-        (),
-        0.0,
-    )
+    assert (
+        found.trace.sample_hz,
+        found.trace.length,
+        found.trace.gaps,
+        found.rate_ppm,
+    ) == (hz, len(times), (), 0.0)
     assert found.trace.energy_j(0, found.trace.duration_s) == pytest.approx(
         3 * len(times) / hz, rel=1e-9
     )
     assert f"time 0 is the file's {said} s" in found.notes
 
 
-def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(read: Read) -> None:
+def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(
+    read: Read,
+) -> None:
     times = [f"{1_700_000_000_000_000_000 + k * 1000}" for k in range(70_000)]
-    times[66_000] += ",9"  # a line with too many cells: the rest of its piece is read one by one
+    # a line with too many cells: the rest of its piece is read one by one
+    times[66_000] += ",9"
     with pytest.raises(DataError, match="line 66002 has 4 cells"):
         read(times, "ns")
     times[66_000] = ""
@@ -111,9 +116,9 @@ def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(read: Read
         read(times, "ns")
     del times[66_000]
     found = read(times, "ns")
-    assert found.trace.sample_hz == 1e6 and [(gap.start, gap.stop) for gap in found.trace.gaps] == [
-        (66_000, 66_001)
-    ]
+    assert found.trace.sample_hz == 1e6 and [
+        (gap.start, gap.stop) for gap in found.trace.gaps
+    ] == [(66_000, 66_001)]
 
 
 @given(
@@ -124,13 +129,19 @@ def test_digits_beyond_the_first_piece_and_behind_a_bad_cell_are_kept(read: Read
 )
 @settings(max_examples=length(60, 20), deadline=None)
 def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_within_what_is_said(
-    tmp_path_factory: pytest.TempPathFactory, hz: float, rows: int, start: int, digits: int
+    tmp_path_factory: pytest.TempPathFactory,
+    hz: float,
+    rows: int,
+    start: int,
+    digits: int,
 ) -> None:
     folder = tmp_path_factory.mktemp("csv")
     lines = [f"{Decimal(text) + start},1,3" for text in rounded(hz, rows, digits)]
     (folder / "a.csv").write_text("\n".join(["t (ms),I (A),U (V)", *lines, ""]))
     found = open_any(folder / "a.csv", folder / "scratch")
-    steps = {Decimal(b.split(",")[0]) - Decimal(a.split(",")[0]) for a, b in pairwise(lines)}
+    steps = {
+        Decimal(b.split(",")[0]) - Decimal(a.split(",")[0]) for a, b in pairwise(lines)
+    }
     lost = sum(gap.stop - gap.start for gap in found.trace.gaps)
     if lost:
         # One step of twice the others may be either: then it is a gap, and said.
@@ -142,7 +153,12 @@ def test_rows_at_any_rate_stamped_in_any_resolution_have_no_gaps_and_a_rate_with
 
 @pytest.mark.parametrize(
     ("hz", "rows", "ppm"),
-    [(300, 30, 1e6 / 97), (700, 30, 1e6 / 41), (900, 90, 1e6 / 99), (450, 60, 1e6 / 131)],
+    [
+        (300, 30, 1e6 / 97),
+        (700, 30, 1e6 / 41),
+        (900, 90, 1e6 / 99),
+        (450, 60, 1e6 / 131),
+    ],
 )
 def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_known(
     read: Read, hz: int, rows: int, ppm: float
@@ -160,7 +176,8 @@ def test_stamps_that_are_coarse_against_the_samples_say_how_well_the_rate_is_kno
         and "1 ms" in note
         and "--rate HZ" in note
     )
-    # A rate that is given is taken; what the stamps leave open of it stays in the uncertainty.
+    # A rate that is given is taken; what the stamps leave open of it stays in the
+    # uncertainty.
     exact = read(rounded(hz, rows), "ms", rate_hz=float(hz))
     assert exact.trace.sample_hz == hz and 1000 < exact.rate_ppm < 2 * ppm
     assert any("does not confirm" in note for note in exact.notes)
@@ -184,29 +201,47 @@ def test_one_missing_row_that_coarse_stamps_cannot_tell_from_another_rate_is_a_g
 def test_missing_rows_that_no_even_sampling_explains_are_gaps(read: Read) -> None:
     kept = [k for k in range(300) if k not in (50, 51, 52, 120, 121, 200, 201, 202)]
     found = read([str(k) for k in kept], "ms")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 122), (200, 203)]
-    assert found.rate_ppm == 0 and not any("cannot tell" in note for note in found.notes)
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [
+        (50, 53),
+        (120, 122),
+        (200, 203),
+    ]
+    assert found.rate_ppm == 0 and not any(
+        "cannot tell" in note for note in found.notes
+    )
 
 
 def test_single_missing_rows_beside_others_may_be_of_a_lower_rate_and_that_is_said(
     read: Read,
 ) -> None:
     found = read([str(k) for k in range(300) if k not in (50, 51, 52, 120, 200)], "ms")
-    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 53), (120, 121), (200, 201)]
-    # Between gaps lie 99 rows at most: 98 samples take their 98 ms and the step of rounding at
-    # most.
+    assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [
+        (50, 53),
+        (120, 121),
+        (200, 201),
+    ]
+    # Between gaps lie 99 rows at most: 98 samples take their 98 ms and the step of
+    # rounding at most.
     assert any(
-        "5 rows seem to be missing" in note and "it is at least 98" in note for note in found.notes
+        "5 rows seem to be missing" in note and "it is at least 98" in note
+        for note in found.notes
     )
     assert 1e6 / 98 <= found.rate_ppm < 1e6 / 75
 
 
 def stamped(
-    hz: float, kept: Iterable[int], *, phase: float = 0.2, floor: bool = False, start: int = 0
+    hz: float,
+    kept: Iterable[int],
+    *,
+    phase: float = 0.2,
+    floor: bool = False,
+    start: int = 0,
 ) -> list[str]:
     """Return stamps in whole ms of these of the samples at a rate."""
     shift = Fraction(phase + (not floor) / 2)
-    return [f"{start + math.floor(Fraction(k) / Fraction(hz) * 1000 + shift)}" for k in kept]
+    return [
+        f"{start + math.floor(Fraction(k) / Fraction(hz) * 1000 + shift)}" for k in kept
+    ]
 
 
 def lost_in(found: Opened) -> list[int]:
@@ -223,7 +258,14 @@ def lost_in(found: Opened) -> list[int]:
 )
 @pytest.mark.parametrize(
     "lost",
-    [{1000}, {1000, 1001, 2222}, set(range(900, 940)), {3}, {2996}, set(range(7, 2990, 71))],
+    [
+        {1000},
+        {1000, 1001, 2222},
+        set(range(900, 940)),
+        {3},
+        {2996},
+        set(range(7, 2990, 71)),
+    ],
     ids=lambda lost: f"{len(lost)}",
 )
 def test_missing_rows_among_coarse_stamps_are_integrated_as_stamped_with_the_rate_to_give(
@@ -232,8 +274,12 @@ def test_missing_rows_among_coarse_stamps_are_integrated_as_stamped_with_the_rat
     times = stamped(hz, [k for k in range(3000) if k not in lost])
     found = read(times, "ms")
     assert_as_stamped(found, times)
-    (said,) = [note for note in found.notes if note.startswith("--rate HZ, if each row is one")]
-    low_hz, high_hz = (float(text) for text in said.split("between ")[1].split()[::2][:2])
+    (said,) = [
+        note for note in found.notes if note.startswith("--rate HZ, if each row is one")
+    ]
+    low_hz, high_hz = (
+        float(text) for text in said.split("between ")[1].split()[::2][:2]
+    )
     assert low_hz < high_hz and (low_hz + high_hz) / 2 == pytest.approx(hz, rel=0.02)
     given_hz = (low_hz + high_hz) / 2
     taken = read(times, "ms", rate_hz=given_hz)
@@ -241,7 +287,8 @@ def test_missing_rows_among_coarse_stamps_are_integrated_as_stamped_with_the_rat
 
 
 def assert_as_stamped(found: Opened, times: list[str]) -> None:
-    """Compare a table of 1 A and 3 V in ms with the time that its stamps tell, less its pauses."""
+    """Compare a table of 1 A and 3 V in ms with the time that its stamps tell, less its
+    pauses."""
     assert found.stamped is not None
     assert any("integrated as stamped" in note for note in found.notes)
     trace = found.trace
@@ -264,7 +311,9 @@ def test_a_pause_beside_a_missing_row_among_coarse_stamps_is_a_gap(read: Read) -
     found = read(times, "ms")
     assert_as_stamped(found, times)
     (gap,) = found.trace.gaps
-    assert (gap.stop - gap.start) / found.trace.sample_hz == pytest.approx(2.266, abs=0.01)
+    assert (gap.stop - gap.start) / found.trace.sample_hz == pytest.approx(
+        2.266, abs=0.01
+    )
 
 
 def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missing(
@@ -279,7 +328,8 @@ def test_times_at_random_are_not_taken_for_rounded_ones_of_which_most_are_missin
 def test_steps_that_may_be_single_missing_rows_or_a_lower_rate_are_in_what_is_said(
     read: Read,
 ) -> None:
-    # One step in 333 is twice the others: at 997 samples a second none is missing there.
+    # One step in 333 is twice the others: at 997 samples a second none is missing
+    # there.
     found = read(stamped(997, [k for k in range(4000) if not 1500 <= k < 1540]), "ms")
     assert found.trace.sample_hz == 1000 and (1505, 1545) in [
         (gap.start, gap.stop) for gap in found.trace.gaps
@@ -293,7 +343,10 @@ def test_a_few_missing_rows_that_a_lower_rate_explains_as_well_as_a_missing_bloc
 ) -> None:
     found = read(stamped(997, [k for k in range(600) if not 300 <= k < 305]), "ms")
     assert found.trace.sample_hz == 1000 and found.rate_ppm > 3000
-    assert any("rows seem to be missing" in note and "cannot tell" in note for note in found.notes)
+    assert any(
+        "rows seem to be missing" in note and "cannot tell" in note
+        for note in found.notes
+    )
 
 
 def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -> None:
@@ -301,7 +354,10 @@ def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -
     lost = sorted(random.choice(np.arange(5, 2995), 40, replace=False).tolist())
     found = read(stamped(1000, [k for k in range(3000) if k not in lost]), "ms")
     assert found.trace.sample_hz == 1000 and lost_in(found) == lost
-    assert any("cannot tell" in note for note in found.notes) and 0 < found.rate_ppm < 10_000
+    assert (
+        any("cannot tell" in note for note in found.notes)
+        and 0 < found.rate_ppm < 10_000
+    )
 
 
 @given(
@@ -312,7 +368,9 @@ def test_missing_rows_of_an_even_stamp_are_not_explained_by_chance(read: Read) -
     floor=st.booleans(),
     start=st.sampled_from([0, 1_700_000_000_000]),
 )
-@example(hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0)
+@example(
+    hz=150.0, rows=400, lost=[151, 220, 304, 382, 385], phase=0.75, floor=True, start=0
+)
 @settings(max_examples=length(60, 20), deadline=None)
 def test_random_missing_rows_are_gaps_or_a_doubt_is_said_or_rows_are_taken_as_stamped(
     tmp_path_factory: pytest.TempPathFactory,
@@ -345,7 +403,9 @@ def test_random_missing_rows_are_gaps_or_a_doubt_is_said_or_rows_are_taken_as_st
         first = max(lost, default=-1) + 1
         stop = rows
         truth_j = sum(3 * (1 + k % 9) for k in range(first, stop)) / hz
-        energy_j = found.trace.energy_j(first / found.trace.sample_hz, stop / found.trace.sample_hz)
+        energy_j = found.trace.energy_j(
+            first / found.trace.sample_hz, stop / found.trace.sample_hz
+        )
         assert energy_j == pytest.approx(
             truth_j, rel=found.rate_ppm * 1e-6 + 1e-9 if len(steps) > 1 else 0.01
         )
@@ -358,7 +418,9 @@ def test_times_far_apart_do_not_fill_the_disk(read: Read) -> None:
 
 
 def measured(folder: Path, times: list[str]) -> dict[str, Any]:
-    (folder / "a.csv").write_text("t (ms),I (A),U (V)\n" + "".join(f"{at},1,3\n" for at in times))
+    (folder / "a.csv").write_text(
+        "t (ms),I (A),U (V)\n" + "".join(f"{at},1,3\n" for at in times)
+    )
     (folder / "c.toml").write_text(EXACT)
     words = [str(folder / "a.csv"), "--calibration", str(folder / "c.toml"), "--json"]
     done = CliRunner().invoke(measure, words, standalone_mode=False)
@@ -371,15 +433,24 @@ def test_what_the_stamps_leave_open_of_the_rate_is_in_the_uncertainty_of_energy_
     tmp_path: Path,
 ) -> None:
     total = measured(tmp_path, rounded(300, 30))["windows"][0]
-    assert total["energy_u_j"] == pytest.approx(total["energy_j"] * (1 / 97) / 3**0.5, rel=0.01)
-    assert abs(total["energy_j"] - 0.3) < 2 * total["energy_u_j"] and total["mean_u_w"] == 0.0
+    assert total["energy_u_j"] == pytest.approx(
+        total["energy_j"] * (1 / 97) / 3**0.5, rel=0.01
+    )
+    assert (
+        abs(total["energy_j"] - 0.3) < 2 * total["energy_u_j"]
+        and total["mean_u_w"] == 0.0
+    )
     assert measured(tmp_path, rounded(500, 30))["windows"][0]["energy_u_j"] == 0.0, (
         "even stamps say what they say"
     )
 
 
-def test_a_single_row_between_gaps_is_read_with_its_sync_voltage(tmp_path: Path) -> None:
-    rows = "".join(f"{at},1,3,{3 if at < 4 else 0}\n" for at in [*range(8), 20, *range(30, 40)])
+def test_a_single_row_between_gaps_is_read_with_its_sync_voltage(
+    tmp_path: Path,
+) -> None:
+    rows = "".join(
+        f"{at},1,3,{3 if at < 4 else 0}\n" for at in [*range(8), 20, *range(30, 40)]
+    )
     (tmp_path / "a.csv").write_text("t (s),I (A),U (V),sync (V)\n" + rows)
     trace = open_any(tmp_path / "a.csv", tmp_path / "scratch").trace
     assert [(gap.start, gap.stop) for gap in trace.gaps] == [(8, 20), (21, 30)]

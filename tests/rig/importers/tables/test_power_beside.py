@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a file has power beside current and voltage, and they disagree, that is said: of reduced
-samples the product is wrong.
+"""Where a file has power beside current and voltage, and they disagree, that is said:
+of reduced samples the product is wrong.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rig.importers.options import Options
 from tests.rig.importers.joulescope.test_jls1 import config, file, mjs, start
 from tests.rig.importers.joulescope.test_jls1 import reduced as arrays_of
 
-#: A load that pulses draws its current while the supply's voltage sags: 5 fast samples make a
-#: reduced one.
+#: A load that pulses draws its current while the supply's voltage sags: 5 fast samples
+#: make a reduced one.
 FAST_A = np.tile(np.array([0.01, 0.01, 0.01, 0.01, 0.20], np.float64), 400)
 FAST_V = np.tile(np.array([3.30, 3.30, 3.30, 3.30, 3.05], np.float64), 400)
 REDUCED = {
@@ -29,7 +29,9 @@ REDUCED = {
     "power": (FAST_A * FAST_V).reshape(-1, 5).mean(axis=1),
 }
 #: What current times voltage has too much.
-MORE = float(np.sum(REDUCED["current"] * REDUCED["voltage"]) / np.sum(REDUCED["power"]) - 1)
+MORE = float(
+    np.sum(REDUCED["current"] * REDUCED["voltage"]) / np.sum(REDUCED["power"]) - 1
+)
 
 
 def csv(signals: dict[str, NDArray[np.float64]]) -> bytes:
@@ -38,14 +40,17 @@ def csv(signals: dict[str, NDArray[np.float64]]) -> bytes:
     rows = ["time_s," + ",".join(units[name] for name in signals)]
     for at in range(len(signals["current"])):
         rows.append(
-            f"{at / 100}," + ",".join(f"{signals[name][at] * factor[name]:.9g}" for name in signals)
+            f"{at / 100},"
+            + ",".join(f"{signals[name][at] * factor[name]:.9g}" for name in signals)
         )
     return ("\n".join(rows) + "\n").encode()
 
 
 def jls(folder: Path, signals: dict[str, NDArray[np.float64]]) -> bytes:
     writer = pyjls.Writer(str(folder / "made.jls"))
-    writer.source_def(source_id=1, name="s", vendor="", model="", version="", serial_number="")
+    writer.source_def(
+        source_id=1, name="s", vendor="", model="", version="", serial_number=""
+    )
     for number, (name, unit) in enumerate(
         (("current", "A"), ("voltage", "V"), ("power", "W")), start=1
     ):
@@ -64,7 +69,9 @@ def jls(folder: Path, signals: dict[str, NDArray[np.float64]]) -> bytes:
 
 
 def jls1(signals: dict[str, NDArray[np.float64]]) -> bytes:
-    columns = [signals[name].astype(np.float32) for name in ("current", "voltage", "power")]
+    columns = [
+        signals[name].astype(np.float32) for name in ("current", "voltage", "power")
+    ]
     count = len(columns[0])
     return file(
         config(100.0, "float32_v2"),
@@ -77,10 +84,14 @@ def jls1(signals: dict[str, NDArray[np.float64]]) -> bytes:
 def opened(
     folder: Path, kind: str, signals: dict[str, NDArray[np.float64]], **options: Any
 ) -> Opened:
-    content = {"csv": csv, "jls": lambda some: jls(folder, some), "jls1": jls1}[kind](signals)
+    content = {"csv": csv, "jls": lambda some: jls(folder, some), "jls1": jls1}[kind](
+        signals
+    )
     (folder / f"a.{'csv' if kind == 'csv' else 'jls'}").write_bytes(content)
     return open_any(
-        folder / f"a.{'csv' if kind == 'csv' else 'jls'}", folder / "scratch", Options(**options)
+        folder / f"a.{'csv' if kind == 'csv' else 'jls'}",
+        folder / "scratch",
+        Options(**options),
     )
 
 
@@ -89,7 +100,9 @@ def said(found: Opened) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jls", "jls1"])
-def test_a_reduced_file_says_by_how_much_the_product_is_wrong(tmp_path: Path, kind: str) -> None:
+def test_a_reduced_file_says_by_how_much_the_product_is_wrong(
+    tmp_path: Path, kind: str
+) -> None:
     found = opened(tmp_path, kind, REDUCED)
     (note,) = said(found)
     assert "the energy by current times voltage is 5.1 % more than by power" in note
@@ -98,25 +111,35 @@ def test_a_reduced_file_says_by_how_much_the_product_is_wrong(tmp_path: Path, ki
     product_j = found.trace.energy_j(0.0, 4.0)
     right = opened(tmp_path, kind, REDUCED, power=name)
     assert not said(right)
-    assert product_j / right.trace.energy_j(0.0, 4.0) - 1 == pytest.approx(MORE, rel=1e-4)
+    assert product_j / right.trace.energy_j(0.0, 4.0) - 1 == pytest.approx(
+        MORE, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "jls", "jls1"])
-def test_a_file_whose_power_is_the_product_says_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_file_whose_power_is_the_product_says_nothing(
+    tmp_path: Path, kind: str
+) -> None:
     plain = REDUCED | {"power": REDUCED["current"] * REDUCED["voltage"]}
     assert not said(opened(tmp_path, kind, plain))
 
 
 @pytest.mark.parametrize("kind", ["csv", "jls", "jls1"])
-def test_a_voltage_that_was_given_is_compared_as_well(tmp_path: Path, kind: str) -> None:
+def test_a_voltage_that_was_given_is_compared_as_well(
+    tmp_path: Path, kind: str
+) -> None:
     (note,) = said(opened(tmp_path, kind, REDUCED, supply_v=5.0))
     assert "current times 5 V, as given, is" in note and "more than by power" in note
 
 
 @pytest.mark.parametrize("kind", ["csv", "jls"])
-def test_differences_that_cancel_over_the_whole_are_said(tmp_path: Path, kind: str) -> None:
+def test_differences_that_cancel_over_the_whole_are_said(
+    tmp_path: Path, kind: str
+) -> None:
     product = REDUCED["current"] * REDUCED["voltage"]
-    swapped = REDUCED | {"power": product * np.where(np.arange(len(product)) % 2, 1.1, 0.9)}
+    swapped = REDUCED | {
+        "power": product * np.where(np.arange(len(product)) % 2, 1.1, 0.9)
+    }
     (note,) = said(opened(tmp_path, kind, swapped))
     assert "sample by sample they differ by 10 %" in note
 

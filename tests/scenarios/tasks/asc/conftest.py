@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small data sets written by hand, a generated one, and the C workload as a shared library."""
+"""Small data sets written by hand, a generated one, and the C workload as a shared
+library."""
 
 from __future__ import annotations
 
@@ -44,17 +45,25 @@ def wav(
     extensible: bool = False,
     level: float = 0.25,
 ) -> bytes:
-    """Write a WAV file byte by byte: a 440 Hz tone in the first channel, silence in the second."""
+    """Write a WAV file byte by byte: a 440 Hz tone in the first channel, silence in the
+    second."""
     tone = np.zeros((frames, channels))
     tone[:, 0] = level * np.sin(2 * np.pi * 440 * np.arange(frames) / rate_hz)
     whole = np.rint(tone * (2 ** (bits - 1) - 1)).astype("<i4")
-    audio: bytes = whole.view(np.uint8).reshape(frames, channels, 4)[:, :, : bits // 8].tobytes()
+    audio: bytes = (
+        whole.view(np.uint8).reshape(frames, channels, 4)[:, :, : bits // 8].tobytes()
+    )
     frame_b = channels * bits // 8
-    form = struct.pack("<HHIIHH", tag, channels, rate_hz, rate_hz * frame_b, frame_b, bits)
+    form = struct.pack(
+        "<HHIIHH", tag, channels, rate_hz, rate_hz * frame_b, frame_b, bits
+    )
     if extensible:
         guid_end = bytes.fromhex("000000001000800000aa00389b71")
         form = (
-            struct.pack("<H", 0xFFFE) + form[2:] + struct.pack("<HHIH", 22, bits, 0, tag) + guid_end
+            struct.pack("<H", 0xFFFE)
+            + form[2:]
+            + struct.pack("<HHIH", 22, bits, 0, tag)
+            + guid_end
         )
     note = b"LIST" + (5).to_bytes(4, "little") + b"abcde\0"
     body = (
@@ -131,8 +140,8 @@ UNUSED = [
 
 @pytest.fixture(params=["original", "flattened"])
 def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> TinySet:
-    """Four recordings to train, two to evaluate, one in no list, and some of other devices and
-    classes.
+    """Four recordings to train, two to evaluate, one in no list, and some of other
+    devices and classes.
     """
     made = TinySet(tmp_path, request.param == "flattened")
     made.audio.mkdir()
@@ -152,11 +161,13 @@ def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> TinySet:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that holds the generated set of 4 x 6 files with seed 3, which no model was trained
-    on; one a run of the suite, that the first process generates.
+    """A cache that holds the generated set of 4 x 6 files with seed 3, which no model
+    was trained on; one a run of the suite, that the first process generates.
     """
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "asc-cache"
+    folder = (
+        base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    ) / "asc-cache"
     folder.mkdir(exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go of with the file
@@ -196,8 +207,13 @@ class Firmware:
         self._state = ctypes.create_string_buffer(STATE_B)
         self._library = ctypes.CDLL(str(library))
         self._library.nr_asc_workload.restype = None
-        self._library.nr_asc_workload.argtypes = [ctypes.POINTER(Workload), ctypes.c_void_p]
-        self._library.nr_asc_workload(ctypes.byref(self.workload), ctypes.addressof(self._state))
+        self._library.nr_asc_workload.argtypes = [
+            ctypes.POINTER(Workload),
+            ctypes.c_void_p,
+        ]
+        self._library.nr_asc_workload(
+            ctypes.byref(self.workload), ctypes.addressof(self._state)
+        )
 
     def load(self, payload: bytes) -> int:
         """Check a payload."""
@@ -230,7 +246,8 @@ Compile = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def compile_asc(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """Compile the workload with every warning an error: compile_asc(*options) -> output file."""
+    """Compile the workload with every warning an error: compile_asc(*options) -> output
+    file."""
     found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not found:
         pytest.skip("needs a C compiler")
@@ -256,14 +273,14 @@ def compile_asc(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 @pytest.fixture(scope="session")
 def asc_library(compile_asc: Compile, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the workload as a shared library; it does not compile where its struct is no longer
-    the one above.
+    """Return the workload as a shared library; it does not compile where its struct is
+    no longer the one above.
     """
     same = tmp_path_factory.mktemp("c") / "same.h"
     size_b = ctypes.sizeof(Workload)
     same.write_text(
-        f'#include "nr_workload.h"\ntypedef char nr_same[sizeof(struct nr_workload) == {size_b} ? '
-        "1 : -1];\n"
+        '#include "nr_workload.h"\ntypedef char nr_same[sizeof(struct nr_workload) =='
+        f" {size_b} ? 1 : -1];\n"
     )
     return compile_asc("-O2", "-shared", "-fPIC", "-include", str(same))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: which formats are read, which are refused, and that nothing is shortened silently."""
+"""Recordings: which formats are read, which are refused, and that nothing is shortened
+silently."""
 
 from __future__ import annotations
 
@@ -10,16 +11,24 @@ import numpy as np
 import pytest
 
 from rig.errors import DataError
-from scenarios.tasks.asc.audio import CACHED_CLIPS, ClipReader, quantised, read_clip, wav_header
+from scenarios.tasks.asc.audio import (
+    CACHED_CLIPS,
+    ClipReader,
+    quantised,
+    read_clip,
+    wav_header,
+)
 
 from .conftest import wav
 
 
 def tone_error(samples: np.ndarray, amplitude: float) -> float:
-    """Return the largest difference from a 440 Hz tone at 8 kHz, away from the ends, in int16
-    units.
+    """Return the largest difference from a 440 Hz tone at 8 kHz, away from the ends, in
+    int16 units.
     """
-    ideal = amplitude * 32_768 * np.sin(2 * np.pi * 440 * np.arange(len(samples)) / 8000)
+    ideal = (
+        amplitude * 32_768 * np.sin(2 * np.pi * 440 * np.arange(len(samples)) / 8000)
+    )
     return float(np.abs(samples - ideal)[400:-400].max())
 
 
@@ -30,7 +39,9 @@ def test_pcm_of_the_set_is_read_and_resampled(
     tmp_path: Path, bits: int, rate_hz: int, extensible: bool
 ) -> None:
     path = tmp_path / "a.wav"
-    path.write_bytes(wav(2 * rate_hz, bits=bits, rate_hz=rate_hz, extensible=extensible))
+    path.write_bytes(
+        wav(2 * rate_hz, bits=bits, rate_hz=rate_hz, extensible=extensible)
+    )
     slices = read_clip(path)
     assert slices.dtype == np.int16
     assert slices.shape == (2, 8000)
@@ -76,7 +87,9 @@ def test_int16_is_rounded_half_to_even_and_limited() -> None:
         (wav(4410, channels=4), "4 channels"),
     ],
 )
-def test_another_format_is_refused_and_named(tmp_path: Path, content: bytes, evidence: str) -> None:
+def test_another_format_is_refused_and_named(
+    tmp_path: Path, content: bytes, evidence: str
+) -> None:
     path = tmp_path / "odd.wav"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"odd\.wav: not a format of the set") as caught:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The split of the rules: lists, extra files, devices, and that it never shrinks silently."""
+"""The split of the rules: lists, extra files, devices, and that it never shrinks
+silently."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def test_the_flattened_folder_may_be_named_by_its_parent(tmp_path: Path) -> None
 def test_the_official_counts_are_recognised() -> None:
     def clips(files: int) -> tuple[Clip, ...]:
         return tuple(
-            Clip(Path(f"bus-lyon-{number}-0-a.wav"), 0, 10, 1, True) for number in range(files)
+            Clip(Path(f"bus-lyon-{number}-0-a.wav"), 0, 10, 1, True)
+            for number in range(files)
         )
 
     full = TauDataset(Path(), "original", clips(4136), clips(1624))
@@ -105,7 +107,9 @@ HEADLESS = b"audio/park-oslo-3-3-a.wav\tpark\nx\ty\n"
 
 
 @pytest.mark.parametrize("content", [COMMAS, HEADLESS, b"\xff\xfe\x00"])
-def test_a_list_without_tabs_header_or_text_is_refused(tiny: TinySet, content: bytes) -> None:
+def test_a_list_without_tabs_header_or_text_is_refused(
+    tiny: TinySet, content: bytes
+) -> None:
     (tiny.lists / "fold1_train.csv").write_bytes(content)
     with pytest.raises(DataError, match=r"fold1_train\.csv"):
         open_dataset(tiny.folder)

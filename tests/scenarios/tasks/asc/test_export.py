@@ -30,4 +30,6 @@ def test_the_command_writes_the_header(tmp_path: Path) -> None:
 
 
 def test_the_weights_leave_room_in_a_small_device() -> None:
-    assert sum(layer.weight.size for layer in read_model(SHIPPED_MODEL).layers) < 64 * 1024
+    assert (
+        sum(layer.weight.size for layer in read_model(SHIPPED_MODEL).layers) < 64 * 1024
+    )

@@ -69,13 +69,15 @@ def test_held_out_samples_give_the_bytes_of_the_numpy_model(
 ) -> None:
     for clip in open_dataset(ensure(cache, 6, 3)).test[:: length(1, 3)]:
         audio = read_clip(clip.path)
-        assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(audio), (
-            clip.path.name
-        )
+        assert [firmware.output(payload(slice_)) for slice_ in audio] == expected(
+            audio
+        ), clip.path.name
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     pieces=st.lists(
@@ -102,9 +104,12 @@ def test_the_structures_that_python_hands_over_are_as_long_as_those_of_c(
     source = tmp_path / "sizes.c"
     shown = 'printf("%zu %zu", sizeof(struct nr_workload), sizeof(struct nr_asc))'
     source.write_text(
-        f'#include <stdio.h>\n#include "nr_asc.h"\nint main(void) {{ return {shown} < 0; }}\n'
+        f'#include <stdio.h>\n#include "nr_asc.h"\nint main(void) {{ return {shown} <'
+        " 0; }\n"
     )
-    said = subprocess.run([compile_asc(str(source))], capture_output=True, check=True).stdout
+    said = subprocess.run(
+        [compile_asc(str(source))], capture_output=True, check=True
+    ).stdout
     workload_b, state_b = map(int, said.split())
     assert workload_b == ctypes.sizeof(Workload)
     assert state_b <= STATE_B
@@ -113,7 +118,11 @@ def test_the_structures_that_python_hands_over_are_as_long_as_those_of_c(
 def test_the_workload_says_what_it_is(firmware: Firmware) -> None:
     workload = firmware.workload
     assert (workload.name, workload.model) == (b"asc", MODEL.identity.encode())
-    assert (workload.slot_bytes, workload.output_bytes, workload.phases) == (16_000, 16, 2)
+    assert (workload.slot_bytes, workload.output_bytes, workload.phases) == (
+        16_000,
+        16,
+        2,
+    )
 
 
 @pytest.mark.parametrize("length_b", [0, 1, 15_998, 15_999, 16_001, 32_000])
@@ -142,7 +151,11 @@ def test_the_sanitizers_find_nothing(compile_asc: Compile, cache: Path) -> None:
     stream = Path(__file__).with_name("asc_stream.c")
     try:
         program = compile_asc(
-            "-O1", "-g", "-fsanitize=undefined,address", "-fno-sanitize-recover=all", str(stream)
+            "-O1",
+            "-g",
+            "-fsanitize=undefined,address",
+            "-fno-sanitize-recover=all",
+            str(stream),
         )
     except subprocess.CalledProcessError as problem:
         pytest.skip(f"this compiler has no sanitizers: {problem.stderr[-200:]!r}")
@@ -155,9 +168,12 @@ def test_the_sanitizers_find_nothing(compile_asc: Compile, cache: Path) -> None:
     assert done.stdout == b"".join(expected(audio))
 
 
-def test_the_task_knows_what_the_firmware_answers(firmware: Firmware, cache: Path) -> None:
+def test_the_task_knows_what_the_firmware_answers(
+    firmware: Firmware, cache: Path
+) -> None:
     task = AscTask.open(
-        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=8), BenchContext()
+        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=8),
+        BenchContext(),
     )
     for index in range(len(task)):
         assert firmware.output(task.payload(index)) == task.reference_output(index)
@@ -167,4 +183,6 @@ def test_silence_and_full_scale_keep_the_spike_counts_in_range() -> None:
     counts = spike_counts(MODEL.bank, EXTREMES)
     assert counts.shape == (len(EXTREMES), 125, 16)
     assert counts.max() == 15
-    assert len(np.unique(counts[0], axis=0)) > 1, "silence is a steady current, fired in turn"
+    assert len(np.unique(counts[0], axis=0)) > 1, (
+        "silence is a steady current, fired in turn"
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NIR file: exact both ways, and every corruption of it a DataError that says what is wrong."""
+"""The NIR file: exact both ways, and every corruption of it a DataError that says what
+is wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +60,10 @@ def first(value: float) -> Callable[[Any], Any]:
 
 
 SPOILT: dict[str, tuple[Callable[[h5py.File], None], str]] = {
-    "weight NaN": (overwrite("nodes/weight_0/weight", first(np.nan)), "layer 0 weight holds NaN"),
+    "weight NaN": (
+        overwrite("nodes/weight_0/weight", first(np.nan)),
+        "layer 0 weight holds NaN",
+    ),
     "weight infinite": (
         overwrite("nodes/weight_1/weight", first(np.inf)),
         "layer 1 weight holds NaN or infinity",
@@ -84,8 +88,14 @@ SPOILT: dict[str, tuple[Callable[[h5py.File], None], str]] = {
         overwrite("nodes/neurons_0/tau_mem", first(-0.016)),
         "layer 0 tau_mem is not positive",
     ),
-    "tau zero": (overwrite("nodes/neurons_0/tau_syn", first(0)), "layer 0 tau_syn is not positive"),
-    "tau NaN": (overwrite("nodes/neurons_0/tau_syn", first(np.nan)), "layer 0 tau_syn holds NaN"),
+    "tau zero": (
+        overwrite("nodes/neurons_0/tau_syn", first(0)),
+        "layer 0 tau_syn is not positive",
+    ),
+    "tau NaN": (
+        overwrite("nodes/neurons_0/tau_syn", first(np.nan)),
+        "layer 0 tau_syn holds NaN",
+    ),
     "tau odd": (
         overwrite("nodes/neurons_1/tau_mem", first(0.02)),
         "layer 1 tau_mem is not the time step times a power of two",
@@ -98,7 +108,10 @@ SPOILT: dict[str, tuple[Callable[[h5py.File], None], str]] = {
         overwrite("nodes/neurons_2/v_threshold", first(40_000)),
         "layer 2 v_threshold is not of whole numbers",
     ),
-    "leak": (overwrite("nodes/neurons_0/v_leak", first(1)), "v_leak and v_reset must be 0"),
+    "leak": (
+        overwrite("nodes/neurons_0/v_leak", first(1)),
+        "v_leak and v_reset must be 0",
+    ),
     "dash out of range": (
         overwrite("nodes/neurons_0/metadata/dash_mem", first(30)),
         "layer 0 tau_mem",
@@ -116,7 +129,10 @@ SPOILT: dict[str, tuple[Callable[[h5py.File], None], str]] = {
     ),
     "spikes not limited": (delete("nodes/neurons_1/metadata/spikes_max"), "spikes_max"),
     "spike rule unknown": (delete("nodes/neurons_1/metadata/spike_rule"), "spike rule"),
-    "another step": (overwrite("metadata/dt_s", lambda dt: 0.001), "made for a time step of"),
+    "another step": (
+        overwrite("metadata/dt_s", lambda dt: 0.001),
+        "made for a time step of",
+    ),
     "another format": (
         overwrite("metadata/format", lambda name: "other"),
         "not a model of format neurorig-asc",
@@ -199,7 +215,7 @@ def test_a_recurrent_graph_is_refused(path: Path) -> None:
         read_model(path)
 
 
-def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_changes_nothing() -> None:
+def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_changes_nothing():
     assert (
         max(
             int(np.abs(layer.weight.astype(int)).max())
@@ -209,15 +225,20 @@ def test_the_largest_weight_is_127_so_that_quantising_by_the_largest_changes_not
     )
 
 
-def test_conventions_of_the_nodes_are_those_of_rockpool_and_of_the_specification() -> None:
+def test_conventions_of_the_nodes_are_those_of_rockpool_and_of_the_specification():
     nodes = nir.read(str(SHIPPED_MODEL)).nodes
     for number in range(3):
         neurons = nodes[f"neurons_{number}"]
         assert np.allclose(neurons.tau_mem / (1 + neurons.r), 0.008), (
             "Rockpool takes min(tau_mem / (1 + r)) as its time step"
         )
-        gain = (0.008 / neurons.tau_syn) * neurons.w_in * (0.008 / neurons.tau_mem) * neurons.r
+        gain = (
+            (0.008 / neurons.tau_syn)
+            * neurons.w_in
+            * (0.008 / neurons.tau_mem)
+            * neurons.r
+        )
         assert np.allclose(gain, 1), (
-            "one spike of weight 1 moves the membrane by 1 in the forward Euler step of the "
-            "specification"
+            "one spike of weight 1 moves the membrane by 1 in the forward Euler step of"
+            " the specification"
         )

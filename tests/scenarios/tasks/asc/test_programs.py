@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task on a CPU: the integer program is the reference, the network in floating point agrees
-with it as far as is said here.
+"""The task on a CPU: the integer program is the reference, the network in floating
+point agrees with it as far as is said here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def routine(task: AscTask, name: str) -> Routine:
     """Make a program as the process of a CPU does: from its entry and its arguments."""
     program = {**task.programs, "nir": network_program(task.network)}[name]
     module, _, function = program.entry.partition(":")
-    made: Routine = getattr(importlib.import_module(module), function)(**program.arguments)
+    made: Routine = getattr(importlib.import_module(module), function)(
+        **program.arguments
+    )
     return made
 
 
@@ -60,14 +62,15 @@ def test_the_integer_program_gives_the_reference_bytes(task: AscTask) -> None:
 def test_the_nir_program_answers_as_the_integer_model_in_119_of_120_samples(
     task: AscTask,
 ) -> None:
-    # Found: all 120, and 0.07 spikes of 15.2 apart on average. The model rounds its states, the
-    # graph in floating point does not.
+    # Found: all 120, and 0.07 spikes of 15.2 apart on average. The model rounds its
+    # states, the graph in floating point does not.
     made = routine(task, "nir")
     same = 0
     apart = []
     model = read_model(SHIPPED_MODEL)
     counts = spike_counts(
-        model.bank, np.stack([np.frombuffer(task.payload(i), "<i2") for i in range(len(task))])
+        model.bank,
+        np.stack([np.frombuffer(task.payload(i), "<i2") for i in range(len(task))]),
     )
     for of_sample, fired, membrane in zip(counts, *infer(model, counts), strict=True):
         floats = np.frombuffer(made.output(made.phases[1](of_sample)), "<i4")

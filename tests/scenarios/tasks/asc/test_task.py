@@ -29,7 +29,8 @@ from .conftest import TinySet
 def opened(cache: Path, **settings: object) -> AscTask:
     """Open the task on the generated set of the tests."""
     return AscTask.open(
-        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings), BenchContext()
+        AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), **settings),
+        BenchContext(),
     )  # type: ignore[arg-type]
 
 
@@ -46,10 +47,12 @@ def test_the_model_recognises_places_it_has_never_heard(cache: Path) -> None:
         [outputs(read_model(SHIPPED_MODEL), read_clip(clip.path)) for clip in clips]
     ).astype("<i4")
     correct = sum(
-        task.score(index, answer.tobytes()).correct for index, answer in enumerate(answers)
+        task.score(index, answer.tobytes()).correct
+        for index, answer in enumerate(answers)
     )
     assert correct >= 64, (
-        f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out split"
+        f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out"
+        " split"
     )
 
 
@@ -79,7 +82,10 @@ def test_most_spikes_win_then_the_membrane_then_the_lowest_index(cache: Path) ->
     task = opened(cache)
 
     def answer(*spikes_and_membranes: tuple[int, int]) -> str:
-        packed = [spikes * 65_536 + membrane + 32_768 for spikes, membrane in spikes_and_membranes]
+        packed = [
+            spikes * 65_536 + membrane + 32_768
+            for spikes, membrane in spikes_and_membranes
+        ]
         return task.score(0, struct.pack("<4i", *packed)).answer
 
     assert answer((3, 0), (4, -32_768), (3, 32_767), (0, 0)) == "street_traffic"
@@ -102,12 +108,9 @@ def test_an_output_of_another_length_is_refused(cache: Path, length_b: int) -> N
 def test_a_subset_is_balanced_seeded_and_stated(cache: Path) -> None:
     task = opened(cache, samples=10)
     labels = [task.score(index, bytes(16)).label for index in range(10)]
-    assert [labels.count(name) for name in ("airport", "street_traffic", "bus", "park")] == [
-        3,
-        3,
-        2,
-        2,
-    ]
+    assert [
+        labels.count(name) for name in ("airport", "street_traffic", "bus", "park")
+    ] == [3, 3, 2, 2]
     assert [task.payload(n) for n in range(10)] == [
         opened(cache, samples=10).payload(n) for n in range(10)
     ]
@@ -128,12 +131,12 @@ def test_a_subset_larger_than_a_class_is_refused(tiny: TinySet) -> None:
 def test_provenance_of_generated_data_says_so(cache: Path) -> None:
     facts = opened(cache).provenance()
     assert json.loads(json.dumps(facts)) == facts
-    assert (facts["source"], facts["official"], facts["subset"], facts["extra_files"]) == (
-        "generated",
-        False,
-        "all",
-        4,
-    )
+    assert (
+        facts["source"],
+        facts["official"],
+        facts["subset"],
+        facts["extra_files"],
+    ) == ("generated", False, "all", 4)
     assert facts["generator"] == {"version": 1, "files_per_class": 6, "seed": 3}
     assert facts["model"].startswith("asc-")
     assert facts["model_sha256"].startswith(facts["model"].removeprefix("asc-"))
@@ -177,7 +180,11 @@ def test_a_folder_is_found_beside_the_bench_file(tiny: TinySet) -> None:
         facts["statement"]
         == "not the data set: 8/6 samples, with recordings of oslo, where it has none"
     )
-    assert (facts["data"], facts["test_samples"], facts["extra_files"]) == (tiny.folder.name, 6, 1)
+    assert (facts["data"], facts["test_samples"], facts["extra_files"]) == (
+        tiny.folder.name,
+        6,
+        1,
+    )
 
 
 @pytest.mark.parametrize("order", ["forwards", "shuffled"])
@@ -208,7 +215,8 @@ def test_a_model_that_cannot_be_read_stops_the_task(tiny: TinySet) -> None:
     (tiny.folder / "broken.nir").write_bytes(b"no")
     with pytest.raises(DataError, match=r"broken\.nir"):
         AscTask.open(
-            AscTask.Settings(data=".", model="broken.nir"), BenchContext(folder=tiny.folder)
+            AscTask.Settings(data=".", model="broken.nir"),
+            BenchContext(folder=tiny.folder),
         )
 
 
@@ -228,7 +236,9 @@ def test_the_cache_is_the_users_unless_it_is_set(
 def test_the_task_without_its_audio_has_the_same_recordings_and_scores(
     cache: Path, samples: int
 ) -> None:
-    settings = AscTask.Settings(files_per_class=6, seed=3, cache=str(cache), samples=samples)
+    settings = AscTask.Settings(
+        files_per_class=6, seed=3, cache=str(cache), samples=samples
+    )
     task = AscTask.open(settings, BenchContext())
     facts = {"samples": len(task)} | task.provenance()
     replica = AscTask.replica(settings, facts, task.catalogue())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training: what is trained is what runs, the shipped network fits its target, and torch is asked
-for by name.
+"""Training: what is trained is what runs, the shipped network fits its target, and
+torch is asked for by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def test_the_layer_in_training_fires_as_the_integer_layer() -> None:
     for layer in fresh_layers((24, 12)):
         layer.weight = layer.weight.detach() + 0.1
         spikes = rng.integers(0, 4, (3, 125, layer.weight.shape[1])).astype(np.uint8)
-        trained, membrane = layer.run(torch.from_numpy(spikes.astype(np.float32)).transpose(0, 1))
+        trained, membrane = layer.run(
+            torch.from_numpy(spikes.astype(np.float32)).transpose(0, 1)
+        )
         whole, whole_membrane = run_layer(layer.integers(), spikes)
         assert np.array_equal(trained.transpose(0, 1).numpy(), whole)
         assert np.array_equal(membrane.numpy(), whole_membrane)
@@ -58,13 +60,16 @@ def test_levels_become_the_same_spikes_in_training(cache: Path) -> None:
         torch.from_numpy(bank.offset.astype(np.float32)),
     )
     assert np.array_equal(
-        spikes.numpy(), spike_counts(bank, np.concatenate([read_clip(clip.path) for clip in clips]))
+        spikes.numpy(),
+        spike_counts(bank, np.concatenate([read_clip(clip.path) for clip in clips])),
     )
     assert labels.tolist() == [0] * 10 + [2] * 10
     assert abs(float(spikes.mean()) - 3) < 0.2
 
 
-def test_a_short_training_writes_a_model_that_can_be_read(tiny: TinySet, tmp_path: Path) -> None:
+def test_a_short_training_writes_a_model_that_can_be_read(
+    tiny: TinySet, tmp_path: Path
+) -> None:
     pytest.importorskip("torch")
     from scenarios.tasks.asc.train import main
 

@@ -17,7 +17,9 @@ class DataFolder:
 
     def labels(self, *lines: str, name: str = "y_labels.csv") -> DataFolder:
         """Write the list of labels."""
-        (self.path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        (self.path / name).write_text(
+            "".join(f"{line}\n" for line in lines), encoding="utf-8"
+        )
         return self
 
     def tensor(self, name: str, content: bytes) -> DataFolder:

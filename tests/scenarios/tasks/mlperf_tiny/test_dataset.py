@@ -22,8 +22,14 @@ def opened(folder: DataFolder, benchmark: Benchmark | None = None) -> TinyDatase
     return open_dataset(folder.path, "y_labels.csv", benchmark)
 
 
-def test_a_tensor_is_its_file_byte_by_byte_in_the_order_of_the_list(folder: DataFolder) -> None:
-    contents = {"b.bin": bytes(range(100)), "a.bin": bytes(range(100, 200)), "c.bin": bytes(100)}
+def test_a_tensor_is_its_file_byte_by_byte_in_the_order_of_the_list(
+    folder: DataFolder,
+) -> None:
+    contents = {
+        "b.bin": bytes(range(100)),
+        "a.bin": bytes(range(100, 200)),
+        "c.bin": bytes(100),
+    }
     folder.labels(*(f"{name},2,1" for name in contents))
     for name, content in contents.items():
         folder.tensor(name, content)
@@ -32,7 +38,8 @@ def test_a_tensor_is_its_file_byte_by_byte_in_the_order_of_the_list(folder: Data
 
 
 def test_a_file_of_ad01_gives_as_many_windows_as_fit(folder: DataFolder) -> None:
-    # Ten frames of 128 float32; a window holds five of them and moves on by one: six windows.
+    # Ten frames of 128 float32; a window holds five of them and moves on by one: six
+    # windows.
     content = b"".join(bytes([frame]) * 512 for frame in range(10))
     folder.labels("a.bin,2,0,2560,512").tensor("a.bin", content)
     data = opened(folder, BENCHMARKS["ad01"])
@@ -43,22 +50,29 @@ def test_a_file_of_ad01_gives_as_many_windows_as_fit(folder: DataFolder) -> None
     assert data.unused_b == 0
 
 
-@given(size_b=st.integers(1, 60), window_b=st.integers(1, 60), stride_b=st.integers(1, 70))
+@given(
+    size_b=st.integers(1, 60), window_b=st.integers(1, 60), stride_b=st.integers(1, 70)
+)
 def test_every_window_lies_in_its_file_and_one_more_would_not(
     tmp_path_factory: pytest.TempPathFactory, size_b: int, window_b: int, stride_b: int
 ) -> None:
     folder = DataFolder(tmp_path_factory.mktemp("any") / "data")
-    folder.labels(f"a.bin,2,0,{window_b},{stride_b}").tensor("a.bin", bytes(range(size_b)))
+    folder.labels(f"a.bin,2,0,{window_b},{stride_b}").tensor(
+        "a.bin", bytes(range(size_b))
+    )
     if window_b > size_b:
         with pytest.raises(
-            DataError, match=rf"line 1: a window of {window_b} bytes, a\.bin has {size_b}"
+            DataError,
+            match=rf"line 1: a window of {window_b} bytes, a\.bin has {size_b}",
         ):
             opened(folder)
         return
     data = opened(folder)
     starts_b = [data.read(tensor)[0] for tensor in data.tensors]
     assert starts_b == [
-        start_b for start_b in range(0, size_b, stride_b) if start_b + window_b <= size_b
+        start_b
+        for start_b in range(0, size_b, stride_b)
+        if start_b + window_b <= size_b
     ]
     assert data.unused_b == size_b - starts_b[-1] - window_b
 
@@ -68,7 +82,12 @@ def test_every_window_lies_in_its_file_and_one_more_would_not(
     [
         ("b.bin,2,0", {}, "", "line 2: b.bin is not in"),
         ("b.bin,2,0", {"b.bin": 0}, "", "line 2: b.bin is empty"),
-        ("b.bin,2,0", {"b.bin": 7}, "", "line 2: a tensor of b.bin has 7 bytes, 8 are due"),
+        (
+            "b.bin,2,0",
+            {"b.bin": 7},
+            "",
+            "line 2: a tensor of b.bin has 7 bytes, 8 are due",
+        ),
         ("b.bin,2,0", {"b.bin": 8}, "kws01", "line 1: 2 classes, the benchmark has 12"),
         (
             "b.bin,2,0",
@@ -97,7 +116,9 @@ def test_a_folder_in_place_of_a_tensor_is_no_tensor(folder: DataFolder) -> None:
 
 
 @pytest.mark.parametrize("what", ["shorter", "gone"])
-def test_a_file_that_changes_while_it_is_used_is_noticed(folder: DataFolder, what: str) -> None:
+def test_a_file_that_changes_while_it_is_used_is_noticed(
+    folder: DataFolder, what: str
+) -> None:
     data = opened(folder.labels("a.bin,2,1").tensor("a.bin", bytes(8)))
     if what == "shorter":
         folder.tensor("a.bin", bytes(7))

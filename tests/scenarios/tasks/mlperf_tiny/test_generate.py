@@ -34,7 +34,9 @@ def test_every_eighth_file_is_answered_with_the_class_after_its_own(
     data = open_dataset(generate.ensure(tmp_path, name, 32, 5), "y_labels.csv", None)
     classes = data.rows[0].classes
     for number, tensor in enumerate(data.tensors):
-        shares = struct.unpack(f"<{classes}i", generate.right_answer(name, data.read(tensor)))
+        shares = struct.unpack(
+            f"<{classes}i", generate.right_answer(name, data.read(tensor))
+        )
         assert sum(shares) == 1000 and min(shares) >= 0
         wrong = number % 8 == 7
         assert shares.index(max(shares)) == (tensor.row.label + wrong) % classes
@@ -52,7 +54,9 @@ def test_the_scores_of_normal_and_unusual_files_overlap(tmp_path: Path) -> None:
     assert min(scores[1]) < max(scores[0]) < max(scores[1])
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
+    tmp_path: Path,
+) -> None:
     hashes = [
         open_dataset(
             generate.ensure(tmp_path / place, "kws01", 4, seed), "y_labels.csv", None
@@ -70,7 +74,9 @@ def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["kws01"]
 
 
-def test_a_cache_that_cannot_be_written_and_a_set_of_one_file_are_refused(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_and_a_set_of_one_file_are_refused(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(DataError, match="cannot be written"):
         generate.ensure(tmp_path / "file", "kws01", 4, 1)

@@ -11,7 +11,9 @@ from scenarios.tasks.mlperf_tiny.labels import LabelRow, read_labels
 from .conftest import DataFolder
 
 
-def test_three_fields_name_a_file_its_classes_and_the_right_one(folder: DataFolder) -> None:
+def test_three_fields_name_a_file_its_classes_and_the_right_one(
+    folder: DataFolder,
+) -> None:
     folder.labels("tst_000000_Stop_7.bin,12,7", "tst_000001_Left_2.bin,12,2")
     rows = read_labels(folder.path / "y_labels.csv")
     assert rows == [
@@ -58,7 +60,10 @@ def test_spaces_blank_lines_line_ends_and_a_byte_order_mark_do_not_matter(
         ([",2,0"], "line 1: '' is no file of this folder"),
         (["../a.bin,2,0"], "line 1: '../a.bin' is no file of this folder"),
         (["/etc/hostname,2,0"], "line 1: '/etc/hostname' is no file of this folder"),
-        (["a.bin,2,0", "b.bin,2,1", "a.bin,2,1"], "line 3: a.bin is listed twice, first in line 1"),
+        (
+            ["a.bin,2,0", "b.bin,2,1", "a.bin,2,1"],
+            "line 3: a.bin is listed twice, first in line 1",
+        ),
         (["a.bin,2,0", "b.bin,3,1"], "line 2: 3 classes, line 1 has 2"),
         (["a.bin,2,0", "b.bin,2,1,8,4"], "line 2: a window in some rows only"),
         ([], "names no file"),

@@ -28,7 +28,9 @@ def opened(data: Path, **settings: object) -> MlperfTiny:
 
 
 def generated(cache: Path, **settings: object) -> MlperfTiny:
-    return MlperfTiny.open(MlperfTiny.Settings(cache=str(cache), **settings), BenchContext())
+    return MlperfTiny.open(
+        MlperfTiny.Settings(cache=str(cache), **settings), BenchContext()
+    )
 
 
 @pytest.fixture
@@ -52,7 +54,10 @@ def windowed(folder: DataFolder) -> MlperfTiny:
 def test_it_is_a_task_whose_payloads_are_the_files(three_classes: MlperfTiny) -> None:
     task: Task = three_classes
     assert isinstance(task, Chooser)
-    assert [task.payload(index) for index in range(len(task))] == [b"first input", b"other input"]
+    assert [task.payload(index) for index in range(len(task))] == [
+        b"first input",
+        b"other input",
+    ]
 
 
 def test_windows_of_a_file_are_samples_of_one_case(windowed: MlperfTiny) -> None:
@@ -84,7 +89,12 @@ def test_the_highest_number_is_the_answer_and_the_first_of_equal_ones(
 
 def test_one_number_is_a_score_and_no_answer(windowed: MlperfTiny) -> None:
     score = windowed.score(0, struct.pack("<i", 12_345))
-    assert (score.correct, score.label, score.answer, score.scores) == (False, "0", "", (12.345,))
+    assert (score.correct, score.label, score.answer, score.scores) == (
+        False,
+        "0",
+        "",
+        (12.345,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,23 +114,32 @@ def test_a_device_may_write_its_numbers_in_several_ways(
 
 
 @pytest.mark.parametrize("length_b", [0, 4, 11, 13, 48])
-def test_an_output_of_another_length_is_refused(three_classes: MlperfTiny, length_b: int) -> None:
+def test_an_output_of_another_length_is_refused(
+    three_classes: MlperfTiny, length_b: int
+) -> None:
     with pytest.raises(
-        RemoteProtocolError, match=f"an output of {length_b} B, 3 numbers as thousandths are 12 B"
+        RemoteProtocolError,
+        match=f"an output of {length_b} B, 3 numbers as thousandths are 12 B",
     ):
         three_classes.score(0, bytes(length_b))
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_an_output_that_is_no_number_is_refused(folder: DataFolder, number: float) -> None:
+def test_an_output_that_is_no_number_is_refused(
+    folder: DataFolder, number: float
+) -> None:
     folder.labels("a.bin,2,1").tensor("a.bin", b"x")
     with pytest.raises(RemoteProtocolError, match="no number"):
         opened(folder.path, output="float32").score(0, struct.pack("<2f", 0.5, number))
 
 
-def test_how_many_numbers_are_due_can_be_set_where_it_can_be_meant(folder: DataFolder) -> None:
+def test_how_many_numbers_are_due_can_be_set_where_it_can_be_meant(
+    folder: DataFolder,
+) -> None:
     folder.labels("a.bin,2,1").tensor("a.bin", b"x")
-    assert opened(folder.path, outputs=1).score(0, struct.pack("<i", 7)).scores == (0.007,)
+    assert opened(folder.path, outputs=1).score(0, struct.pack("<i", 7)).scores == (
+        0.007,
+    )
     for outputs in (3, -1):
         with pytest.raises(ConfigError, match=r"task\.mlperf_tiny\.outputs"):
             opened(folder.path, outputs=outputs)
@@ -129,14 +148,22 @@ def test_how_many_numbers_are_due_can_be_set_where_it_can_be_meant(folder: DataF
         opened(folder.path, outputs=1)
 
 
-def test_a_folder_that_is_called_as_a_benchmark_must_hold_its_data(tmp_path: Path) -> None:
-    folder = DataFolder(tmp_path / "kws01").labels("a.bin,12,7").tensor("a.bin", bytes(489))
+def test_a_folder_that_is_called_as_a_benchmark_must_hold_its_data(
+    tmp_path: Path,
+) -> None:
+    folder = (
+        DataFolder(tmp_path / "kws01").labels("a.bin,12,7").tensor("a.bin", bytes(489))
+    )
     with pytest.raises(DataError, match="489 bytes, 490 are due"):
         opened(folder.path)
     folder.tensor("a.bin", bytes(490))
     facts = opened(folder.path).provenance()
     assert facts["benchmark"] == "kws01"
-    assert facts["quality"] == {"metric": "accuracy", "minimum": 0.9, "division": "closed"}
+    assert facts["quality"] == {
+        "metric": "accuracy",
+        "minimum": 0.9,
+        "division": "closed",
+    }
     assert (facts["official"], facts["statement"]) == (
         False,
         "1 files, the evaluation set of kws01 has 1000",
@@ -146,7 +173,10 @@ def test_a_folder_that_is_called_as_a_benchmark_must_hold_its_data(tmp_path: Pat
 def test_another_list_in_the_folder_can_be_named(folder: DataFolder) -> None:
     folder.labels("a.bin,2,1", "b.bin,2,0").labels("a.bin,2,1", name="y_labels_alt.csv")
     folder.tensor("a.bin", b"x").tensor("b.bin", b"y")
-    assert (len(opened(folder.path)), len(opened(folder.path, labels="y_labels_alt.csv"))) == (2, 1)
+    assert (
+        len(opened(folder.path)),
+        len(opened(folder.path, labels="y_labels_alt.csv")),
+    ) == (2, 1)
 
 
 def test_a_full_count_of_files_is_said_to_be_one(tmp_path: Path) -> None:
@@ -173,7 +203,9 @@ def test_provenance_is_json_and_changes_with_the_data(
     facts = [task.provenance() for task in (three_classes, windowed)]
     json.dumps(facts, allow_nan=False)
     assert facts[0]["data_sha256"] != facts[1]["data_sha256"]
-    assert facts[0]["statement"] == "a folder of another data set than the benchmarks have"
+    assert (
+        facts[0]["statement"] == "a folder of another data set than the benchmarks have"
+    )
 
 
 def test_only_of_generated_data_is_the_right_answer_known(
@@ -183,9 +215,12 @@ def test_only_of_generated_data_is_the_right_answer_known(
     task = generated(tmp_path, benchmark="vww01", files=4)
     assert task.reference is not None
     assert [
-        task.score(index, task.reference(task.payload(index))).correct for index in range(4)
+        task.score(index, task.reference(task.payload(index))).correct
+        for index in range(4)
     ] == [True] * 4
-    assert task.provenance()["statement"] == "generated data, no data set of MLPerf Tiny"
+    assert (
+        task.provenance()["statement"] == "generated data, no data set of MLPerf Tiny"
+    )
     assert "quality" not in task.provenance()
 
 

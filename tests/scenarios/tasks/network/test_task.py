@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that are not ours through the rig: on this computer, on an emulated board, scored and
-checked again without their samples.
+"""Networks that are not ours through the rig: on this computer, on an emulated board,
+scored and checked again without their samples.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import numpy as np
 import pytest
 
 from examples import make_networks
-from rig.errors import ConfigError, DataError, NotInSession, RemoteProtocolError, RigError
+from rig.errors import (
+    ConfigError,
+    DataError,
+    NotInSession,
+    RemoteProtocolError,
+    RigError,
+)
 from rig.interfaces.context import BenchContext
 from rig.network import graph
 from rig.network.fixed import file
@@ -64,7 +70,9 @@ def outputs(task: NetworkTask) -> list[bytes]:
     return [task.reference(task.payload(index)) for index in range(len(task))]
 
 
-def test_a_graph_in_the_graph_and_a_cycle_of_edges_are_one_network(networks: Path) -> None:
+def test_a_graph_in_the_graph_and_a_cycle_of_edges_are_one_network(
+    networks: Path,
+) -> None:
     nested = opened(networks, NESTED, samples=12)
     flat = opened(networks, FLAT, samples=12)
     assert outputs(nested) == outputs(flat)
@@ -72,7 +80,9 @@ def test_a_graph_in_the_graph_and_a_cycle_of_edges_are_one_network(networks: Pat
 
 
 @pytest.mark.parametrize("name", [NESTED, CONV])
-def test_programs_of_a_network_agree_but_for_rounding(networks: Path, name: str) -> None:
+def test_programs_of_a_network_agree_but_for_rounding(
+    networks: Path, name: str
+) -> None:
     task = opened(networks, name, samples=6)
     routines = {
         "integer": integer(**task.programs["integer"].arguments),
@@ -90,7 +100,9 @@ def test_programs_of_a_network_agree_but_for_rounding(networks: Path, name: str)
     assert right["integer"] >= 5
 
 
-def run(folder: Path, sessions: Path, sut: str, name: str, samples: int) -> SessionResult:
+def run(
+    folder: Path, sessions: Path, sut: str, name: str, samples: int
+) -> SessionResult:
     bench = folder / "bench.toml"
     fields = "\n".join(
         f"{key} = {getattr(settings(name, samples=samples), key)!r}"
@@ -114,8 +126,11 @@ def test_a_network_of_ones_own_on_this_computer_and_checked_without_its_samples(
     assert check(result.folder).ok
 
 
-def test_a_network_of_ones_own_on_an_emulated_board(networks: Path, tmp_path: Path) -> None:
-    # The firmware in the tree holds this network; a device with another one would be refused.
+def test_a_network_of_ones_own_on_an_emulated_board(
+    networks: Path, tmp_path: Path
+) -> None:
+    # The firmware in the tree holds this network; a device with another one would be
+    # refused.
     program = image("mps2", "network")
     sut = f'[sut.qemu]\nmachine = "{BOARDS["mps2"]}"\nprogram = "{program}"'
     result = run(networks, tmp_path, sut, FLAT, samples=4)
@@ -140,7 +155,9 @@ def test_a_replica_scores_as_the_task_and_has_no_samples(networks: Path) -> None
         replica.score(0, bytes(55))
 
 
-def test_the_largest_sum_decides_then_the_membrane_then_the_first(networks: Path) -> None:
+def test_the_largest_sum_decides_then_the_membrane_then_the_first(
+    networks: Path,
+) -> None:
     task = opened(networks, NESTED, samples=1)
     for sums, last, answer in (
         ([0, 3, 1, 0, 0, 3, 0], [0, 5, 9, 0, 0, 4, 0], "1"),
@@ -170,12 +187,18 @@ def test_other_backends_get_inputs_in_the_networks_units_and_answer_in_the_devic
     values = np.random.default_rng(1).normal(0, 1, (3, 9, 12))
     np.save(tmp_path / "real.npy", values)
     task = opened(
-        networks, NESTED, inputs=str(tmp_path / "real.npy"), labels="", source="random numbers"
+        networks,
+        NESTED,
+        inputs=str(tmp_path / "real.npy"),
+        labels="",
+        source="random numbers",
     )
     network = task.network
     codec = open_codec(**network.arguments)
     fixed = codec.load(task.payload(1))
-    np.testing.assert_allclose(fixed, values[1], atol=network.arguments["input_scale"] / 2)
+    np.testing.assert_allclose(
+        fixed, values[1], atol=network.arguments["input_scale"] / 2
+    )
     spikes = np.zeros((9, 7))
     spikes[:4, 2] = 1
     output = codec.output(spikes, np.full(7, 0.5))
@@ -197,7 +220,11 @@ BAD: tuple[tuple[str, Callable[[Path], Any], str], ...] = (
 
 @pytest.mark.parametrize(("setting", "content", "said"), BAD)
 def test_samples_and_labels_that_do_not_fit_are_refused(
-    networks: Path, tmp_path: Path, setting: str, content: Callable[[Path], Any], said: str
+    networks: Path,
+    tmp_path: Path,
+    setting: str,
+    content: Callable[[Path], Any],
+    said: str,
 ) -> None:
     path = tmp_path / "bad.npy"
     np.save(path, content(path))
@@ -206,7 +233,9 @@ def test_samples_and_labels_that_do_not_fit_are_refused(
     assert said in str(caught.value)
 
 
-def test_a_list_of_labels_and_settings_that_are_wrong(networks: Path, tmp_path: Path) -> None:
+def test_a_list_of_labels_and_settings_that_are_wrong(
+    networks: Path, tmp_path: Path
+) -> None:
     right = np.load(networks / f"{NESTED}-labels.npy").tolist()
     listed = tmp_path / "labels.csv"
     listed.write_text("label\n" + "\n".join(map(str, right)) + "\n", encoding="utf-8")
@@ -250,7 +279,9 @@ def test_without_settings_it_is_the_example_in_the_tree_over_random_spikes() -> 
     assert f'"{facts["model"]}"' in SHIPPED_HEADER.read_text(encoding="utf-8")
     with pytest.raises(DataError, match="source"):
         NetworkTask.replica(
-            NetworkTask.Settings(samples=2), facts | {"source": "a colleague"}, task.catalogue()
+            NetworkTask.Settings(samples=2),
+            facts | {"source": "a colleague"},
+            task.catalogue(),
         )
 
 

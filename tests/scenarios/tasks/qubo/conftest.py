@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The solver as a program under sanitizers, that answers cases on its standard input."""
+"""The solver as a program under sanitizers, that answers cases on its standard
+input."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ COST_MIN = -(2**31)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the firmware said to one graph: a refusal other than 0 and the memory needed, or the
-    result of a search.
+    """What the firmware said to one graph: a refusal other than 0 and the memory
+    needed, or the result of a search.
     """
 
     refusal: int
@@ -47,14 +48,18 @@ class Answer:
 
     def vector(self, nodes: int) -> np.ndarray:
         """Return the best vector (nodes)."""
-        return np.unpackbits(np.frombuffer(self.bits, np.uint8), count=nodes, bitorder="little")
+        return np.unpackbits(
+            np.frombuffer(self.bits, np.uint8), count=nodes, bitorder="little"
+        )
 
 
 class Firmware:
     """A running process of qubo_cases.c; its clock counts polls of 500 neighbours."""
 
     def __init__(self, program: Path) -> None:
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
 
     def ask(
         self,
@@ -69,18 +74,28 @@ class Firmware:
         """Hand a graph in and return the answer."""
         assert self.process.stdin
         assert self.process.stdout
-        numbers = struct.pack("<4IiI", memory_b, len(graph), seed, polls, target, len(thresholds))
-        self.process.stdin.write(numbers + struct.pack(f"<{len(thresholds)}i", *thresholds) + graph)
+        numbers = struct.pack(
+            "<4IiI", memory_b, len(graph), seed, polls, target, len(thresholds)
+        )
+        self.process.stdin.write(
+            numbers + struct.pack(f"<{len(thresholds)}i", *thresholds) + graph
+        )
         self.process.stdin.flush()
         refusal, needed_b, *found = self.process.stdout.readline().decode().split()
         if not found:
             return Answer(int(refusal), int(needed_b))
         end, cost, bits, *told = found
         crossings = tuple(
-            (int(number), int(at)) for number, _, at in (pair.partition(":") for pair in told)
+            (int(number), int(at))
+            for number, _, at in (pair.partition(":") for pair in told)
         )
         return Answer(
-            int(refusal), int(needed_b), end == "1", int(cost), bytes.fromhex(bits[1:]), crossings
+            int(refusal),
+            int(needed_b),
+            end == "1",
+            int(cost),
+            bytes.fromhex(bits[1:]),
+            crossings,
         )
 
 
@@ -103,7 +118,13 @@ def firmware_program(compiler: str, tmp_path_factory: pytest.TempPathFactory) ->
     ]
     sources.append(FIRMWARE / "core" / "nr_frame.c")
     include = [f"-I{FIRMWARE / 'core'}", f"-I{FIRMWARE / 'workloads' / 'qubo'}"]
-    flags = ["-std=c99", "-O1", "-g", *(f"-W{warning}" for warning in WARNINGS), *SANITIZE]
+    flags = [
+        "-std=c99",
+        "-O1",
+        "-g",
+        *(f"-W{warning}" for warning in WARNINGS),
+        *SANITIZE,
+    ]
     subprocess.run([compiler, *flags, *include, "-o", program, *sources], check=True)
     return program
 

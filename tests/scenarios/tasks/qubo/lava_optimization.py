@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for lava-optimization 0.5.0 with the calls that the program makes, a random descent
-behind them; no chip.
+"""A stand-in for lava-optimization 0.5.0 with the calls that the program makes, a
+random descent behind them; no chip.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 
 class Qubo:
-    """A problem: a square, symmetric matrix of whole numbers, as the package wants it."""
+    """A problem: a square, symmetric matrix of whole numbers, as the package wants
+    it."""
 
     def __init__(self, q: np.ndarray) -> None:
         assert q.ndim == 2 and q.shape[0] == q.shape[1]
@@ -53,7 +54,8 @@ class OptimizationSolver:
         self._q = problem.q
 
     def solve(self, config: SolverConfig) -> SolverReport:
-        """Flip nodes at random, keep what is no worse, for so many steps or down to the target."""
+        """Flip nodes at random, keep what is no worse, for so many steps or down to the
+        target."""
         self.calls.append(config)
         assert config.backend == "Loihi2" and config.hyperparameters["neuron_model"]
         rng = np.random.default_rng(config.hyperparameters["refract_seed"])
@@ -86,7 +88,9 @@ def installed(*, chip: bool = True) -> Iterator[list[SolverConfig]]:
     for name, values in content.items():
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
-            made.setdefault(".".join(parts[:count]), ModuleType(".".join(parts[:count])))
+            made.setdefault(
+                ".".join(parts[:count]), ModuleType(".".join(parts[:count]))
+            )
         made[name].__dict__.update(values)
     OptimizationSolver.calls = []
     with patch.dict(sys.modules, made):

@@ -24,7 +24,12 @@ def matrix(workload: Workload) -> np.ndarray:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 60), st.floats(0, 1.1), st.integers(0, 99), st.randoms(use_true_random=False))
+@given(
+    st.integers(1, 60),
+    st.floats(0, 1.1),
+    st.integers(0, 99),
+    st.randoms(use_true_random=False),
+)
 def test_the_cost_is_that_of_the_dense_matrix(
     nodes: int, density: float, seed: int, draw: object
 ) -> None:
@@ -37,11 +42,19 @@ def test_the_cost_is_that_of_the_dense_matrix(
 def test_large_costs_do_not_wrap() -> None:
     # The published script's int8 matrix says -58 here.
     workload = Workload(250, 0.01, 0)
-    assert cost(generate(workload), np.ones(250, np.int8)) == -250 + 8 * workload.edges == 2246
+    assert (
+        cost(generate(workload), np.ones(250, np.int8))
+        == -250 + 8 * workload.edges
+        == 2246
+    )
 
 
-@pytest.mark.parametrize("vector", [[0, 1], [0, 1, 2], [0, 1, -1], [[0, 1, 1]], [0.0, 0.5, 1.0]])
-def test_what_is_not_a_binary_vector_of_all_nodes_is_refused(vector: list[float]) -> None:
+@pytest.mark.parametrize(
+    "vector", [[0, 1], [0, 1, 2], [0, 1, -1], [[0, 1, 1]], [0.0, 0.5, 1.0]]
+)
+def test_what_is_not_a_binary_vector_of_all_nodes_is_refused(
+    vector: list[float],
+) -> None:
     with pytest.raises(DataError):
         cost(generate(Workload(3, 0.5, 0)), vector)
 

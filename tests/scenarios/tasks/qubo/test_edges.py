@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python and the firmware read the same bytes as the same graph, and refuse the same ones."""
+"""Python and the firmware read the same bytes as the same graph, and refuse the same
+ones."""
 
 from __future__ import annotations
 
@@ -90,7 +91,9 @@ def test_python_and_firmware_agree_on_damaged_graphs_whose_checksum_is_right(
     body = bytearray(edges.encode(graph)[edges.HEAD.size :])
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(body)))
-        body[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
+        body[place : place + data.draw(st.integers(0, 2))] = data.draw(
+            st.binary(max_size=2)
+        )
     count = max(graph.edges + data.draw(st.integers(-1, 1)), 0)
     damaged = wire(graph.nodes, count, bytes(body))
     refused = firmware.ask(damaged).refusal
@@ -134,7 +137,9 @@ def test_every_flipped_bit_is_refused_by_both(
         (wire(0xFFFFFFFF, 0xFFFFFFFF, b""), TOO_LARGE),
     ],
 )
-def test_each_fault_has_its_refusal(firmware: Firmware, data: bytes, refusal: int) -> None:
+def test_each_fault_has_its_refusal(
+    firmware: Firmware, data: bytes, refusal: int
+) -> None:
     assert firmware.ask(data).refusal == refusal
     with pytest.raises(DataError):
         edges.decode(data)

@@ -30,7 +30,9 @@ def assert_same(workload: Workload) -> None:
     theirs = published(workload)
     ours = generate(workload)
     lesser, greater = ours.ends
-    assert list(zip(lesser.tolist(), greater.tolist(), strict=True)) == edge_list(theirs)
+    assert list(zip(lesser.tolist(), greater.tolist(), strict=True)) == edge_list(
+        theirs
+    )
     assert ours.edges == workload.edges == theirs.number_of_edges()
 
 
@@ -69,7 +71,9 @@ def test_the_rows_hold_the_sorted_neighbours_of_each_node(
     assert (starts.dtype, neighbours.dtype) == (np.int64, np.int32)
     assert len(neighbours) == starts[-1] == 2 * workload.edges
     for node in range(nodes):
-        assert neighbours[starts[node] : starts[node + 1]].tolist() == sorted(theirs[node])
+        assert neighbours[starts[node] : starts[node + 1]].tolist() == sorted(
+            theirs[node]
+        )
 
 
 def test_the_smallest_published_density_has_no_edge_and_a_full_one_all() -> None:
@@ -87,8 +91,8 @@ def test_the_hash_is_of_the_graph_and_not_of_how_it_was_made() -> None:
 
 
 def test_the_hash_is_that_of_the_documented_bytes() -> None:
-    # sha256 of "neurorig graph 1\n", 4 nodes, 2 edges, (0, 2), (1, 3), each number 4 bytes, low
-    # first; by another program.
+    # sha256 of "neurorig graph 1\n", 4 nodes, 2 edges, (0, 2), (1, 3), each number 4
+    # bytes, low first; by another program.
     known = "4fb39854dcad26dd936fea2cd92870fd5adc6ee2ff76f724a1cd921a1f0a8b4a"
     assert from_edges(4, np.array([[3, 1], [0, 2]])).sha256 == known
 
@@ -120,5 +124,6 @@ def peak_b(workload: Workload) -> int:
 def test_memory_grows_with_the_edges_and_not_with_the_square_of_the_nodes() -> None:
     # A byte a pair would be 2.5 GB here.
     assert (
-        peak_b(Workload(50_000, 0.0005, 0)) < 100 * Workload(50_000, 0.0005, 0).edges + 20_000_000
+        peak_b(Workload(50_000, 0.0005, 0))
+        < 100 * Workload(50_000, 0.0005, 0).edges + 20_000_000
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of images in docs/QUBO.md: memory as the builds give it, and what fits by what the
-solver and the encoder say.
+"""The table of images in docs/QUBO.md: memory as the builds give it, and what fits by
+what the solver and the encoder say.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def rows() -> dict[str, tuple[int, int, tuple[int, ...]]]:
     """Return image -> memory, slot, most nodes at each density."""
     page = (ROOT / "docs" / "QUBO.md").read_text(encoding="utf-8")
     found = re.findall(
-        r"^\| (\w+)[^|]* \| (\d+) \| (\d+) \| (\d+, \d+, \d+, \d+) \|$", page, re.MULTILINE
+        r"^\| (\w+)[^|]* \| (\d+) \| (\d+) \| (\d+, \d+, \d+, \d+) \|$",
+        page,
+        re.MULTILINE,
     )
     return {
         image: (int(memory), int(slot), tuple(map(int, most.split(", "))))
@@ -44,7 +46,10 @@ def rows() -> dict[str, tuple[int, int, tuple[int, ...]]]:
 def test_the_memory_of_an_image_is_what_its_build_gives_it(image: str) -> None:
     file, pattern = SIZES[image]
     text = (ROOT / "firmware" / file).read_text(encoding="utf-8")
-    sizes = [re.findall(pattern.format(f"NR_QUBO_{name}_B"), text) for name in ("MEMORY", "SLOT")]
+    sizes = [
+        re.findall(pattern.format(f"NR_QUBO_{name}_B"), text)
+        for name in ("MEMORY", "SLOT")
+    ]
     assert sizes == [[str(size)] for size in rows()[image][:2]]
 
 

@@ -32,7 +32,10 @@ VIRTUAL = ROOT / "benches" / "virtual-qubo.toml"
 
 def command(*arguments: object) -> Result:
     return CliRunner().invoke(
-        qubo, ["largest", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+        qubo,
+        ["largest", *map(str, arguments)],
+        standalone_mode=False,
+        catch_exceptions=False,
     )
 
 
@@ -53,7 +56,8 @@ def test_growth_and_bisection_find_the_largest_good_size_with_few_tries(
 
 
 @pytest.mark.parametrize(
-    ("density", "edges_max"), [(0.01, 12_500_000), (1.0, 12_500_000), (1.0, 1), (0.01, 10**9)]
+    ("density", "edges_max"),
+    [(0.01, 12_500_000), (1.0, 12_500_000), (1.0, 1), (0.01, 10**9)],
 )
 def test_the_limit_of_the_host_is_the_last_size_with_so_few_edges(
     density: float, edges_max: int
@@ -64,7 +68,9 @@ def test_the_limit_of_the_host_is_the_last_size_with_so_few_edges(
 
 
 @pytest.mark.usefixtures("compiler")
-def test_a_device_of_so_many_bytes_takes_what_fits_and_refuses_the_next(tmp_path: Path) -> None:
+def test_a_device_of_so_many_bytes_takes_what_fits_and_refuses_the_next(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "out.json"
     result = command(VIRTUAL, "--set", "sut.virtual.slot_b=800", "--out", out)
     assert result.return_value == 0
@@ -74,8 +80,12 @@ def test_a_device_of_so_many_bytes_takes_what_fits_and_refuses_the_next(tmp_path
         best = found["largest"][name]["nodes"]
         assert len(edges.encode(generate(Workload(best, density, 0)))) <= 800
         assert len(edges.encode(generate(Workload(best + 1, density, 0)))) > 800
-        mine = {one["nodes"]: one for one in found["tries"] if one["density"] == density}
-        assert mine[best]["outcome"] == "good" and mine[best + 1]["outcome"] == "refused"
+        mine = {
+            one["nodes"]: one for one in found["tries"] if one["density"] == density
+        }
+        assert (
+            mine[best]["outcome"] == "good" and mine[best + 1]["outcome"] == "refused"
+        )
         assert "the device takes 800" in mine[best + 1]["detail"]
         assert_evidence(mine[best])
 
@@ -85,7 +95,9 @@ def assert_evidence(one: dict[str, Any]) -> None:
     nodes = one["nodes"]
     density = one["density"]
     graph = networkx.gnm_random_graph(nodes, int(0.5 * density * nodes**2), 0)
-    matrix = -np.eye(nodes, dtype=np.int64) + 4 * networkx.to_numpy_array(graph, dtype=np.int64)
+    matrix = -np.eye(nodes, dtype=np.int64) + 4 * networkx.to_numpy_array(
+        graph, dtype=np.int64
+    )
     bits = np.frombuffer(base64.b64decode(one["vector"]), np.uint8)
     vector = np.unpackbits(bits, count=nodes, bitorder="little").astype(np.int64)
     assert vector @ matrix @ vector == one["cost"] < 0
@@ -96,7 +108,11 @@ def test_where_the_host_stops_first_the_result_says_so(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     result = command(VIRTUAL, "--edges-max", 100, "--out", out)
     assert result.return_value == 0
-    assert json.loads(out.read_text())["largest"]["B"] == {"density": 1.0, "nodes": 14, "limit": 14}
+    assert json.loads(out.read_text())["largest"]["B"] == {
+        "density": 1.0,
+        "nodes": 14,
+        "limit": 14,
+    }
     assert "or more" in result.output
 
 
@@ -106,11 +122,19 @@ def test_where_the_host_stops_first_the_result_says_so(tmp_path: Path) -> None:
     [
         (lambda output: output[:-1], "wrong", "bytes"),
         (lambda output: b"\0\0\0\0" + output[4:], "wrong", "claims 0"),
-        (lambda output: bytes(5) + output[5:9] + bytes(len(output) - 9), "no better", "cost 0"),
+        (
+            lambda output: bytes(5) + output[5:9] + bytes(len(output) - 9),
+            "no better",
+            "cost 0",
+        ),
     ],
 )
 def test_a_device_that_answers_but_wrong_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: Any, outcome: str, said: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    answer: Any,
+    outcome: str,
+    said: str,
 ) -> None:
     original = VirtualSut.do
 
@@ -131,7 +155,9 @@ def test_a_device_that_answers_but_wrong_is_named(
 
 
 @pytest.mark.usefixtures("compiler")
-def test_after_a_device_is_lost_the_bench_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_device_is_lost_the_bench_is_opened_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     original = VirtualSut.do
     seen = []
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lava's solver of QUBO as a program: its calls against a stand-in, and what is refused."""
+"""Lava's solver of QUBO as a program: its calls against a stand-in, and what is
+refused."""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ def test_calls_go_on_from_the_best_vector_until_the_target_is_met() -> None:
 def test_a_search_without_a_target_ends_with_its_time() -> None:
     with lava_optimization.installed() as calls:
         routine = loihi([{"steps": 10}], CHIP)
-        marks, _, output = solved(routine, routine.load(edges.encode(GRAPH)), order(None, 0.05))
+        marks, _, output = solved(
+            routine, routine.load(edges.encode(GRAPH)), order(None, 0.05)
+        )
     assert output[4] == 0
     assert len(calls) > 2
     assert marks[-1][1] - marks[0][1] >= 50_000_000
@@ -61,7 +64,9 @@ def test_an_answer_that_is_no_vector_is_none() -> None:
     told = lava_optimization.SolverReport(-60, np.full(50, 2), 1)
     with (
         lava_optimization.installed(),
-        patch.object(lava_optimization.OptimizationSolver, "solve", lambda one, config: told),
+        patch.object(
+            lava_optimization.OptimizationSolver, "solve", lambda one, config: told
+        ),
     ):
         routine = loihi([], CHIP)
         with pytest.raises(RuntimeError, match="no binary vector of 50"):
@@ -71,11 +76,15 @@ def test_an_answer_that_is_no_vector_is_none() -> None:
 def test_without_a_chip_it_is_refused_with_the_reason() -> None:
     with pytest.raises(ValueError, match="no solver that works on a processor"):
         loihi([])
-    with pytest.raises(ValueError, match="lava is not installed: rig sdk install loihi"):
+    with pytest.raises(
+        ValueError, match="lava is not installed: rig sdk install loihi"
+    ):
         loihi([], CHIP)
     with (
         lava_optimization.installed(chip=False),
-        pytest.raises(ValueError, match="lava-loihi, Lava's extension for it, is not installed"),
+        pytest.raises(
+            ValueError, match="lava-loihi, Lava's extension for it, is not installed"
+        ),
     ):
         loihi([], CHIP)
 

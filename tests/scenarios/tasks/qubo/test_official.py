@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Official targets: the published file as it is, rows made as the rules say, and two targets side
-by side in the task.
+"""Official targets: the published file as it is, rows made as the rules say, and two
+targets side by side in the task.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ FIRST = QuboTask.Settings(nodes=(250,), densities=(0.05,), seeds=(0, 1))
 
 def command(*arguments: object) -> Result:
     return CliRunner().invoke(
-        qubo, ["targets", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+        qubo,
+        ["targets", *map(str, arguments)],
+        standalone_mode=False,
+        catch_exceptions=False,
     )
 
 
@@ -41,12 +44,13 @@ def opened(**settings: Any) -> QuboTask:
     return QuboTask.open(dataclasses.replace(FIRST, **settings), BenchContext())
 
 
-def test_the_target_of_the_result_is_the_published_cost_and_ours_stands_beside_it() -> None:
+def test_the_target_of_the_result_is_the_published_cost_and_ours_stands_beside_it():
     lower = 0
     for row in targets.read().rows.values():
         if row.published is not None and row.cost < row.published and row.nodes <= 500:
             task = QuboTask.open(
-                QuboTask.Settings((row.nodes,), (row.density,), (row.seed,)), BenchContext()
+                QuboTask.Settings((row.nodes,), (row.density,), (row.seed,)),
+                BenchContext(),
             )
             assert (task.target(0), task.official(0), task.best_known(0)) == (
                 row.published,
@@ -58,7 +62,11 @@ def test_the_target_of_the_result_is_the_published_cost_and_ours_stands_beside_i
 
 
 def test_below_50_nodes_the_published_costs_are_the_proven_optima() -> None:
-    small = [row for row in targets.read().rows.values() if row.nodes < official.GLOBAL_BELOW_NODES]
+    small = [
+        row
+        for row in targets.read().rows.values()
+        if row.nodes < official.GLOBAL_BELOW_NODES
+    ]
     assert len(small) == 40
     assert all(row.proven and row.published == row.cost for row in small)
 
@@ -93,9 +101,13 @@ def test_announced_seeds_can_be_used_the_day_they_are_published_without_a_vector
         opened(seeds=(78,), official=str(written(tmp_path, "250,0.05,77,-66")))
 
 
-def test_below_50_nodes_a_proven_cost_is_official_where_the_file_has_none(tmp_path: Path) -> None:
+def test_below_50_nodes_a_proven_cost_is_official_where_the_file_has_none(
+    tmp_path: Path,
+) -> None:
     task = QuboTask.open(
-        QuboTask.Settings((25,), (0.25,), (0,), official=str(written(tmp_path, "250,0.05,0,-60"))),
+        QuboTask.Settings(
+            (25,), (0.25,), (0,), official=str(written(tmp_path, "250,0.05,0,-60"))
+        ),
         BenchContext(),
     )
     assert task.official(0) == task.best_known(0) == -9
@@ -112,7 +124,9 @@ def test_a_cost_below_a_proven_optimum_is_one_of_other_graphs(tmp_path: Path) ->
         )
 
 
-def test_the_placeholder_of_a_cost_that_is_not_known_yet_is_none(tmp_path: Path) -> None:
+def test_the_placeholder_of_a_cost_that_is_not_known_yet_is_none(
+    tmp_path: Path,
+) -> None:
     assert not official.read(written(tmp_path, "250,0.05,0,-1")).rows
     assert official.read(written(tmp_path, "5,1.0,0,-1")).rows, (
         "of a complete graph it is the optimum"
@@ -142,7 +156,9 @@ def test_a_file_that_is_damaged_is_refused_and_the_line_named(
         official.read(path)
 
 
-def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(tmp_path: Path) -> None:
+def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("dwave.samplers")
     path = written(tmp_path, "60,0.25,3,-11")
     how = (
@@ -158,7 +174,10 @@ def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(tmp_path: Pat
         3,
     )
     made = ("--reads", 3, "--restarts", 2, "--solver-seeds", 5)
-    assert command(*how, *made, "--nodes", 25, "--nodes", 60, "--nodes", 70).return_value == 0
+    assert (
+        command(*how, *made, "--nodes", 25, "--nodes", 60, "--nodes", 70).return_value
+        == 0
+    )
     found = official.read(path)
     assert found.rows[Workload(60, 0.25, 3)] == Official(Workload(60, 0.25, 3), -11), (
         "the published row stays as it is"
@@ -167,7 +186,11 @@ def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(tmp_path: Pat
     assert optimum.cost == targets.read().rows[optimum.workload].cost
     assert optimum.made is not None and "global optimum" in optimum.made.source
     row = found.rows[Workload(70, 0.25, 3)]
-    assert row.made is not None and (row.made.reads, row.made.restarts, row.made.seed) == (3, 2, 5)
+    assert row.made is not None and (
+        row.made.reads,
+        row.made.restarts,
+        row.made.seed,
+    ) == (3, 2, 5)
     assert (
         row.made.version.startswith("dwave-samplers ")
         and "not the 100 reads and 50 restarts" in row.made.source
@@ -175,16 +198,18 @@ def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(tmp_path: Pat
     graph = generate(row.workload)
     assert row.cost == cost(graph, targets.unpacked(row.made.solution, 70)) < -8
     plain = path.read_bytes().decode().split("\r\n")
-    assert plain[0] + "\r\n" == HEAD and all(line.count(",") == 3 for line in plain if line), (
-        "NeuroBench's loader takes four columns"
-    )
+    assert plain[0] + "\r\n" == HEAD and all(
+        line.count(",") == 3 for line in plain if line
+    ), "NeuroBench's loader takes four columns"
     assert (
         "2 of 2 vectors cost what the table says; 1 are costs without"
         in command("--verify", "--official", path).output
     )
 
 
-def test_a_made_row_is_verified_and_one_that_was_changed_is_found(tmp_path: Path) -> None:
+def test_a_made_row_is_verified_and_one_that_was_changed_is_found(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "mine.csv"
     official.write([tabu.make(Workload(20, 0.25, 9), 1, 0, 1)], path)
     assert command("--verify", "--official", path).return_value == 0
@@ -210,7 +235,11 @@ def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(
 
     def sample(self: Any, bqm: Any, **how: Any) -> Any:
         called.append(
-            {"linear": {*bqm.linear.values()}, "quadratic": {*bqm.quadratic.values()}, **how}
+            {
+                "linear": {*bqm.linear.values()},
+                "quadratic": {*bqm.quadratic.values()},
+                **how,
+            }
         )
         return own(self, bqm, **(how | {"num_reads": 1, "num_restarts": 0}))
 
@@ -232,9 +261,14 @@ def test_targets_that_were_made_with_fewer_reads_are_labelled(tmp_path: Path) ->
     assert about["unofficial"] == "TUNING SEEDS, TARGETS NOT MADE BY THE RULES"
     assert "2 reads, 1 restarts" in about["workloads"][0]["official_source"]
     assert row.made is not None
-    by_rules = dataclasses.replace(row.made, reads=official.READS, restarts=official.RESTARTS)
+    by_rules = dataclasses.replace(
+        row.made, reads=official.READS, restarts=official.RESTARTS
+    )
     official.write([dataclasses.replace(row, made=by_rules)], path)
-    assert opened(**settings, official=str(path)).provenance()["unofficial"] == "TUNING SEEDS"
+    assert (
+        opened(**settings, official=str(path)).provenance()["unofficial"]
+        == "TUNING SEEDS"
+    )
 
 
 def test_tabu_needs_a_file_and_one_seed(tmp_path: Path) -> None:
@@ -242,7 +276,12 @@ def test_tabu_needs_a_file_and_one_seed(tmp_path: Path) -> None:
         command("--method", "dwave-tabu")
     with pytest.raises(ConfigError, match="one seed"):
         command(
-            "--method", "dwave-tabu", "--official", tmp_path / "mine.csv", "--solver-seeds", "1-3"
+            "--method",
+            "dwave-tabu",
+            "--official",
+            tmp_path / "mine.csv",
+            "--solver-seeds",
+            "1-3",
         )
     with pytest.raises(ConfigError, match="has no part in a local search"):
         command("--official", tmp_path / "mine.csv", "--nodes", 10)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one-flip search on torch, on the processor: exact where the optimum is proven. Needs torch
-(the extra `gpu` has it).
+"""The one-flip search on torch, on the processor: exact where the optimum is proven.
+Needs torch (the extra `gpu` has it).
 """
 
 from __future__ import annotations
@@ -97,12 +97,15 @@ def test_a_device_without_memory_is_said_with_what_to_change(
 
     task = QuboTask.open(QuboTask.Settings((10,), (0.25,), (0,)), BenchContext())
     monkeypatch.setattr(torch, "zeros", full)
-    with pytest.raises(ValueError, match="no memory for 8 chains on 10 nodes: fewer chains"):
+    with pytest.raises(
+        ValueError, match="no memory for 8 chains on 10 nodes: fewer chains"
+    ):
         routine.load(task.payload(0))
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("chains", -1), ("chains", 2.5), ("chains", 10**9), ("tenure", "x")]
+    ("name", "value"),
+    [("chains", -1), ("chains", 2.5), ("chains", 10**9), ("tenure", "x")],
 )
 def test_a_parameter_out_of_its_range_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} = .*: a whole number, 0 to"):

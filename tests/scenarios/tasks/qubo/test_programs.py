@@ -28,8 +28,8 @@ Start = Callable[..., tuple[QuboTask, CpuSut]]
 
 @pytest.fixture(scope="module")
 def start(compiler: str) -> Iterator[Start]:
-    """Start a program by name, with parameters; one without serves several tests; all are ended.
-    Skips where D-Wave's samplers are wanted and not there.
+    """Start a program by name, with parameters; one without serves several tests; all
+    are ended. Skips where D-Wave's samplers are wanted and not there.
     """
     with ExitStack() as stack:
         running: dict[str, tuple[QuboTask, CpuSut]] = {}
@@ -45,16 +45,23 @@ def start(compiler: str) -> Iterator[Start]:
             if name == "one_flip":
                 pytest.importorskip("torch", reason="the extra gpu is not installed")
             elif name != "reference":
-                pytest.importorskip("dwave.samplers", reason="the extra qubo is not installed")
+                pytest.importorskip(
+                    "dwave.samplers", reason="the extra qubo is not installed"
+                )
             task = QuboTask.open(
                 QuboTask.Settings(
-                    SETTINGS.nodes, SETTINGS.densities, SETTINGS.seeds, parameters=parameters
+                    SETTINGS.nodes,
+                    SETTINGS.densities,
+                    SETTINGS.seeds,
+                    parameters=parameters,
                 ),
                 BenchContext(),
             )
             context = BenchContext(programs=task.programs)
             context.world.supply_on = True
-            sut = stack.enter_context(closing(CpuSut.open(CpuSut.Settings(name), context)))
+            sut = stack.enter_context(
+                closing(CpuSut.open(CpuSut.Settings(name), context))
+            )
             for index in range(len(task)):
                 sut.do(Load(index), [task.payload(index)])
             return task, sut
@@ -75,7 +82,11 @@ def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_t
         target = threshold_cost(task.target(index), 0.3)
         completion = sut.do(
             Solve(
-                index, 20.0, seed=3, target=target, thresholds=(threshold_cost(target, 0.3), target)
+                index,
+                20.0,
+                seed=3,
+                target=target,
+                thresholds=(threshold_cost(target, 0.3), target),
             )
         )
         score = task.score(index, completion.output)
@@ -88,18 +99,22 @@ def test_each_program_answers_vectors_that_cost_what_it_claims_and_ends_at_its_t
 
 
 @pytest.mark.parametrize("name", ["reference", "tabu", "annealing", "one_flip"])
-def test_a_search_ends_after_its_time_where_nothing_can_be_reached(start: Start, name: str) -> None:
+def test_a_search_ends_after_its_time_where_nothing_can_be_reached(
+    start: Start, name: str
+) -> None:
     task, sut = start(name)
     completion = sut.do(Solve(0, 0.2, seed=3, target=-51))
     score = task.score(0, completion.output)
     assert score.costs is not None and -50 <= score.costs.cost < 0
     assert completion.output[4] == 0
-    # Annealing ends early where no sweep fits any more; how late any of them is, the machine's load
-    # decides.
+    # Annealing ends early where no sweep fits any more; how late any of them is, the
+    # machine's load decides.
     assert length_s(completion) >= (0.2 if name == "reference" else 0.1)
 
 
-def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(start: Start) -> None:
+def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(
+    start: Start,
+) -> None:
     task, sut = start("reference")
     target = task.target(1)
     completion = sut.do(Solve(1, 20.0, seed=9, target=target))
@@ -114,10 +129,16 @@ def test_the_reference_makes_the_moves_of_the_firmware_in_this_process(start: St
 def test_the_same_seed_gives_the_same_vector_and_another_one_another(
     start: Start, name: str
 ) -> None:
-    parameter = {"annealing": {"sweeps": 4}, "tabu": {"restarts": 1}, "one_flip": {"chains": 2}}
+    parameter = {
+        "annealing": {"sweeps": 4},
+        "tabu": {"restarts": 1},
+        "one_flip": {"chains": 2},
+    }
     task, sut = start(name, parameter[name])
     target = threshold_cost(task.target(1), 0.5)
-    outputs = [sut.do(Solve(1, 20.0, seed=seed, target=target)).output for seed in (1, 1, 2)]
+    outputs = [
+        sut.do(Solve(1, 20.0, seed=seed, target=target)).output for seed in (1, 1, 2)
+    ]
     assert outputs[0] == outputs[1] != outputs[2]
 
 
@@ -146,7 +167,9 @@ def test_parameters_reach_the_workloads_that_they_are_for(start: Start) -> None:
     assert task.score(1, sut.do(Solve(1, 0.1, seed=1)).output).costs is not None
 
 
-def test_a_graph_that_tabu_could_not_copy_is_refused_with_the_limit(start: Start) -> None:
+def test_a_graph_that_tabu_could_not_copy_is_refused_with_the_limit(
+    start: Start,
+) -> None:
     _, sut = start("tabu")
     with pytest.raises(SutError, match="refuses") as caught:
         sut.do(Load(5), [edges.encode(generate(Workload(8001, 0.0, 0)))])

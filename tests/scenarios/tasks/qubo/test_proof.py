@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs agree with networkx's exact search, find what was missed, and admit when they did not
-finish.
+"""Proofs agree with networkx's exact search, find what was missed, and admit when they
+did not finish.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def largest(workload: Workload) -> int:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 26), st.floats(0, 1.1), st.integers(0, 99))
-def test_branching_finds_the_optimum_from_nothing(nodes: int, density: float, seed: int) -> None:
+def test_branching_finds_the_optimum_from_nothing(
+    nodes: int, density: float, seed: int
+) -> None:
     workload = Workload(nodes, density, seed)
     graph = generate(workload)
     proof = by_branching(graph, np.zeros(nodes, np.int8))
@@ -49,13 +51,17 @@ def test_a_search_that_was_cut_off_proves_nothing() -> None:
 
 
 def test_more_nodes_than_fit_prove_nothing() -> None:
-    assert not by_branching(generate(Workload(513, 0.25, 0)), np.zeros(513, np.int8)).proven
+    assert not by_branching(
+        generate(Workload(513, 0.25, 0)), np.zeros(513, np.int8)
+    ).proven
 
 
 def test_cliques_cover_every_edge_and_are_cliques() -> None:
     graph = generate(Workload(80, 0.25, 0))
     edges = set(zip(*(end.tolist() for end in graph.ends), strict=True))
-    covered = {(a, b) for clique in cliques(graph) for a in clique for b in clique if a < b}
+    covered = {
+        (a, b) for clique in cliques(graph) for a in clique for b in clique if a < b
+    }
     assert covered == edges
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session is scored again against other targets: new gaps, what beats them, and not a raw byte
-changed.
+"""A session is scored again against other targets: new gaps, what beats them, and not a
+raw byte changed.
 """
 
 from __future__ import annotations
@@ -49,13 +49,16 @@ def session(measured: Path, tmp_path: Path) -> Path:
 
 def command(*arguments: object) -> Result:
     return CliRunner().invoke(
-        qubo, ["rescore", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
+        qubo,
+        ["rescore", *map(str, arguments)],
+        standalone_mode=False,
+        catch_exceptions=False,
     )
 
 
 def table(path: Path, cost: int) -> Path:
-    """Write a table in which the target of 100 nodes is another cost; the vector does not matter
-    here.
+    """Write a table in which the target of 100 nodes is another cost; the vector does
+    not matter here.
     """
     read = targets.read()
     rows = dict(read.rows)
@@ -64,10 +67,20 @@ def table(path: Path, cost: int) -> Path:
     return path
 
 
-def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(session: Path) -> None:
-    before = {path: session_folder.sha256(path) for path in session.rglob("*") if path.is_file()}
+def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(
+    session: Path,
+) -> None:
+    before = {
+        path: session_folder.sha256(path)
+        for path in session.rglob("*")
+        if path.is_file()
+    }
     assert command(session).return_value == 0
-    after = {path: session_folder.sha256(path) for path in session.rglob("*") if path.is_file()}
+    after = {
+        path: session_folder.sha256(path)
+        for path in session.rglob("*")
+        if path.is_file()
+    }
     assert set(after) - set(before) == {session / RESCORED}
     # What was added is named there, so that nobody can add anything else.
     assert {path for path, digest in before.items() if after[path] != digest} == {
@@ -77,10 +90,14 @@ def test_the_same_targets_give_the_same_gaps_and_leave_every_file_alone(session:
     vectors = json.loads((session / RESCORED).read_text())["vectors"]
     assert len(vectors) == 8, "two workloads, two time-outs, two trials"
     assert all(
-        one["cost"] == one["stored_cost"] and one["gap"] == one["gap_before"] is not None
+        one["cost"] == one["stored_cost"]
+        and one["gap"] == one["gap_before"] is not None
         for one in vectors
     )
-    assert all(one["gap_best_known"] == one["gap_best_known_before"] is not None for one in vectors)
+    assert all(
+        one["gap_best_known"] == one["gap_best_known_before"] is not None
+        for one in vectors
+    )
     assert check(session).ok
 
 
@@ -110,8 +127,12 @@ def test_a_session_is_scored_again_against_another_official_file(
     result = command(session, "--official", path)
     content = json.loads((session / RESCORED).read_text())
     of_hundred = [one for one in content["vectors"] if one["workload"][0] == 100]
-    assert all(one["gap"] == pytest.approx((one["cost"] + 40) / 40) for one in of_hundred)
-    assert all(one["gap_best_known"] == one["gap_best_known_before"] for one in of_hundred)
+    assert all(
+        one["gap"] == pytest.approx((one["cost"] + 40) / 40) for one in of_hundred
+    )
+    assert all(
+        one["gap_best_known"] == one["gap_best_known_before"] for one in of_hundred
+    )
     assert content["official_targets_sha256"] == session_folder.sha256(path)
     assert "official -40" in result.output
 
@@ -128,7 +149,9 @@ def test_a_beaten_target_is_said_and_its_vector_kept_as_proof(
     assert row.check().ok and row.cost < -30
     assert (row.method, targets.read(mine).version) == (f"session {session.name}", 42)
     assert "nothing beats" not in said
-    assert "stays as it is" in command(session, "--targets", mine, "--keep", mine).output
+    assert (
+        "stays as it is" in command(session, "--targets", mine, "--keep", mine).output
+    )
 
 
 def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep(
@@ -144,11 +167,17 @@ def test_a_workload_that_the_table_does_not_know_has_no_gap_but_a_vector_to_keep
         for one in json.loads((session / RESCORED).read_text())["vectors"]
         if one["workload"][0] == 100
     )
-    assert (one["gap_best_known"], one["best_known"], one["beats_best_known"]) == (None, None, True)
+    assert (one["gap_best_known"], one["best_known"], one["beats_best_known"]) == (
+        None,
+        None,
+        True,
+    )
     assert one["official"] == -44 and one["gap"] is not None
 
 
-def test_vectors_of_every_segment_count_and_one_of_no_use_is_named(session: Path) -> None:
+def test_vectors_of_every_segment_count_and_one_of_no_use_is_named(
+    session: Path,
+) -> None:
     lines = (session / "trial-2" / session_folder.COMPLETIONS).read_text().splitlines()
     place = next(number for number, line in enumerate(lines) if '"solve"' in line)
     changed = json.loads(lines[place])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search finds independent sets as large as there are, the same ones for the same seed, on the
-device's terms.
+"""The search finds independent sets as large as there are, the same ones for the same
+seed, on the device's terms.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tests.scenarios.tasks.qubo.conftest import Firmware
 
 
 def largest(workload: Workload) -> int:
-    """Return the size of a maximum independent set, from networkx: a maximum clique of the
-    complement.
+    """Return the size of a maximum independent set, from networkx: a maximum clique of
+    the complement.
     """
     graph = networkx.gnm_random_graph(
         workload.nodes, int(0.5 * workload.density * workload.nodes**2), workload.seed
@@ -33,7 +33,9 @@ def largest(workload: Workload) -> int:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 24), st.floats(0, 1.1), st.integers(0, 99), st.integers(0, 2**32 - 1))
+@given(
+    st.integers(1, 24), st.floats(0, 1.1), st.integers(0, 99), st.integers(0, 2**32 - 1)
+)
 def test_small_graphs_are_solved_to_the_optimum(
     firmware: Firmware, nodes: int, density: float, seed: int, start: int
 ) -> None:
@@ -53,21 +55,28 @@ def test_the_best_vector_costs_what_the_solver_says_on_graphs_of_all_densities(
     assert not found.target_met
 
 
-def test_the_same_seed_gives_the_same_vector_and_another_seed_another(firmware: Firmware) -> None:
+def test_the_same_seed_gives_the_same_vector_and_another_seed_another(
+    firmware: Firmware,
+) -> None:
     data = edges.encode(generate(Workload(250, 0.05, 0)))
     first, again, other = (firmware.ask(data, seed=seed, polls=4) for seed in (7, 7, 8))
     assert first == again
     assert first.bits != other.bits
 
 
-def test_the_device_stops_at_the_target_and_marks_each_threshold_once(firmware: Firmware) -> None:
+def test_the_device_stops_at_the_target_and_marks_each_threshold_once(
+    firmware: Firmware,
+) -> None:
     graph = generate(Workload(250, 0.05, 0))
-    found = firmware.ask(edges.encode(graph), polls=10_000, target=-67, thresholds=(-60, -64, -66))
+    found = firmware.ask(
+        edges.encode(graph), polls=10_000, target=-67, thresholds=(-60, -64, -66)
+    )
     assert found.target_met
     assert found.cost <= -67
     assert [number for number, _ in found.crossings] == [0, 1, 2]
     assert all(
-        at <= threshold for (_, at), threshold in zip(found.crossings, (-60, -64, -66), strict=True)
+        at <= threshold
+        for (_, at), threshold in zip(found.crossings, (-60, -64, -66), strict=True)
     )
 
 
@@ -84,18 +93,24 @@ def test_a_threshold_is_told_as_soon_as_it_is_reached_also_by_a_set_that_can_sti
     firmware: Firmware,
 ) -> None:
     graph = generate(Workload(2500, 0.01, 0))
-    found = firmware.ask(edges.encode(graph), polls=10_000, target=-30, thresholds=(-10, -20))
+    found = firmware.ask(
+        edges.encode(graph), polls=10_000, target=-30, thresholds=(-10, -20)
+    )
     assert found.target_met and list(found.crossings) == [(0, -10), (1, -20)]
     assert cost(graph, found.vector(2500)) == found.cost == -30
 
 
 def test_a_target_of_nothing_is_met_before_the_first_move(firmware: Firmware) -> None:
-    found = firmware.ask(edges.encode(generate(Workload(50, 0.1, 0))), target=0, thresholds=(0,))
+    found = firmware.ask(
+        edges.encode(generate(Workload(50, 0.1, 0))), target=0, thresholds=(0,)
+    )
     assert (found.target_met, found.cost, found.crossings) == (True, 0, ((0, 0),))
 
 
 def test_a_target_that_cannot_be_met_ends_in_the_time_out(firmware: Firmware) -> None:
-    found = firmware.ask(edges.encode(generate(Workload(50, 0.25, 0))), target=-51, polls=50)
+    found = firmware.ask(
+        edges.encode(generate(Workload(50, 0.25, 0))), target=-51, polls=50
+    )
     assert not found.target_met
     assert found.cost == -12
 
@@ -107,25 +122,41 @@ def test_full_and_empty_graphs_are_solved(firmware: Firmware, nodes: int) -> Non
 
 
 def test_a_graph_without_nodes_costs_nothing(firmware: Firmware) -> None:
-    assert firmware.ask(edges.encode(from_edges(0, np.empty((0, 2), np.int64)))).cost == 0
+    assert (
+        firmware.ask(edges.encode(from_edges(0, np.empty((0, 2), np.int64)))).cost == 0
+    )
 
 
-def test_the_reference_makes_the_moves_of_the_firmware(firmware: Firmware, compiler: str) -> None:
+def test_the_reference_makes_the_moves_of_the_firmware(
+    firmware: Firmware, compiler: str
+) -> None:
     graph = generate(Workload(250, 0.1, 2))
     solver = Solver(graph)
     for seed in (1, 99):
         solver.start(seed)
         ours = solver.search(20.0, target=-43)
-        theirs = firmware.ask(edges.encode(graph), seed=seed, polls=1_000_000, target=-43)
-        assert (ours.cost, ours.vector.tolist()) == (theirs.cost, theirs.vector(250).tolist())
+        theirs = firmware.ask(
+            edges.encode(graph), seed=seed, polls=1_000_000, target=-43
+        )
+        assert (ours.cost, ours.vector.tolist()) == (
+            theirs.cost,
+            theirs.vector(250).tolist(),
+        )
 
 
-def test_the_reference_tells_crossings_in_order_and_evaluates_right(compiler: str) -> None:
+def test_the_reference_tells_crossings_in_order_and_evaluates_right(
+    compiler: str,
+) -> None:
     graph = generate(Workload(500, 0.05, 0))
     found = Solver(graph).search(30.0, target=-85, thresholds=(-80, -84))
     assert cost(graph, found.vector) == found.cost <= -85
     assert [crossing.threshold for crossing in found.crossings] == [-80, -84]
-    assert 0 <= found.crossings[0].latency_s <= found.crossings[1].latency_s <= found.duration_s
+    assert (
+        0
+        <= found.crossings[0].latency_s
+        <= found.crossings[1].latency_s
+        <= found.duration_s
+    )
 
 
 def test_a_search_goes_on_where_it_stopped(compiler: str) -> None:
@@ -136,9 +167,16 @@ def test_a_search_goes_on_where_it_stopped(compiler: str) -> None:
     assert solver.search(0.0).cost <= -60
 
 
-def test_memory_is_what_the_firmware_needs_and_grows_with_the_edges(compiler: str) -> None:
-    sparse, dense = (Solver(generate(Workload(1000, density, 0))) for density in (0.01, 0.25))
-    more = generate(Workload(1000, 0.25, 0)).edges - generate(Workload(1000, 0.01, 0)).edges
+def test_memory_is_what_the_firmware_needs_and_grows_with_the_edges(
+    compiler: str,
+) -> None:
+    sparse, dense = (
+        Solver(generate(Workload(1000, density, 0))) for density in (0.01, 0.25)
+    )
+    more = (
+        generate(Workload(1000, 0.25, 0)).edges
+        - generate(Workload(1000, 0.01, 0)).edges
+    )
     assert dense.memory_b - sparse.memory_b == 4 * more
 
 

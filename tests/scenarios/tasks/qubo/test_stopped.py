@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search for targets ends at the first Ctrl-C or TERM, with all processes that it started."""
+"""A search for targets ends at the first Ctrl-C or TERM, with all processes that it
+started."""
 
 from __future__ import annotations
 
@@ -33,16 +34,23 @@ def working(pid: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are known by /proc")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_search_ends_at_the_first_signal(tmp_path: Path, ending: signal.Signals) -> None:
+def test_a_search_ends_at_the_first_signal(
+    tmp_path: Path, ending: signal.Signals
+) -> None:
     command = [sys.executable, "-m", "rig", "qubo", "targets", "--table", "own.csv"]
     command += ["--nodes", "50", "--density", "0.1", "--search", "300", "--jobs", "2"]
     command += ["--problem-seed", "7", "--problem-seed", "8", "--problem-seed", "9"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     try:
         started = eventually(
-            lambda: found if len(found := children_of(process.pid)) >= 2 else [], process=process
+            lambda: found if len(found := children_of(process.pid)) >= 2 else [],
+            process=process,
         )
         eventually(lambda: all(map(working, started[:2])), process=process)
         process.send_signal(ending)
@@ -53,4 +61,6 @@ def test_a_search_ends_at_the_first_signal(tmp_path: Path, ending: signal.Signal
     assert process.returncode == 130
     assert "stopped" in output and "Traceback" not in output
     assert "supply" not in output
-    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), LIMIT_S)
+    eventually(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), LIMIT_S
+    )

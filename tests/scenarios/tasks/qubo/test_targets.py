@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of targets: complete, never worse than the published costs, every vector evaluated; it
-only ever gets better.
+"""The table of targets: complete, never worse than the published costs, every vector
+evaluated; it only ever gets better.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def test_all_published_workloads_have_a_target_no_worse_than_the_published_one(
     assert set(shipped.rows) == set(GRID)
     assert len(GRID) == 180
     assert all(
-        row.published is not None and row.cost <= row.published for row in shipped.rows.values()
+        row.published is not None and row.cost <= row.published
+        for row in shipped.rows.values()
     )
 
 
@@ -64,16 +65,20 @@ def test_most_targets_from_250_nodes_up_are_better_than_the_published_ones(
 ) -> None:
     large = [row for row in shipped.rows.values() if row.nodes >= 250]
     assert (
-        sum(row.cost < row.published for row in large if row.published is not None) > len(large) / 2
+        sum(row.cost < row.published for row in large if row.published is not None)
+        > len(large) / 2
     )
 
 
-def test_small_workloads_and_the_easy_ones_of_250_nodes_are_proven(shipped: Targets) -> None:
+def test_small_workloads_and_the_easy_ones_of_250_nodes_are_proven(
+    shipped: Targets,
+) -> None:
     proven = {row.workload for row in shipped.rows.values() if row.proven}
     due = {
         workload
         for workload in GRID
-        if workload.nodes <= 100 or (workload.nodes == 250 and workload.density in (0.01, 0.25))
+        if workload.nodes <= 100
+        or (workload.nodes == 250 and workload.density in (0.01, 0.25))
     }
     assert due <= proven
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads of a bench file are published graphs with their targets; a device's vector is evaluated
-here, whatever it claims.
+"""Workloads of a bench file are published graphs with their targets; a device's vector
+is evaluated here, whatever it claims.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def changed_table(folder: Path, **fields: object) -> Path:
     read = targets.read()
     workload = Workload(25, 0.05, 0)
     path = folder / "changed.csv"
-    rows = dict(read.rows) | {workload: dataclasses.replace(read.rows[workload], **fields)}
+    rows = dict(read.rows) | {
+        workload: dataclasses.replace(read.rows[workload], **fields)
+    }
     targets.write(targets.Targets(7, rows), path)
     return path
 
@@ -66,7 +68,9 @@ def test_workloads_are_all_of_nodes_densities_and_seeds_by_name() -> None:
     ]
     assert task.cell(2) == "25n_25pct"
     assert (
-        isinstance(task, Optimized) and isinstance(task, Searched) and isinstance(task, Programmed)
+        isinstance(task, Optimized)
+        and isinstance(task, Searched)
+        and isinstance(task, Programmed)
     )
 
 
@@ -83,7 +87,9 @@ def test_a_payload_is_the_published_graph() -> None:
 def test_a_vector_is_evaluated_on_the_dense_matrix_and_the_claim_only_kept() -> None:
     task = opened()
     theirs = networkx.gnm_random_graph(100, 250, 0)
-    matrix = -np.eye(100, dtype=np.int64) + 4 * networkx.to_numpy_array(theirs, dtype=np.int64)
+    matrix = -np.eye(100, dtype=np.int64) + 4 * networkx.to_numpy_array(
+        theirs, dtype=np.int64
+    )
     vector = np.random.default_rng(1).integers(0, 2, 100)
     score = task.score(4, answered(-99, 100, bits_of(vector)))
     assert score.costs == Costs(int(vector @ matrix @ vector), -44, -99, -44)
@@ -96,15 +102,21 @@ def test_a_vector_is_evaluated_on_the_dense_matrix_and_the_claim_only_kept() -> 
     assert score.answer == str(score.costs.cost)
 
 
-def test_the_targets_own_vector_is_correct_and_so_is_a_better_one(tmp_path: Path) -> None:
+def test_the_targets_own_vector_is_correct_and_so_is_a_better_one(
+    tmp_path: Path,
+) -> None:
     best = targets.read().rows[Workload(25, 0.05, 0)]
     output = answered(best.cost, 25, bits_of(best.vector), end=1)
     assert opened().score(0, output).correct
     worse = best.vector.copy()
     worse[np.flatnonzero(worse)[0]] = 0
-    path = changed_table(tmp_path, cost=best.cost + 1, proven=False, solution=targets.packed(worse))
+    path = changed_table(
+        tmp_path, cost=best.cost + 1, proven=False, solution=targets.packed(worse)
+    )
     beaten = opened(dataclasses.replace(SMALL, targets=str(path))).score(0, output)
-    assert beaten.correct and beaten.costs == Costs(best.cost, best.cost, best.cost, best.cost + 1)
+    assert beaten.correct and beaten.costs == Costs(
+        best.cost, best.cost, best.cost, best.cost + 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,14 +144,18 @@ def test_a_table_of_another_graph_is_refused(tmp_path: Path) -> None:
         opened(dataclasses.replace(SMALL, targets=str(path)))
 
 
-def test_a_table_whose_vector_does_not_cost_what_it_says_is_refused(tmp_path: Path) -> None:
+def test_a_table_whose_vector_does_not_cost_what_it_says_is_refused(
+    tmp_path: Path,
+) -> None:
     path = changed_table(tmp_path, cost=-25)
     with pytest.raises(DataError, match="does not cost -25"):
         opened(dataclasses.replace(SMALL, targets=str(path)))
 
 
 def test_seeds_without_a_target_name_the_command_that_makes_one() -> None:
-    with pytest.raises(ConfigError, match="no target for 25 nodes, 5 %, seed 77") as caught:
+    with pytest.raises(
+        ConfigError, match="no target for 25 nodes, 5 %, seed 77"
+    ) as caught:
         opened(dataclasses.replace(SMALL, seeds=(0, 77)))
     assert "rig qubo targets" in caught.value.try_next
     assert "--nodes 25 --density 0.05 --problem-seed 77" in caught.value.try_next
@@ -156,7 +172,9 @@ def test_seeds_without_a_target_name_the_command_that_makes_one() -> None:
         ({"seeds": ()}, "task.qubo.seeds"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_by_name(change: dict[str, object], path: str) -> None:
+def test_settings_that_cannot_be_are_refused_by_name(
+    change: dict[str, object], path: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         opened(dataclasses.replace(SMALL, **change))  # type: ignore[arg-type]
     assert caught.value.path == path
@@ -173,7 +191,10 @@ def test_the_provenance_says_which_graphs_targets_and_seeds_these_are() -> None:
         True,
     )
     assert row["official"] == -44 and "not verified" in row["official_source"]
-    assert (about["targets_version"], about["official"]) == (targets.read().version, False)
+    assert (about["targets_version"], about["official"]) == (
+        targets.read().version,
+        False,
+    )
     assert "not an official result" in about["statement"]
     assert json.loads(json.dumps(about)) == about, (
         "it is compared with itself when a session goes on"
@@ -205,7 +226,9 @@ def test_a_bench_file_keeps_its_lists_and_tables(tmp_path: Path) -> None:
     text = (ROOT / "benches" / "cpu-qubo-virtual.toml").read_text()
     path = tmp_path / "bench.toml"
     path.write_text(
-        text + "\n[[task.qubo.parameters]]\nsweeps = 5\nbeta_range = [0.5, 4.0]\nnodes_to = 500\n"
+        text
+        + "\n[[task.qubo.parameters]]\nsweeps = 5\nbeta_range = [0.5, 4.0]\nnodes_to ="
+        " 500\n"
     )
     read = load(path)
     again = tmp_path / "again.toml"
@@ -237,10 +260,26 @@ def test_scenarios_that_ask_for_answers_refuse_workloads_to_search(
 @pytest.mark.parametrize(
     ("bench", "change", "said"),
     [
-        ("virtual-asc", "scenario.optimization.attempts=1", "asc has no workloads to search"),
-        ("virtual-null", "scenario.optimization.attempts=1", "null has no workloads to search"),
-        ("virtual-null", "scenario.real_time.stable=1", "null are no stretches of a signal"),
-        ("virtual-qubo", "scenario.real_time.stable=1", "qubo are no stretches of a signal"),
+        (
+            "virtual-asc",
+            "scenario.optimization.attempts=1",
+            "asc has no workloads to search",
+        ),
+        (
+            "virtual-null",
+            "scenario.optimization.attempts=1",
+            "null has no workloads to search",
+        ),
+        (
+            "virtual-null",
+            "scenario.real_time.stable=1",
+            "null are no stretches of a signal",
+        ),
+        (
+            "virtual-qubo",
+            "scenario.real_time.stable=1",
+            "qubo are no stretches of a signal",
+        ),
     ],
 )
 def test_a_task_that_does_not_suit_the_scenario_is_named_and_not_the_device(
@@ -252,25 +291,36 @@ def test_a_task_that_does_not_suit_the_scenario_is_named_and_not_the_device(
         pytest.raises(ConfigError, match=said) as caught,
     ):
         opened_bench.run(1, tmp_path)
-    assert "task." in caught.value.try_next or "whose samples follow" in caught.value.try_next
+    assert (
+        "task." in caught.value.try_next
+        or "whose samples follow" in caught.value.try_next
+    )
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     "value",
-    ["rate_hz=nan", "power_w=-1", "variation=inf", "wrong_cost=10_000_000_000", "overrun_s=inf"],
+    [
+        "rate_hz=nan",
+        "power_w=-1",
+        "variation=inf",
+        "wrong_cost=10_000_000_000",
+        "overrun_s=inf",
+    ],
 )
 def test_a_virtual_search_that_no_device_does_is_refused_by_name(value: str) -> None:
     key = value.partition("=")[0]
     with (
         pytest.raises(ConfigError, match=rf"sut\.virtual\.solve\.{key}"),
-        open_bench(ROOT / "benches" / "virtual-qubo.toml", [f"sut.virtual.solve.{value}"]),
+        open_bench(
+            ROOT / "benches" / "virtual-qubo.toml", [f"sut.virtual.solve.{value}"]
+        ),
     ):
         pass
 
 
 @pytest.mark.usefixtures("compiler")
-def test_its_search_for_a_virtual_device_answers_a_vector_that_costs_what_it_says() -> None:
+def test_its_search_for_a_virtual_device_answers_a_vector_that_costs_what_it_says():
     task = opened()
     search = task.searcher(task.payload(4), 1)
     for _ in range(200):

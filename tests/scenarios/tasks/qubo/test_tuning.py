@@ -21,7 +21,9 @@ from scenarios.tasks.qubo.tuning import rules, values
 from tests.conftest import ROOT
 
 
-def given_to(tables: list[dict[str, Any]], nodes: int, density: float) -> dict[str, Any]:
+def given_to(
+    tables: list[dict[str, Any]], nodes: int, density: float
+) -> dict[str, Any]:
     return values(rules(tables, KNOWN), nodes, Workload(nodes, density, 0).edges)
 
 
@@ -99,8 +101,12 @@ def test_limits_and_values_that_are_none_are_refused(table: dict[str, Any]) -> N
 def test_a_name_that_is_neither_limit_nor_parameter_is_refused_with_what_may_be_meant(
     name: str, meant: str
 ) -> None:
-    with pytest.raises(ConfigError, match=f"'{name}' is neither a limit nor a parameter") as caught:
-        QuboTask.open(QuboTask.Settings(parameters=({name: 1000, "sweeps": 10},)), BenchContext())
+    with pytest.raises(
+        ConfigError, match=f"'{name}' is neither a limit nor a parameter"
+    ) as caught:
+        QuboTask.open(
+            QuboTask.Settings(parameters=({name: 1000, "sweeps": 10},)), BenchContext()
+        )
     assert caught.value.path == f"task.qubo.parameters[0].{name}"
     assert (
         meant in caught.value.try_next
@@ -137,7 +143,9 @@ def test_the_provenance_says_what_each_workload_gets() -> None:
 
 
 def test_the_provenance_of_a_device_that_gets_no_parameters_has_none() -> None:
-    about = QuboTask.open(QuboTask.Settings((25,), (0.1,), (0,)), BenchContext()).provenance()
+    about = QuboTask.open(
+        QuboTask.Settings((25,), (0.1,), (0,)), BenchContext()
+    ).provenance()
     assert [row["parameters"] for row in about["workloads"]] == [{}]
 
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the vectors beside this file with NeuroBench's public harness, which is no dependency.
+"""Make the vectors beside this file with NeuroBench's public harness, which is no
+dependency.
 
     echo torch==2.13.0 > pins && pip install -c pins neurobench nir
     python tests/vectors/nir/complexity/make_vectors.py
 
-harness.json holds what the harness says of each network, for batches of one sample and for all
-samples in one batch; NAME.npz the inputs, NAME.nir the network, written from the same numbers as
-the torch modules. Neurons of snntorch where it has them; those of the shipped model, which fire
-several times a step, are a module of this file. The inputs of asc.npz are spike counts of the
-model's front end:
+harness.json holds what the harness says of each network, for batches of one sample and
+for all samples in one batch; NAME.npz the inputs, NAME.nir the network, written from
+the same numbers as the torch modules. Neurons of snntorch where it has them; those of
+the shipped model, which fire several times a step, are a module of this file. The
+inputs of asc.npz are spike counts of the model's front end:
 
     python tests/vectors/nir/complexity/make_vectors.py --asc-inputs    # in the project's own venv
 """
@@ -45,12 +46,15 @@ def asc_inputs() -> None:
 
 
 def lif(count: int, steps: int, threshold: float) -> nir.LIF:
-    """A LIF of which one unit of input moves the membrane by 1, so that snntorch's is the same."""
+    """A LIF of which one unit of input moves the membrane by 1, so that snntorch's is
+    the same."""
     zero = np.zeros(count, np.float32)
     return nir.LIF(zero + steps * DT_S, zero + steps, zero, zero + threshold, zero)
 
 
-def rounded(rng: np.random.Generator, shape: tuple[int, ...], zeros: float) -> np.ndarray:
+def rounded(
+    rng: np.random.Generator, shape: tuple[int, ...], zeros: float
+) -> np.ndarray:
     """Weights of few bits, so that single and double precision give the same sums."""
     weight = np.round(rng.normal(0, 16, shape)) / 32
     return (weight * (rng.random(shape) >= zeros)).astype(np.float32)
@@ -66,8 +70,13 @@ def feedforward(rng: np.random.Generator):
     class Net(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.fc1, self.fc2 = torch.nn.Linear(8, 12), torch.nn.Linear(12, 5, bias=False)
-            self.fc1.weight.data, self.fc1.bias.data = map(torch.from_numpy, (weights[0], bias))
+            self.fc1, self.fc2 = (
+                torch.nn.Linear(8, 12),
+                torch.nn.Linear(12, 5, bias=False),
+            )
+            self.fc1.weight.data, self.fc1.bias.data = map(
+                torch.from_numpy, (weights[0], bias)
+            )
             self.fc2.weight.data = torch.from_numpy(weights[1])
             how = {"reset_mechanism": "zero", "reset_delay": False, "init_hidden": True}
             self.lif1 = snn.Leaky(beta=1 - 1 / 16, threshold=1.25, **how)
@@ -85,13 +94,20 @@ def feedforward(rng: np.random.Generator):
         "output": nir.Output(np.array([5])),
     }
     values = (rng.random((6, 60, 8)) < 0.3).astype(np.uint8)
-    # One value that is no spike: the batch of all samples counts its step otherwise than one does.
+    # One value that is no spike: the batch of all samples counts its step otherwise
+    # than one does.
     values[2, 7, 3] = 2
-    return Net, nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False), values, False
+    return (
+        Net,
+        nir.NIRGraph(nodes, list(pairwise(nodes)), type_check=False),
+        values,
+        False,
+    )
 
 
 def recurrent(rng: np.random.Generator):
-    """Graded inputs, a convolution that is not square, a pool, and a layer that feeds itself."""
+    """Graded inputs, a convolution that is not square, a pool, and a layer that feeds
+    itself."""
     import snntorch as snn
     import torch
 
@@ -103,13 +119,19 @@ def recurrent(rng: np.random.Generator):
         def __init__(self) -> None:
             super().__init__()
             self.conv = torch.nn.Conv2d(2, 3, (3, 5), stride=(1, 2), padding=(1, 2))
-            self.conv.weight.data, self.conv.bias.data = map(torch.from_numpy, (kernel, bias))
+            self.conv.weight.data, self.conv.bias.data = map(
+                torch.from_numpy, (kernel, bias)
+            )
             self.fc = torch.nn.Linear(36, 6, bias=False)
             self.back = torch.nn.Linear(6, 6, bias=False)
-            self.fc.weight.data, self.back.weight.data = map(torch.from_numpy, (weight, back))
+            self.fc.weight.data, self.back.weight.data = map(
+                torch.from_numpy, (weight, back)
+            )
             self.pool = torch.nn.AvgPool2d(2)
             how = {"reset_mechanism": "zero", "reset_delay": False}
-            self.lif1 = snn.Leaky(beta=1 - 1 / 16, threshold=1.5, init_hidden=True, **how)
+            self.lif1 = snn.Leaky(
+                beta=1 - 1 / 16, threshold=1.5, init_hidden=True, **how
+            )
             self.lif2 = snn.Leaky(
                 beta=1 - 1 / 8, threshold=1.0, init_hidden=True, output=True, **how
             )
@@ -142,27 +164,40 @@ def recurrent(rng: np.random.Generator):
     }
     names = list(nodes)[:-1]
     edges = [*pairwise(names), ("lif2", "back"), ("back", "lif2")]
-    # A pixel holds 0 to 3: most steps of the convolution multiply; some samples are all spikes.
+    # A pixel holds 0 to 3: most steps of the convolution multiply; some samples are all
+    # spikes.
     values = rng.poisson(0.15, (4, 30, 2, 8, 12)).clip(0, 3).astype(np.uint8)
     values[1] = values[1] > 0
     return Net, nir.NIRGraph(nodes, edges, type_check=False), values, False
 
 
 def shipped():
-    """The shipped model; its neurons hold the numbers of their NIR nodes and their own states."""
+    """The shipped model; its neurons hold the numbers of their NIR nodes and their own
+    states."""
     import torch
 
     graph = nir.read(ASC)
 
     class Neurons(torch.nn.Module):
-        """Fires as often as the threshold fits, up to spikes_max; r and w_in do not count."""
+        """Fires as often as the threshold fits, up to spikes_max; r and w_in do not
+        count."""
 
         def __init__(self, node) -> None:
             super().__init__()
-            for name in ("tau_syn", "tau_mem", "r", "v_leak", "v_reset", "v_threshold", "w_in"):
+            for name in (
+                "tau_syn",
+                "tau_mem",
+                "r",
+                "v_leak",
+                "v_reset",
+                "v_threshold",
+                "w_in",
+            ):
                 self.register_buffer(name, torch.from_numpy(getattr(node, name)))
             for name in ("current", "membrane"):
-                self.register_buffer(name, torch.zeros(node.tau_mem.shape, dtype=torch.float32))
+                self.register_buffer(
+                    name, torch.zeros(node.tau_mem.shape, dtype=torch.float32)
+                )
             self.most = float(node.metadata["spikes_max"])
 
         def reset(self) -> None:
@@ -216,17 +251,20 @@ def measured(net, values: np.ndarray, together: int, neurons) -> dict[str, float
     from neurobench.models import SNNTorchModel
     from torch.utils.data import DataLoader, TensorDataset
 
-    # A new one each time: a run leaves states behind, which have a size, and a copy of a network of
-    # snntorch's is not reset.
+    # A new one each time: a run leaves states behind, which have a size, and a copy of
+    # a network of snntorch's is not reset.
     model = SNNTorchModel(net())
     if neurons:
         model.add_activation_module(neurons)
     data = TensorDataset(torch.from_numpy(values).float(), torch.zeros(len(values)))
-    metrics = [[Footprint, ConnectionSparsity], [ActivationSparsity, SynapticOperations]]
+    metrics = [
+        [Footprint, ConnectionSparsity],
+        [ActivationSparsity, SynapticOperations],
+    ]
     with torch.no_grad():
-        found = Benchmark(model, DataLoader(data, batch_size=together), [], [], metrics).run(
-            quiet=True
-        )
+        found = Benchmark(
+            model, DataLoader(data, batch_size=together), [], [], metrics
+        ).run(quiet=True)
     operations = found.pop("SynapticOperations")
     return {**{name: float(value) for name, value in found.items()}, **operations}
 
@@ -251,7 +289,9 @@ def main() -> None:
         print(name, told[name])
     (HERE / "harness.json").write_text(json.dumps(told, indent=1) + "\n")
     names = ("neurobench", "snntorch", "torch", "nir", "numpy")
-    (HERE / "VERSIONS").write_text("".join(f"{name} {version(name)}\n" for name in names))
+    (HERE / "VERSIONS").write_text(
+        "".join(f"{name} {version(name)}\n" for name in names)
+    )
 
 
 if __name__ == "__main__":

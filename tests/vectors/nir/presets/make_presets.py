@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the vectors beside this file: small random networks that snntorch, norse, sinabs, rockpool
-and spyx wrote by their own exporters, each with defaults, and what they fired on random input.
+"""Make the vectors beside this file: small random networks that snntorch, norse,
+sinabs, rockpool and spyx wrote by their own exporters, each with defaults, and what
+they fired on random input.
 
     PYTHON tests/vectors/nir/presets/make_presets.py PROGRAM FOLDER [SEED]
 
-PYTHON is one that has the program: none of them is a dependency, and they do not share one
-environment (sinabs wants nir up to 1.0.4, spyx brings JAX). Of a network NAME.nir, NAME.npz holds
-`input` and `output` (steps, values), the `preset` to run it by, and the `versions` of the program
-and of nir. tests/rig/network/test_presets.py compares the reference interpreter with them, and runs
-this file where a program is installed.
+PYTHON is one that has the program: none of them is a dependency, and they do not share
+one environment (sinabs wants nir up to 1.0.4, spyx brings JAX). Of a network NAME.nir,
+NAME.npz holds `input` and `output` (steps, values), the `preset` to run it by, and the
+`versions` of the program and of nir. tests/rig/network/test_presets.py compares the
+reference interpreter with them, and runs this file where a program is installed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ import numpy as np
 INPUTS, HIDDEN, OUTPUTS = 6, 12, 5
 STEPS = 200
 
-#: Name of the network, its graph, its input (steps, values), its output (steps, values).
+#: Name of the network, its graph, its input (steps, values), its output (steps,
+#: values).
 Case = tuple[str, Any, np.ndarray, np.ndarray]
 
 
@@ -34,12 +36,15 @@ def values_of(rng: np.random.Generator) -> np.ndarray:
     return (rng.random((STEPS, INPUTS)) < 0.4).astype(np.float32)
 
 
-def weights(rng: np.random.Generator, size: tuple[int, int], strength: float) -> np.ndarray:
+def weights(
+    rng: np.random.Generator, size: tuple[int, int], strength: float
+) -> np.ndarray:
     return rng.normal(strength / 4, strength, size).astype(np.float32)
 
 
 def unbatched(graph: Any) -> Any:
-    """Return a graph whose ends have the exporter's batch of 1 in their shape, without that."""
+    """Return a graph whose ends have the exporter's batch of 1 in their shape, without
+    that."""
     for name, node in graph.nodes.items():
         if isinstance(node, nir.Input | nir.Output):
             shape = np.asarray(next(iter(node.input_type.values()))).ravel()[-1:]
@@ -56,7 +61,9 @@ def of_snntorch(rng: np.random.Generator) -> Iterator[Case]:
         return torch.tensor(rng.uniform(low, 0.97, count).astype(np.float32))
 
     def leaky(count: int, **more: Any) -> Any:
-        return snn.Leaky(decays(0.6, count), threshold=torch.ones(count), init_hidden=True, **more)
+        return snn.Leaky(
+            decays(0.6, count), threshold=torch.ones(count), init_hidden=True, **more
+        )
 
     def synaptic(count: int) -> Any:
         ones = torch.ones(count)
@@ -74,11 +81,16 @@ def of_snntorch(rng: np.random.Generator) -> Iterator[Case]:
         ("snntorch-synaptic", synaptic(HIDDEN), synaptic(OUTPUTS), 0.15),
     ):
         net = torch.nn.Sequential(
-            torch.nn.Linear(INPUTS, HIDDEN), first, torch.nn.Linear(HIDDEN, OUTPUTS), last
+            torch.nn.Linear(INPUTS, HIDDEN),
+            first,
+            torch.nn.Linear(HIDDEN, OUTPUTS),
+            last,
         )
         with torch.no_grad():
             for layer in (net[0], net[2]):
-                layer.weight.copy_(torch.tensor(weights(rng, tuple(layer.weight.shape), strength)))
+                layer.weight.copy_(
+                    torch.tensor(weights(rng, tuple(layer.weight.shape), strength))
+                )
             values = values_of(rng)
             graph = export_to_nir(net, torch.zeros(INPUTS))
             for layer in (first, last):
@@ -95,7 +107,9 @@ def of_norse(rng: np.random.Generator) -> Iterator[Case]:
     def parameters(count: int) -> Any:
         inverse = torch.tensor(1 / rng.uniform(5e-3, 20e-3, count).astype(np.float32))
         ones = torch.ones(count)
-        return LIFBoxParameters(tau_mem_inv=inverse, v_th=ones, v_leak=0 * ones, v_reset=0 * ones)
+        return LIFBoxParameters(
+            tau_mem_inv=inverse, v_th=ones, v_leak=0 * ones, v_reset=0 * ones
+        )
 
     net = norse.SequentialState(
         torch.nn.Linear(INPUTS, HIDDEN),
@@ -105,7 +119,9 @@ def of_norse(rng: np.random.Generator) -> Iterator[Case]:
     )
     with torch.no_grad():
         for layer in (net[0], net[2]):
-            layer.weight.copy_(torch.tensor(weights(rng, tuple(layer.weight.shape), 3.0)))
+            layer.weight.copy_(
+                torch.tensor(weights(rng, tuple(layer.weight.shape), 3.0))
+            )
         values = values_of(rng)
         graph = norse.to_nir(net, torch.zeros(INPUTS))
         state = None
@@ -131,11 +147,16 @@ def of_sinabs(rng: np.random.Generator) -> Iterator[Case]:
     }
     for name, (first, last, strength) in made.items():
         net = torch.nn.Sequential(
-            torch.nn.Linear(INPUTS, HIDDEN), first, torch.nn.Linear(HIDDEN, OUTPUTS), last
+            torch.nn.Linear(INPUTS, HIDDEN),
+            first,
+            torch.nn.Linear(HIDDEN, OUTPUTS),
+            last,
         )
         with torch.no_grad():
             for layer in (net[0], net[2]):
-                layer.weight.copy_(torch.tensor(weights(rng, tuple(layer.weight.shape), strength)))
+                layer.weight.copy_(
+                    torch.tensor(weights(rng, tuple(layer.weight.shape), strength))
+                )
             values = values_of(rng)
             graph = unbatched(to_nir(net, torch.zeros(1, STEPS, INPUTS)))
             for layer in (first, last):
@@ -151,7 +172,10 @@ def of_rockpool(rng: np.random.Generator) -> Iterator[Case]:
     from rockpool.nn.modules.torch.nir import to_nir
 
     def neurons(count: int) -> Any:
-        taus = [torch.tensor(rng.uniform(3e-3, 20e-3, count).astype(np.float32)) for _ in range(2)]
+        taus = [
+            torch.tensor(rng.uniform(3e-3, 20e-3, count).astype(np.float32))
+            for _ in range(2)
+        ]
         return LIFTorch(count, tau_mem=taus[0], tau_syn=taus[1][:, None])
 
     net = Sequential(
@@ -163,7 +187,8 @@ def of_rockpool(rng: np.random.Generator) -> Iterator[Case]:
             layer.weight.data = torch.tensor(weights(rng, size, 0.1))
         values = values_of(rng)
         graph = unbatched(to_nir(net))
-        # Neither the graph nor its nodes state a time step: 1 ms is the program's own default.
+        # Neither the graph nor its nodes state a time step: 1 ms is the program's own
+        # default.
         graph.metadata["dt_s"] = float(net[1].dt)
         out, _, _ = net(torch.tensor(values[None]))
     yield "rockpool-lif", graph, values, out.numpy()[0]
@@ -199,7 +224,9 @@ def of_spyx(rng: np.random.Generator) -> Iterator[Case]:
             layer.kernel[...] = jnp.array(weights(rng, size, strength))
         net = spyx.Sequential(first, neurons(HIDDEN), last, neurons(OUTPUTS))
         values = values_of(rng)
-        graph = to_nir(net, {"input": np.array([INPUTS])}, {"output": np.array([OUTPUTS])})
+        graph = to_nir(
+            net, {"input": np.array([INPUTS])}, {"output": np.array([OUTPUTS])}
+        )
         out, _ = spyx.run(net, jnp.array(values[:, None]))
         yield name, graph, values, np.asarray(out)[:, 0]
 
@@ -223,7 +250,11 @@ def main() -> None:
         torch.manual_seed(seed)
     versions = ", ".join(f"{name} {version(name)}" for name in (program, "nir"))
     for name, graph, values, out in PROGRAMS[program](rng):
-        preset = name.rpartition("-")[0] if name.startswith(("snntorch-zero", "spyx-cuba")) else ""
+        preset = (
+            name.rpartition("-")[0]
+            if name.startswith(("snntorch-zero", "spyx-cuba"))
+            else ""
+        )
 
         nir.write(folder / f"{name}.nir", graph)
         np.savez_compressed(
