@@ -31,8 +31,8 @@ from gui.window import MainWindow
 from gui.worker import Worker
 from rig.api import demonstration
 from rig.api.archive import tags
+from rig.files.shipped import shipped
 from rig.session.session import open_bench
-from rig.shipped import shipped
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "images"
 _SIZE = (1400, 900)

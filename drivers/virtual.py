@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from drivers.front_end import FrontEnd
 from drivers.virtual_settings import VirtualMonitorSettings
 from rig.errors import DeadlineError, storage_error
+from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.model.wiring import Connection, Pin, WireName
 from rig.simulation.world import NS_PER_S, World
-from rig.stop import pause
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy

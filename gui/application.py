@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QApplication
 from gui.memory import Memory, default_path
 from gui.window import MainWindow
 from rig.errors import BenchError
+from rig.files.user_folders import expanded
 from rig.host.second_signal import handle_once
 from rig.importers.options import Options
-from rig.user_folders import expanded
 
 #: Python hears a signal only between two of its own steps, so that Qt must let it have
 #: one.

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rig import user_folders
 from rig.errors import ConfigError
+from rig.files import user_folders
 
 #: So many recent files are listed.
 _RECENT = 12

@@ -38,7 +38,7 @@ from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
 from rig.api.sessions.session import Session, open_session
 from rig.errors import DataError
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 _SIZE = (1400, 900)
 _LEAST = (640, 440)

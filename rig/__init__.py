@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rig.api.trials.overlay import Overlay, occasions, overlay
     from rig.api.trials.pictures import pictures, save_picture
     from rig.errors import BenchError, ConfigError, DataError, RigError, Stopped
+    from rig.host.stop import Stop
     from rig.stats.interval import Interval
-    from rig.stop import Stop
 
 __all__ = [
     "BenchError",
@@ -69,7 +69,7 @@ _HOMES = {
     "rig.api.traces.statistics": ("Cancelled",),
     "rig.api.traces.trace": ("SessionTrace", "open_trace"),
     "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),
-    "rig.stop": ("Stop",),
+    "rig.host.stop": ("Stop",),
     "rig.stats.interval": ("Interval",),
 }
 

@@ -26,12 +26,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from rig.plain_text import shortened
-
 #: So much of what a file, a device or a program says is quoted.
 _MOST = 4000
 #: A part of a name that is shorter than this means no name.
 _PART = 3
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a long text as its beginning, its end and its length; others unchanged."""
+    if len(text) <= most:
+        return text
+    end = most // 4
+    return f"{text[: most - end]} ... {text[-end:]} ({len(text)} characters)"
 
 
 class RigError(Exception):
@@ -120,7 +126,7 @@ class StorageFull(BenchError):
 
 
 class Stopped(KeyboardInterrupt):
-    """Somebody asked for the end (rig/stop.py); as with Ctrl-C, nothing that handles
+    """The end was requested (rig/host/stop.py). As with Ctrl-C, nothing that handles
     errors handles it, and the session ends as "abort".
     """
 

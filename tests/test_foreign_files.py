@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of other people's folders are opened in rig/foreign_files.py; what is opened
+"""Files of other people's folders are opened in rig/files/foreign_files.py; what is opened
 elsewhere is listed here, with the reason why the file is the user's own or the rig's
 own.
 """
@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.sources import parsed
 
 TOPS = ("rig", "gui", "sut_backends", "scenarios", "drivers")
-THE_ONE = "rig/foreign_files.py"
+THE_ONE = "rig/files/foreign_files.py"
 
 OWN_OUTPUT = "what the rig writes itself, or wrote a moment before"
 OWN_CACHE = "the rig's own cache or settings of this user"
@@ -27,7 +27,7 @@ LOOKED_AT = (
 JOB = "a job that the rig wrote for its worker"
 MEMORY = "no file: bytes in memory, standard input, or an instrument's answer"
 WIDGET = "no file: a dialog or a trace view"
-CHECKED = "rig/foreign_files.py looked at it: a library of C opens it by its name"
+CHECKED = "rig/files/foreign_files.py looked at it: a library of C opens it by its name"
 #: Where else something is opened: how often, and why it is no file of another person's
 #: folder.
 ELSEWHERE = {
@@ -134,7 +134,7 @@ FUNCTIONS = {
     ),
 }
 CSV_WRITERS = {"csv.writer", "csv.DictWriter", "writer", "DictWriter"}
-THE_ONE_WRITER = "rig/table_file.py"
+THE_ONE_WRITER = "rig/files/table_file.py"
 #: Where else a table is written, and why no spreadsheet takes a cell of it for a
 #: formula.
 TABLES = {

@@ -131,5 +131,5 @@ def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings
         for name, taken in found.items()
         if len(taken) > BY_NAME.get(name, (0, ""))[0]
     }
-    assert more == {}, "a dataclass, read in one place: rig/typed.py"
+    assert more == {}, "a dataclass, read in one place: rig/files/typed.py"
     assert sorted(BY_NAME) == sorted(name for name, taken in found.items() if taken)

@@ -20,7 +20,7 @@ from drivers.host_counters.nvml_state import (
 )
 from drivers.host_counters.recording import CounterRecording
 from rig.errors import BenchError, storage_error
-from rig.stop import pause
+from rig.host.stop import pause
 
 REFUSE: Final = "refuse"
 FILE: Final = "board.json"

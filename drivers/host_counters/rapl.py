@@ -27,8 +27,8 @@ from drivers.host_counters.recording import (
     Polling,
 )
 from drivers.host_counters.sim.rapl import RaplSimulator
-from rig import typed
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
+from rig.files import typed
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.origin import Origin

@@ -17,8 +17,8 @@ import numpy as np
 
 from drivers.host_counters.grid import CounterGrid
 from rig.errors import BenchError, DeadlineError, storage_error
+from rig.host.stop import pause
 from rig.simulation.world import NS_PER_S
-from rig.stop import pause
 from rig.trace.writer import TraceWriter
 
 #: A power sensor has no voltage of its own: 1 V stands in, so that a sample of current

@@ -42,13 +42,13 @@ from drivers.joulescope.stream_merger import TICK_HZ
 from drivers.joulescope.wires import wires
 from rig.errors import BenchError, ConfigError
 from rig.host.raw_clock import raw_monotonic_ns
+from rig.host.stop import pause
 from rig.interfaces.contact import unheard
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection
 from rig.settings.declare import Number, PathText
 from rig.simulation.world import NS_PER_S
-from rig.stop import pause
 from rig.trace.writer import TraceWriter
 from rig.uncertainty import accuracy
 

@@ -29,11 +29,11 @@ from drivers.keysight_n6705.sim.simulator import Simulator
 from drivers.keysight_n6705.supply import Supply
 from drivers.keysight_n6705.wires import wires
 from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
+from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S, World
-from rig.stop import pause
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 

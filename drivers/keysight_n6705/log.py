@@ -23,7 +23,7 @@ from drivers.keysight_n6705.log_plan import LogClock, LogPlan
 from drivers.keysight_n6705.log_rows import write_rows
 from drivers.keysight_n6705.loss_by_clock import RecordLag
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
-from rig.stop import pause
+from rig.host.stop import pause
 from rig.trace.writer import TraceWriter
 
 #: The instrument holds about this much; what is not fetched by then is overwritten

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from drivers.keysight_n6705.supply import Supply
 from rig.host.raw_clock import raw_monotonic_ns
+from rig.host.stop import pause
 from rig.simulation.world import NS_PER_S
-from rig.stop import pause
 
 
 @dataclass(frozen=True, slots=True)

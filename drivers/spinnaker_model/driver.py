@@ -27,12 +27,12 @@ from drivers.host_counters.recording import (
 from drivers.spinnaker_model.recording import ModelRecording, Reports
 from drivers.worker_lines import EventsFile
 from rig.errors import ConfigError
+from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.model.origin import Origin
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty.accuracy import Accuracy, Range
-from rig.user_folders import meeting_file
 
 _NAMED_BY: Final = "monitor.spinnaker_model.reports and sut.spinnaker.energy_reports"
 #: More than the largest machine of one million cores draws.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from drivers.host_counters.recording import CounterClock, CounterRecording, Polling
 from drivers.worker_lines import Lines
 from rig.errors import BenchError, DeviceLost
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from rig.simulation.world import NS_PER_S
 
 VERSION: Final = 1

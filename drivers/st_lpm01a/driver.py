@@ -30,11 +30,11 @@ from drivers.st_lpm01a.supply import LpmSupply
 from drivers.st_lpm01a.wires import wires
 from rig.errors import BenchError, DeviceLost, RemoteProtocolError, RigError
 from rig.host.serial_port import DENIED_TRY
+from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S
-from rig.stop import pause
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 

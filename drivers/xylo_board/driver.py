@@ -28,14 +28,14 @@ from drivers.xylo_board.events import CHANNELS, ChannelEvents
 from drivers.xylo_board.recording import BoardRecording
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError
+from rig.files.plain_text import visible
+from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.model.origin import Origin
-from rig.plain_text import visible
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
-from rig.user_folders import meeting_file
 
 SIMULATOR: Final = "simulator"
 _NAMED_BY: Final = "monitor.xylo_board.events and sut.xylo.power_events"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from drivers.worker_lines import Lines
 from drivers.xylo_board.clock_tie import ClockTie
 from rig.errors import BenchError, DeviceLost
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 VERSION: Final = 1
 CHANNELS: Final = ("io", "afe_core", "afe_ldo", "snn_core", "analog", "digital")

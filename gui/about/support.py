@@ -27,9 +27,9 @@ from gui.widgets.text import PlainLabel
 from rig.api.support import bundle
 from rig.api.support.bundle import Bundle, BundleFile
 from rig.bench.scan import scan
-from rig.plain_text import visible
+from rig.files.plain_text import visible
+from rig.files.user_folders import expanded
 from rig.units import bytes_text
-from rig.user_folders import expanded
 
 _COLUMNS = (
     Column("file", lambda file: file.name),

@@ -13,7 +13,7 @@ from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
 from rig.bench.examples import Example
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 _WITHOUT = "virtual-asc"
 _RECENT_PX = 130

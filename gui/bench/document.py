@@ -15,7 +15,7 @@ from rig.bench.editing import BenchText, TextProblem
 from rig.bench.forms import Form, form_of
 from rig.bench.wiring import due
 from rig.errors import ConfigError, RigError
-from rig.shipped import shipped
+from rig.files.shipped import shipped
 
 
 @dataclass(frozen=True, slots=True)

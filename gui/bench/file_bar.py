@@ -16,7 +16,7 @@ from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
 from gui.widgets.text import shortened
 from rig.bench.bench_file import BenchFile
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 PAGES = (
     ("files", "Files", "Alt+1"),

@@ -19,8 +19,8 @@ from rig.bench.probe import probe
 from rig.bench.scan import scan
 from rig.bench.wiring import expected, prove_wiring
 from rig.errors import Stopped
+from rig.host.stop import Stop, pause
 from rig.session.session import open_bench
-from rig.stop import Stop, pause
 
 _LOOK_S = 0.1
 

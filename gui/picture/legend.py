@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gui.picture.bands_item import band_colour
 from gui.theme import Theme
 from gui.widgets.text import tip
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 _BOX_PX = 11
 _SPACE_PX = 14

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
 from gui.widgets.text import PlainLabel
-from rig.plain_text import one_line
+from rig.files.plain_text import one_line
 
 #: So many lines are shown; the log keeps more, for the filter.
 _SHOWN = 1000

@@ -25,11 +25,11 @@ from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
 from rig.bench import config
 from rig.bench.console import console
+from rig.host.stop import Stop
 from rig.interfaces.context import Wire
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
 from rig.session import session
-from rig.stop import Stop
 from rig.store.events import Event, StepDone, TrialResumed, TrialStarted
 from rig.store.session_folder import BENCH, refuse_unwritable
 

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rig import typed
+from rig.files import typed
 from rig.kinds import registry as kinds
 from rig.live.running import RunningMetric, RunningSession
 from rig.model.metric import Prominence

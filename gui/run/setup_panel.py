@@ -20,7 +20,7 @@ from gui.run import form
 from gui.run.form import BenchFacts, RunForm
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.text import tip
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 #: Somebody who types is not disturbed before this.
 _SETTLE_MS = 250

@@ -22,8 +22,8 @@ from gui.widgets.text import PlainLabel
 from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison, counts
 from rig.api.comparing.provenance_changes import Change
 from rig.api.comparing.text import difference_text, spread_text, value_text
+from rig.files.plain_text import visible
 from rig.model.metric import Prominence
-from rig.plain_text import visible
 
 _COLOURS = {
     Outcome.IF_UNCHANGED: "warn",

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import Listed
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from rig.units import bytes_text
 
 

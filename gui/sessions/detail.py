@@ -28,8 +28,8 @@ from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel, ShortenedLabel, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
+from rig.files.plain_text import visible
 from rig.model.finding import Finding
-from rig.plain_text import visible
 
 _FINDINGS = (
     Column(

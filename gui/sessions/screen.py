@@ -38,7 +38,7 @@ from rig.api.comparing.comparison import SessionComparison, compare
 from rig.api.report import write_report
 from rig.api.sessions.session import Session, open_session
 from rig.check.check import Check, check
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 #: A list of a thousand sessions costs 50 ms to look at again, in the background.
 _LOOK_MS = 4000

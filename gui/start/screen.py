@@ -30,8 +30,8 @@ from gui.widgets.text import PlainLabel
 from gui.worker import Worker
 from rig.api import demonstration
 from rig.errors import Stopped
-from rig.shipped import DEMO
-from rig.stop import Stop
+from rig.files.shipped import DEMO
+from rig.host.stop import Stop
 from rig.store.events import Event, StepBegun
 
 _FINE = 1000

@@ -28,9 +28,9 @@ from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, heading, plain
 from gui.widgets.values import exact, parse
 from rig.errors import ConfigError, DataError
+from rig.files.plain_text import visible
 from rig.importers.asked import Question, questions
 from rig.importers.options import Options, flag
-from rig.plain_text import visible
 from rig.settings.check import checked
 
 _EXPLAINED = "A field that is left empty means what the file says itself."

@@ -13,7 +13,7 @@ from gui.theme import Theme
 from gui.trace.shown.engine import Subject
 from gui.widgets.labels import Labels
 from gui.widgets.text import heading, shortened
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from rig.units import quantity
 
 _FILE = "What the file does not say itself: volts, columns, SYNC"

@@ -46,7 +46,7 @@ from rig.annotations import Annotations
 from rig.api.sessions.session import Session
 from rig.api.traces.edges import EdgeTimes
 from rig.errors import RigError
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63

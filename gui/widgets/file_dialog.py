@@ -11,7 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 BENCHES = "Bench files (*.toml)"
 TRACES = (

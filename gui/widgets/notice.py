@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWi
 
 from gui.widgets.text import PlainLabel
 from rig.errors import RigError
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 
 class Severity(StrEnum):

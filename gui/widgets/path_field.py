@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from gui.widgets.file_dialog import ANY, BENCHES, TRACES, Wanted, ask
 from gui.widgets.text import PlainLabel
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 
 
 class PathField(QLineEdit):

@@ -38,8 +38,8 @@ from PySide6.QtWidgets import (
 
 from gui import theme
 from gui.widgets.text import tip
-from rig import table_file
-from rig.plain_text import visible
+from rig.files import table_file
+from rig.files.plain_text import visible
 
 Index = QModelIndex | QPersistentModelIndex
 _SHOWN = Qt.ItemDataRole.DisplayRole

@@ -11,7 +11,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 #: A label that gives way keeps so many letters.
 _FEW = 6

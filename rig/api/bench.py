@@ -19,13 +19,13 @@ from rig.session import session
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
+    from rig.host.stop import Stop
     from rig.interfaces.console import WireLine
     from rig.interfaces.context import BenchContext, Wire
     from rig.interfaces.monitor import EnergyMonitor
     from rig.interfaces.sut import SystemUnderTest
     from rig.live.block import Observer
     from rig.model.completion import Completion
-    from rig.stop import Stop
     from rig.store.events import Subscriber
 
 Settings = Mapping[str, Any] | Sequence[str]

@@ -7,11 +7,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from rig import user_folders
 from rig.api.archive.listing import Listing
 from rig.api.bench import open_bench
-from rig.shipped import shipped
-from rig.stop import Stop
+from rig.files import user_folders
+from rig.files.shipped import shipped
+from rig.host.stop import Stop
 from rig.store.events import Subscriber
 
 NAME = "virtual-drift"

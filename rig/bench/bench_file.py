@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import small_text
 from rig.errors import ConfigError, storage_error
+from rig.files import small_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,12 @@ from typing import Annotated, Any, Final, Literal
 import tomli_w
 from annotated_types import Ge, doc
 
-from rig import small_text
 from rig.bench import plugins
 from rig.bench.structure import nearest, typed, with_defaults
 from rig.errors import ConfigError, DataError
+from rig.files import small_text
+from rig.files.user_folders import expanded
 from rig.settings.declare import PATH, PROGRAM, Count, Matches, Number, Why
-from rig.user_folders import expanded
 
 #: The kind of monitor that a bench without one names.
 NO_MONITOR = "none"

@@ -24,8 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rig import typed
 from rig.errors import ConfigError, DataError, storage_error
+from rig.files import typed
 from rig.interfaces.contact import Conversation, Heard
 from rig.model.finding import Finding
 from rig.store import provenance, strict_json

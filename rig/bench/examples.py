@@ -14,7 +14,7 @@ from rig.bench import config
 from rig.bench.bench_file import BenchFile, write
 from rig.bench.config import Config
 from rig.errors import ConfigError, did_you_mean
-from rig.shipped import shipped
+from rig.files.shipped import shipped
 
 _KINDS = ("sut", "monitor", "scenario", "task")
 #: Where the images of the examples lie, and where those of a project named firmware

@@ -20,6 +20,8 @@ from rig.bench.parts import open_part, open_task
 from rig.bench.probe import close_monitor
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import BenchError, ConfigError, RigError, Stopped
+from rig.files.shipped import shipped
+from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
 from rig.interfaces.plugin_classes import Simulates
@@ -28,9 +30,7 @@ from rig.live.block import Observer
 from rig.live.meter import Meter
 from rig.live.meter_recorder import MeterRecorder
 from rig.live.observers import Observers
-from rig.shipped import shipped
 from rig.simulation.world import NS_PER_S
-from rig.stop import Stop, pause
 from rig.store.events import Opened, Opening, RailState
 from rig.trace.tap import Fork, Tap, TraceForm, tapped
 from rig.trace.trace import TRACE

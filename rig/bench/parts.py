@@ -9,12 +9,12 @@ from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import Config
+from rig.host.stop import Stop, look, pause
 from rig.interfaces.contact import Contact, Direct
 from rig.interfaces.context import BenchContext, BenchState, Wire
 from rig.interfaces.cpu_program import Programmed
 from rig.interfaces.network_task import Networked
 from rig.interfaces.task import Searched, Task
-from rig.stop import Stop, look, pause
 
 
 def open_task(

@@ -13,9 +13,9 @@ from rig.bench.parts import open_task
 from rig.bench.probe import close_monitor, read_supply
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import ConfigError
+from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
-from rig.stop import Stop
 from rig.store.events import Opened, Opening, RailState, Subscriber
 
 

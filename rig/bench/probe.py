@@ -19,6 +19,7 @@ from rig.bench.parts import open_task
 from rig.bench.supply import Reading
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import RigError
+from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import Overhears, Probes, Simulates
@@ -31,7 +32,6 @@ from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
-from rig.stop import Stop, pause
 from rig.store.events import Event, Opened, Opening, RailState, Subscriber
 from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import typed
 from rig.bench import config, plugins
 from rig.bench.config import Config
 from rig.errors import RigError
+from rig.files import typed
 from rig.interfaces.context import BenchContext
 
 #: A killed process's ports are free at once, a USB instrument may need to be found

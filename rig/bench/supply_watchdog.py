@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rig.host.python_child import READY, PythonChild
-from rig.stop import Stop
+from rig.host.stop import Stop
 
 if TYPE_CHECKING:
     from rig.bench.config import Config
@@ -74,7 +74,7 @@ class SupplyWatchdog:
 def main() -> int:
     """Get ready for an order, and wait for the rig's word or its end."""
     from rig.bench import supply_off
-    from rig.plain_text import one_line
+    from rig.files.plain_text import one_line
 
     first = sys.stdin.readline()
     if not first:

@@ -29,6 +29,7 @@ from rig.bench.wire_rows import (
     talk_rows,
 )
 from rig.errors import RigError
+from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import Talks, Wires
@@ -36,7 +37,6 @@ from rig.interfaces.sut import SystemUnderTest
 from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.model.wiring import WireFinding, WireName
-from rig.stop import Stop
 from rig.store.events import Opened, Opening, RailState, Subscriber
 from rig.trace.trace import TRACE, Trace
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from rig import foreign_files
 from rig.bench import simulated
 from rig.bench.config import REDUCED_RATE
 from rig.check import files, older_schema, report_again
@@ -34,6 +33,7 @@ from rig.check.written_again import (
     of_samples,
 )
 from rig.errors import NotInSession
+from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.trial import Trial
 from rig.problems import Problem

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from rig import foreign_files
 from rig.bench import plugins
 from rig.check.reasons import cannot, cause
 from rig.check.versions import is_this_revision
 from rig.check.written_again import difference_of
 from rig.errors import DataError, NotInSession, RigError
+from rig.files import foreign_files
 from rig.interfaces.plugin_classes import Answers
 from rig.interfaces.task import Derives, Regenerated, Regeneration
 from rig.model.finding import Finding

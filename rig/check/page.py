@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 _DOCTYPE = "<!DOCTYPE html>"
 _TAG = re.compile(

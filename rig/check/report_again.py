@@ -13,12 +13,12 @@ from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
 
-from rig import foreign_files
 from rig.check import page_content, style_sheet
 from rig.check.page import NotOfTheRig, parsed
 from rig.check.page_content import Content, Row, left_over
 from rig.check.reasons import cannot
 from rig.check.written_again import BYTES, SHOWN, first_difference
+from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.trial import Trial
 from rig.results.labels import Label

@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from rig import typed
 from rig.bench import plugins
 from rig.bench.config import Choice, Config
 from rig.check.reasons import cannot
 from rig.check.versions import is_this_revision, is_this_version, shared_numbers
 from rig.check.written_again import difference_of
+from rig.files import typed
 from rig.interfaces.plugin_classes import Restates
 from rig.model.finding import Finding
 from rig.store.provenance_file import Provenance

@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from rig import foreign_files
 from rig.errors import ConfigError
+from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.store import inventory
 from rig.store.session_folder import EVENTS, SIGNATURE

@@ -12,9 +12,9 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files
 from rig.check import older_schema
 from rig.check.versions import is_this_revision
+from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.metric import Prominence
 from rig.model.trial import Trial

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from rig import typed
 from rig.check import signature
 from rig.check.check import UNREAD, Check
 from rig.check.check import check as check_session
@@ -28,6 +27,7 @@ from rig.cli.printed.labels import of_session
 from rig.cli.printed.terminal import Terminal, print_line
 from rig.cli.printed.verdicts import print_claim, print_explained
 from rig.errors import ConfigError
+from rig.files import typed
 from rig.results import claim, results, session_verdicts
 from rig.results.document import VerdictResult
 from rig.results.labels import Label

@@ -32,9 +32,9 @@ from rig.cli.printed.terminal import (
 )
 from rig.errors import ConfigError, RigError, storage_error
 from rig.host.second_signal import stopped_by_signals
+from rig.host.stop import Stop
 from rig.interfaces.task import Task
 from rig.network import graph
-from rig.stop import Stop
 from rig.store.session_folder import refuse_unwritable, write_text
 
 _PARTLY = 1

@@ -12,7 +12,6 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from rig import typed
 from rig.api.comparing.comparison import (
     MetricPair,
     Outcome,
@@ -27,6 +26,7 @@ from rig.cli.printed.labels import badge_lines, of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
 from rig.cli.printed.verdicts import BADGES
 from rig.errors import RigError
+from rig.files import typed
 from rig.model.metric import Prominence
 from rig.results.stated import Notes
 from rig.results.verdict import Outcome as Verdict

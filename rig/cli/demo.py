@@ -9,7 +9,7 @@ import click
 
 from rig.cli.options import sessions_option, wide_option
 from rig.cli.run import Shown, run_bench
-from rig.shipped import DEMO
+from rig.files.shipped import DEMO
 
 
 @click.command()

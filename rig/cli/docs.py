@@ -10,7 +10,7 @@ import click
 
 from rig.cli.printed.terminal import Terminal, print_rows, say
 from rig.errors import ConfigError, did_you_mean
-from rig.shipped import shipped
+from rig.files.shipped import shipped
 
 
 @click.command()

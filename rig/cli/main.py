@@ -20,8 +20,8 @@ from rig.cli.exit_codes import STOPPED
 from rig.cli.lazy import LazyGroup, summary
 from rig.cli.usage_errors import as_error
 from rig.errors import BenchError, ConfigError, RigError, denied
+from rig.files.plain_text import SPELT, one_line, register_spelling, visible
 from rig.host.second_signal import handle_once
-from rig.plain_text import SPELT, one_line, register_spelling, visible
 
 if TYPE_CHECKING:
     from rig.cli.printed.terminal import Terminal

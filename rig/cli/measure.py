@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from rig import table_file
 from rig.api.traces.surroundings import Surroundings
 from rig.cli.measure_names import with_names
 from rig.cli.measure_windows import CHOICES, Choice, window_options
@@ -21,6 +20,7 @@ from rig.cli.printed.terminal import Terminal, escape, escape_lines, say
 from rig.cli.printed.window_table import print_windows
 from rig.cli.trace_options import trace_options
 from rig.errors import ConfigError
+from rig.files import table_file
 from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import Opened
 from rig.importers.options import Options

@@ -20,10 +20,10 @@ from rig.cli.printed.labels import badge
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import BenchError, ConfigError
 from rig.host.second_signal import stopped_by_signals
+from rig.host.stop import Stop
 from rig.model.finding import Finding
 from rig.results.labels import SIMULATED, Label
 from rig.results.verdict import Outcome
-from rig.stop import Stop
 
 _COLOURS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.NOT_TESTED: "yellow"}
 _INDENT = " " * 6

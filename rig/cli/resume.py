@@ -18,8 +18,8 @@ from rig.cli.options import (
 from rig.cli.printed.progress import RunProgress
 from rig.cli.run import Shown, finish
 from rig.host.second_signal import stopped_by_signals
+from rig.host.stop import Stop
 from rig.session import session
-from rig.stop import Stop
 
 
 @click.command()

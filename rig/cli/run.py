@@ -29,9 +29,9 @@ from rig.cli.printed.summary import print_summary
 from rig.cli.printed.terminal import Terminal
 from rig.cli.printed.verdicts import print_explained
 from rig.host.second_signal import stopped_by_signals
+from rig.host.stop import Stop
 from rig.results import document
 from rig.session import session
-from rig.stop import Stop
 from rig.store.session_folder import refuse_unwritable
 
 

@@ -12,12 +12,12 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from rig import typed
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
 from rig.cli.options import NO_SESSIONS, has_sessions, json_option, sessions_option
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
 from rig.errors import DataError
+from rig.files import typed
 from rig.units import bytes_text
 
 _COLOURS = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import cattrs
 
 from rig.errors import BenchError, ConfigError, did_you_mean
-from rig.shipped import shipped
+from rig.files.shipped import shipped
 
 #: Beside each port, and in a project: what is known of it.
 PORT_FILE = "port.toml"

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from rig.errors import BenchError
+from rig.files.plain_text import one_line
 from rig.host.ready import can_read
-from rig.plain_text import one_line
-from rig.stop import LOOK_S, look
+from rig.host.stop import LOOK_S, look
 
 #: The first line that a child prints once it can do its work.
 READY = "ready"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rig.errors import Stopped
-from rig.stop import Stop
+from rig.host.stop import Stop
 
 _Handler = Callable[[int, FrameType | None], object]
 #: Of these the second ends the process. A terminal that is closed may well send two

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files, table_file, typed
 from rig.errors import ConfigError, DataError
+from rig.files import foreign_files, table_file, typed
 from rig.importers.joulescope import jls1, jls2, jls2_view
 from rig.importers.joulescope.jls1_container import MAGIC as JLS_1
 from rig.importers.markers import Marked

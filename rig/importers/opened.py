@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.files.plain_text import one_line
 from rig.importers.as_stamped import Stamped
 from rig.importers.markers import Marked
 from rig.importers.options import LARGEST, LEAST_HZ, MOST_HZ
 from rig.model.origin import Origin
-from rig.plain_text import one_line
 from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
 

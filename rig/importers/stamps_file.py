@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rig import small_text
 from rig.errors import DataError
+from rig.files import small_text
 
 HINT = (
     "a JSON list of seconds, or of [start, stop]; or text with one or two numbers a"

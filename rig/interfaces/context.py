@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from rig.host.stop import Stop
 from rig.interfaces.contact import Contact, Direct
 from rig.interfaces.cpu_program import Program
 from rig.interfaces.network_task import NetworkWorkload
 from rig.simulation.world import World
-from rig.stop import Stop
 
 
 class Searcher(Protocol):

@@ -43,7 +43,8 @@ class StepKind(Generic[StepT]):
     #: A scenario's plan has it; the others are the rig's own.
     planned = True
     #: The dataclass whose fields are its keys in a line of completions.jsonl, beside
-    #: those that every line has (rig/typed.py). None: the step itself, which says all.
+    #: those that every line has (rig/files/typed.py). None: the step itself, which says
+    #: all.
     form: type[Any] | None = None
 
     # ---- its plan ----

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
 
-from rig import typed
 from rig.errors import ConfigError, RemoteProtocolError
+from rig.files import typed
 from rig.interfaces.task import Optimized, Task
 from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.kind import COMPLETION_B, FORESEEN_HZ, SAMPLE_B, StepKind

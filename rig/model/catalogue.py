@@ -10,8 +10,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 
-from rig import table_file
 from rig.errors import DataError
+from rig.files import table_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ rig may not.
 
 One byte that is wrong lets HDF5's library loop for ever, deaf to Ctrl-C, or end its
 process. The process has `_LIMIT_S` of processor time, and a second for each `PER_S_B`
-of the file, and three times as much by the clock (rig/processor_limit.py); it is killed
-then, or as soon as the rig is asked to stop; it ends with the rig, however that ends
-(where the kernel offers nothing for that, at its limit). What it read comes back
+of the file, and three times as much by the clock (rig/host/processor_limit.py); it is
+killed then, or as soon as the rig is asked to stop; it ends with the rig, however that
+ends (where the kernel offers nothing for that, at its limit). What it read comes back
 without pickle (rig/network/hdf5_tree.py).
 """
 
@@ -22,8 +22,9 @@ from typing import Any
 import nir
 import numpy as np
 
-from rig import foreign_files, processor_limit
 from rig.errors import DataError
+from rig.files import foreign_files
+from rig.host import processor_limit
 from rig.network import hdf5_tree
 from rig.trace import limited_child
 

@@ -29,13 +29,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rig.errors import ConfigError, RigError
+from rig.files.shipped import DEMO
 from rig.units import quantity
 
 if TYPE_CHECKING:
     from rig.api.bench import OpenBench
     from rig.pytest_plugin.tested import TestedSession
 
-VIRTUAL = Path(__file__).parent.with_name("demo.toml")
+VIRTUAL = DEMO
 _MARKER = (
     "rig(bench=FILE, set={KEY: VALUE}, trials=N): the bench of this test's rig_bench"
     " and rig_session, settings that override keys of its file, and how many trials a"

@@ -18,12 +18,12 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from rig.errors import DataError
+from rig.files.plain_text import visible
 from rig.model import comparison
 from rig.model.metric import Prominence
 from rig.model.picture import Picture
 from rig.model.trial import Trial
 from rig.network import complexity_text
-from rig.plain_text import visible
 from rig.problems import PROBLEM_CODES
 from rig.report import palette
 from rig.report.distributions import distributions

@@ -21,7 +21,7 @@ from matplotlib.text import Text
 from numpy import float64
 from numpy.typing import NDArray
 
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from rig.report import palette
 from rig.results import labels
 from rig.results.labels import Label

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import small_text, typed
 from rig.errors import ConfigError, DataError, did_you_mean
+from rig.files import small_text, typed
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds

@@ -6,8 +6,8 @@ Numbers that do not exist are None here and null in the file.
 
 To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and
 SCHEMA raised to it. A session of an older schema is read with the default, and `rig
-check` compares it in its own form, without the key (rig/typed.py has the other ways in
-which forms differ).
+check` compares it in its own form, without the key (rig/files/typed.py has the other
+ways in which forms differ).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage
 from rig.model.metric import Deviation, Prominence, Repeatability, Statistic

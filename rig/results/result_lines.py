@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rig.plain_text import one_line
+from rig.files.plain_text import one_line
 from rig.problems import Problem
 from rig.results import labels
 

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rig import typed
+from rig.files import typed
 from rig.results import document
 from rig.store.provenance_file import Provenance
 from rig.store.sample_lines import SampleLine, StreamLine, WindowLine

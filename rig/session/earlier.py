@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from rig import foreign_files
 from rig.bench import config
 from rig.bench.config import Config
 from rig.errors import RigError
+from rig.files import foreign_files
 from rig.kinds import registry as kinds
 from rig.model.pace import Duration
 from rig.session.planned_trial import Row

@@ -18,6 +18,7 @@ from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_part, open_task
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import BenchError, RigError
+from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor, Recording
 from rig.interfaces.recount import WireBlock
@@ -27,7 +28,6 @@ from rig.interfaces.task import Task
 from rig.live.block import Observer
 from rig.live.observers import Observers
 from rig.session.planning import refuse_claim, trial_seed
-from rig.stop import Stop
 from rig.store.events import Event, Opened, Opening, RailState, Subscriber
 from rig.trace.tap import tapped
 from rig.trace.thinning import QuietTimes, thinned

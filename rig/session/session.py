@@ -17,6 +17,7 @@ from rig.bench.compatibility import (
     refuse_unmetered,
 )
 from rig.errors import ConfigError, RigError
+from rig.host.stop import Stop
 from rig.interfaces.context import Wire
 from rig.interfaces.scenario import Fitter
 from rig.interfaces.task import Catalogued, Optimized
@@ -34,7 +35,6 @@ from rig.session.resume import Standing, refuse_finished, standing
 from rig.session.time_left import TimeLeft
 from rig.session.trial import Running, run_trial
 from rig.session.turns import interleaved, seed_of
-from rig.stop import Stop
 from rig.store import provenance, provenance_file, session_folder
 from rig.store.events import (
     Event,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import typed
+from rig.files import typed
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion, Mark
 from rig.model.scores import Costs, Score

@@ -13,8 +13,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from rig import foreign_files, typed
 from rig.errors import DataError, DeviceBusy, storage_error
+from rig.files import foreign_files, typed
 from rig.host import file_lock
 from rig.store import journal, session_folder
 from rig.store.event_lines import DerivedLine, EventLine

@@ -14,8 +14,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from rig import foreign_files
 from rig.errors import DataError, unread
+from rig.files import foreign_files
 from rig.model.finding import Finding
 
 #: No folder of the rig has more files.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files
+from rig.files import foreign_files
 from rig.problems import Problem
 from rig.store import strict_json
 from rig.store.inventory import is_relative

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rig import typed
+from rig.files import typed
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.store.session_folder import PROVENANCE, SessionFolder

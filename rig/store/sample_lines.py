@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import typed
+from rig.files import typed
 from rig.model.steps import Solve
 from rig.model.trial import Crossing, Sample, Streamed, Trial, Window
 from rig.store.completion_lines import CostsLine, ScoreLine

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files
 from rig.errors import BenchError, DataError, storage_error
+from rig.files import foreign_files
 from rig.model import catalogue
 from rig.model.catalogue import Entry
 from rig.store import inventory, journal, strict_json

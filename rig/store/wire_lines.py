@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rig import foreign_files
 from rig.errors import DataError
+from rig.files import foreign_files
 from rig.interfaces.recount import WireBlock
 
 #: What the device says is logged whole: `rig check` decodes it again. Longer blocks of

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
+from rig.files import typed
 from rig.trace.edges import LevelEdges
 from rig.trace.jls_file import RECORDED_SAMPLES
 from rig.trace.jls_signals import define_means, define_signal, thinned

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import foreign_files, typed
 from rig.errors import DataError
+from rig.files import foreign_files, typed
 
 #: Less difference than this between high and low is no signal: a logic level is above 1
 #: V.

@@ -22,8 +22,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import processor_limit, typed
 from rig.errors import BenchError
+from rig.files import typed
+from rig.host import processor_limit
 from rig.trace import limited_child
 from rig.trace.reduced_check import currents
 from rig.trace.repeats import Repeat, Repeats

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import foreign_files, typed
 from rig.errors import DataError
+from rig.files import foreign_files, typed
 
 
 @dataclass(frozen=True, slots=True)

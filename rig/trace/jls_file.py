@@ -13,9 +13,9 @@ from typing import Any
 
 import pyjls
 
-from rig import foreign_files
 from rig.errors import DataError
-from rig.stop import look
+from rig.files import foreign_files
+from rig.host.stop import look
 
 #: User data of the file: what the recorder knew from the start, and how many samples of
 #: each signal it was given.

@@ -16,13 +16,13 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from rig import foreign_files
 from rig.errors import ConfigError
+from rig.files import foreign_files
+from rig.files.user_folders import cache, expanded
 from rig.trace.gaps import Gap
 from rig.trace.levels import ENTRY, Levels
 from rig.trace.reduce import Table
 from rig.trace.trace import Trace
-from rig.user_folders import cache, expanded
 
 #: Another folder than the user's own.
 FOLDER_VARIABLE = "NEURORIG_CACHE"

@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from rig import processor_limit
-from rig.stop import LOOK_S, look
+from rig.host import processor_limit
+from rig.host.stop import LOOK_S, look
 
 
 def run(
@@ -18,10 +18,10 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run Python with these arguments, give it `asked`, and return what became of it.
 
-    The program applies `limit_s` of processor time itself (rig/processor_limit.py).
-    Raises subprocess.TimeoutExpired where it is late by the clock, and Stopped; it is
-    killed then. Ctrl-C is for this process alone: a reader that it ends would be taken
-    for one that failed.
+    The program applies `limit_s` of processor time itself
+    (rig/host/processor_limit.py). Raises subprocess.TimeoutExpired where it is late by
+    the clock, and Stopped; it is killed then. Ctrl-C is for this process alone: a
+    reader that it ends would be taken for one that failed.
     """
     # -P: nothing is imported from the folder at hand, which may be the stranger's.
     command = [sys.executable, "-P", *arguments]

@@ -17,8 +17,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyjls
 
-from rig import foreign_files, processor_limit
 from rig.errors import DataError
+from rig.files import foreign_files
+from rig.host import processor_limit
 from rig.trace import limited_child
 from rig.trace.chunks import Chunks
 from rig.trace.jls_file import (
@@ -110,8 +111,8 @@ def _refuse_empty(partial: Path) -> None:
 
 def _copied(partial: Path, into: Path, limit_s: float) -> None:
     code = (
-        "import sys; from pathlib import Path; from rig import processor_limit; from"
-        " rig.trace.recovery import copy_all;"
+        "import sys; from pathlib import Path; from rig.host import processor_limit;"
+        " from rig.trace.recovery import copy_all;"
         " processor_limit.apply(float(sys.argv[1])); copy_all(*map(Path, sys.argv[2:]))"
     )
     try:

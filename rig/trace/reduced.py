@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import foreign_files, typed
 from rig.errors import DataError
+from rig.files import foreign_files, typed
 
 #: Spans of a trace, a line each, beside it.
 REDUCED = "reduced.jsonl"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.stop import look
+from rig.host.stop import look
 from rig.trace.reduced import CURRENT_MEAN, VOLTAGE_MEAN, Floats, Reduced
 from rig.trace.trace import Trace
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.stop import look
+from rig.host.stop import look
 from rig.trace.reduced import Reduced
 
 CURRENT = 1

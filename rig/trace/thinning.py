@@ -25,8 +25,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
 from rig.errors import storage_error
+from rig.files import typed
 from rig.trace.reduced import REDUCED, Span, Thinning
 
 #: Edges and marks agree to this share, of a clock without a crystal, and to this time,

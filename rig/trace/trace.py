@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 from rig.trace import end_samples, reduced
 from rig.trace import gaps as gap_lines
 from rig.trace.gaps import Gap as Gap

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
 from rig.errors import DataError, StorageFull, storage_error
+from rig.files import typed
 from rig.trace.analog_store import AnalogStore
 from rig.trace.edges import Stamp
 from rig.trace.jls_file import new_writer

@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from rig import small_text
 from rig.errors import ConfigError, did_you_mean
+from rig.files import small_text
 
 #: What a limit of error means, and the divisor that makes a standard uncertainty of it
 #: (GUM 4.3.7 and 4.3.3).

@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rig.host.stop import look
 from rig.model.effects import COMMON, OWN, TRIAL, Influence
 from rig.model.metric import Metric, Statistic
 from rig.model.trial import Measured, Trial
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.summary import NORMAL_95, mean, standard_error
-from rig.stop import look
 from rig.uncertainty.propagation import (
     Moving,
     Summarise,

@@ -11,7 +11,7 @@ from pathlib import Path
 from rig.errors import DeviceNotFound
 from rig.host.pseudo_terminal import open_port, refuse_windows
 from rig.host.ready import can_read
-from rig.stop import LOOK_S, look
+from rig.host.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess, sha256_of
 
 _START_S = 5.0

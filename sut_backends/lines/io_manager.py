@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import Enum, auto
 
 from rig.errors import ConfigError, DeadlineError, DeviceLost, RigError
-from rig.stop import pause
+from rig.host.stop import pause
 from sut_backends.lines.line import Line
 
 PREFIX = b"[dut]: "

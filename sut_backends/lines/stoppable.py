@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from rig.stop import LOOK_S, look
+from rig.host.stop import LOOK_S, look
 from sut_backends.lines.line import Line
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from importlib.resources import as_file
 
 from rig.errors import BenchError, ConfigError
-from rig.user_folders import expanded
+from rig.files.user_folders import expanded
 from sut_backends.sdk.doctor import Diagnosis, examine
 from sut_backends.sdk.installer import Progress, run
 from sut_backends.sdk.kinds import REQUIREMENTS, SdkKind

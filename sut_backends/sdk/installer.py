@@ -25,7 +25,7 @@ from packaging.utils import (
 from rig.errors import BenchError
 from rig.host.kill_with_parent import TOKEN, KillWithParent, kill_marked
 from rig.host.ready import can_read
-from rig.stop import LOOK_S, look
+from rig.host.stop import LOOK_S, look
 
 _TAIL = 5
 _BLOCK_B = 1 << 16

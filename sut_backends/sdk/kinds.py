@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from rig import typed
 from rig.errors import ConfigError, did_you_mean
+from rig.files import typed
 
 #: The pinned packages, beside sdk.toml.
 REQUIREMENTS = "requirements.txt"

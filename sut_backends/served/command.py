@@ -81,7 +81,7 @@ def serve(
     from rig.cli.printed.terminal import Terminal
     from rig.errors import ConfigError
     from rig.host.second_signal import stopped_by_signals
-    from rig.stop import Stop
+    from rig.host.stop import Stop
     from sut_backends.served.endpoints import PtyEndpoint, SerialEndpoint, TcpEndpoint
     from sut_backends.served.serve import Server
 

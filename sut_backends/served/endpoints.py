@@ -16,7 +16,7 @@ from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.host.pseudo_terminal import open_terminal
 from rig.host.ready import can_read, ready
 from rig.host.serial_port import SerialPort, Use
-from rig.stop import pause
+from rig.host.stop import pause
 
 LOOPBACK = "127.0.0.1"
 #: What a second host is told before its connection is closed.

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rig.errors import ConfigError, LocalProtocolError
+from rig.host.stop import pause
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.model.completion import BATCH, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step, Sync
-from rig.stop import pause
 from sut_backends.served.capabilities import is_simulated
 from sut_backends.shim.messages import SyncMessage
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from rig.errors import BenchError, DeviceRestarted
+from rig.host.stop import LOOK_S, look
 from rig.interfaces.sut import SystemUnderTest
-from rig.stop import LOOK_S, look
 from sut_backends.served.device import POWER_UP, ServedDevice
 from sut_backends.served.endpoints import Endpoint
 from sut_backends.served.requests import BackendGone

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Unit, doc
 
 from rig.errors import ConfigError
+from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origins
 from rig.model.pace import Pace
 from rig.settings.declare import Count, PathText
-from rig.user_folders import meeting_file
 from sut_backends.spinnaker.runner import SpinnakerSettings
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped

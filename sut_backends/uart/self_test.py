@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rig.host.stop import pause
 from rig.model.finding import Finding
-from rig.stop import pause
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame, encode
 from sut_backends.shim.messages import (

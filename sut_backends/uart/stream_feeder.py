@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rig.errors import DeadlineError, LocalProtocolError, RemoteProtocolError
+from rig.host.stop import pause
 from rig.model.completion import Mark
 from rig.model.steps import Stream
-from rig.stop import pause
 from sut_backends.shim.messages import (
     FRAME_OVERHEAD_B,
     StreamState,

@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 
 from rig.errors import LocalProtocolError, RemoteProtocolError
+from rig.host.stop import pause
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step, Sync
-from rig.stop import pause
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import SyncMessage
 from sut_backends.uart.layer import Pulses, only_index

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from rig.errors import DeadlineError, ProtocolError
+from rig.host.stop import pause
 from rig.model.wiring import Connection, Pin, Talk, WireName
-from rig.stop import pause
 from sut_backends.lines.line import Line
 from sut_backends.uart.connect import LinkSettings
 from sut_backends.uart.rates_to_try import USUAL_BAUDS

@@ -9,8 +9,8 @@ import shutil
 from pathlib import Path
 
 from rig.errors import ConfigError
+from rig.files.user_folders import data, expanded
 from rig.interfaces.context import BenchContext
-from rig.user_folders import data, expanded
 
 
 def root() -> Path:

@@ -17,8 +17,8 @@ from typing import Any
 from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.host.pseudo_terminal import do_not_block
 from rig.host.ready import ready
+from rig.host.stop import LOOK_S, look
 from rig.interfaces.cpu_program import Program
-from rig.stop import LOOK_S, look
 from sut_backends.processes.child_process import ChildProcess
 from sut_backends.workers.inside.protocol import (
     Done,

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from rig.errors import LocalProtocolError, SutError
+from rig.host.stop import pause
 from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
-from rig.stop import pause
 from sut_backends.uart.slots import Slots
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside.protocol import (

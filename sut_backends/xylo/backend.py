@@ -15,12 +15,12 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Interval, Unit, doc
 
+from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.network import conventions, graph
 from rig.settings.declare import Count, Number, Or, PathText
-from rig.user_folders import meeting_file
 from sut_backends.workers.environments import interpreter_of
 from sut_backends.workers.network_map import mapped
 from sut_backends.workers.network_sut import Runner, open_network_sut

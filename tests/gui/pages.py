@@ -22,7 +22,7 @@ from gui.sessions.screen import SessionsScreen
 from gui.trace.screen import TraceScreen
 from gui.window import MainWindow
 from gui.worker import Worker
-from rig.shipped import DEMO
+from rig.files.shipped import DEMO
 from tests.conftest import VIRTUAL_NULL
 from tests.gui.clipping import clipped, measured
 

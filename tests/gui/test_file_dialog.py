@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rig.shipped import DEMO
+from rig.files.shipped import DEMO
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

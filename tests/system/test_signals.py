@@ -88,7 +88,7 @@ def test_a_signal_while_a_trace_is_recovered_ends_resume(tmp_path: Path) -> None
     text = """
 import sys
 from rig.cli.main import main
-from rig.stop import LOOK_S
+from rig.host.stop import LOOK_S
 from rig.trace import recovery
 
 real = recovery.limited_child.run

@@ -14,9 +14,9 @@ import pytest
 
 from rig.bench.probe import probe
 from rig.errors import Stopped
+from rig.host.stop import Stop
 from rig.session import session
 from rig.session.session import open_bench
-from rig.stop import Stop
 from rig.store.events import Event, RailState, SessionFinished, StepBegun
 from rig.store.session_folder import SessionFolder
 from tests.conftest import ROOT

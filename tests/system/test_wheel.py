@@ -140,7 +140,7 @@ def test_it_brings_benches_pages_and_firmware(
     python: Path, unpacked: Path, tmp_path: Path
 ) -> None:
     where = (
-        "from rig.shipped import shipped; print(*map(shipped, ('benches', 'docs',"
+        "from rig.files.shipped import shipped; print(*map(shipped, ('benches', 'docs',"
         " 'firmware')))"
     )
     benches, docs, _ = map(Path, done(python, "-c", where, cwd=tmp_path).split())
@@ -170,7 +170,7 @@ CORE = (ROOT / "firmware" / "core").glob("*.[ch]")
 
 
 def test_its_messages_name_nothing_that_it_lacks(python: Path, tmp_path: Path) -> None:
-    where = "from rig.shipped import shipped; print(shipped('docs'))"
+    where = "from rig.files.shipped import shipped; print(shipped('docs'))"
     docs = Path(done(python, "-c", where, cwd=tmp_path).strip())
     site = Path(done(python, "-c", _SITE, cwd=tmp_path).strip())
     for package in PACKAGES:

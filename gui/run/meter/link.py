@@ -18,9 +18,9 @@ import numpy as np
 from gui.run.frame import Frame, spread
 from rig.bench import config
 from rig.bench.metering import Metering, alone, meter_supply
+from rig.host.stop import Stop
 from rig.live.meter import Meter
 from rig.live.recent import Recent
-from rig.stop import Stop
 
 #: So much can be looked back at.
 KEPT_S = 60.0

@@ -19,8 +19,8 @@ from gui.widgets.path_field import PathField
 from gui.widgets.text import PlainLabel, plain
 from gui.widgets.values import parse
 from rig.errors import ConfigError
+from rig.files.user_folders import expanded
 from rig.live.meter import RecordState, Trigger, TriggerKind
-from rig.user_folders import expanded
 
 _BEFORE_S = (0.0, 0.01, 0.1, 1.0)
 _TEXTS = {

@@ -27,8 +27,8 @@ from gui.trace.shown.task import Task
 from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
+from rig.files.user_folders import expanded
 from rig.units import bytes_text, quantity
-from rig.user_folders import expanded
 
 _WHAT = ("Selection", "Visible span", "Whole trace")
 _PICTURES = "Pictures (*.svg *.pdf *.png)"

@@ -13,7 +13,7 @@ from gui.trace.shown.engine import Subject
 from gui.trace.shown.state import Stretch, TraceState
 from gui.widgets.table import Column
 from gui.widgets.text import plain
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from rig.units import quantity
 
 #: A gap of no time at all is still to be seen.

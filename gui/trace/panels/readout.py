@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gui.widgets.values import digits, with_u
-from rig import table_file
 from rig.api.traces.statistics import SignalStatistics, TraceStatistics
+from rig.files import table_file
 
 HEADS = ("mean", "std", "rms", "min", "max", "p-p")
 #: Half of the last place of a sample: 32 bits hold 24 of its value.

@@ -25,7 +25,7 @@ from gui.trace.shown.state import Stretch, Topic, TraceState
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import PlainLabel, plain, shortened
 from rig.api.traces.statistics import TraceStatistics
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 
 #: A view that moves is not summed up until it rests.
 _REST_MS = 120

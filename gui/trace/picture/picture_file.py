@@ -21,8 +21,8 @@ from PySide6.QtSvg import QSvgGenerator
 from gui.picture.legend import Legend, paint_legend
 from gui.trace.picture.plot_stack import PlotStack
 from rig.errors import BenchError
-from rig.plain_text import visible
-from rig.user_folders import home
+from rig.files.plain_text import visible
+from rig.files.user_folders import home
 
 #: A PNG has so many pixels for one of the screen.
 _FINE = 2

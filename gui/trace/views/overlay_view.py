@@ -20,7 +20,7 @@ from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel, plain
 from rig.api.trials.overlay import Occasion, Overlay, overlay
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from rig.units import quantity
 
 #: Kinds of steps that trials are made for.

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files, typed
 from rig.api.archive.tags import Tags
 from rig.errors import DataError, RigError
+from rig.files import foreign_files, typed
 from rig.results import changed, labels, replication
 from rig.results.document import TrialProblem
 from rig.results.verdict import Outcome

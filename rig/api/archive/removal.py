@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rig import foreign_files
 from rig.api.archive.listing import is_session
 from rig.errors import DataError, DeviceBusy, storage_error
+from rig.files import foreign_files
 from rig.host import file_lock
 from rig.store.event_file import is_running
 from rig.store.session_folder import EVENTS

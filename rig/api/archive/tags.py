@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files, typed
 from rig.errors import DataError
+from rig.files import foreign_files, typed
 from rig.store import strict_json
 from rig.store.session_folder import EVENTS, json_text, read_json, write_text
 

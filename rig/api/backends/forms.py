@@ -11,7 +11,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rig import table_file
 from rig.api.backends import trains
 from rig.api.backends.agreement import Agreed, Agreement
 from rig.api.backends.rows import (
@@ -21,8 +20,9 @@ from rig.api.backends.rows import (
     Figure,
     ModelComparison,
 )
+from rig.files import table_file
+from rig.files.plain_text import visible
 from rig.network import complexity_text
-from rig.plain_text import visible
 from rig.results.stated import digits
 from rig.units import ends, not_known, scale
 

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from rig.api.backends.rows import BackendRow, ModelComparison
+from rig.files.plain_text import visible
 from rig.model.origin import Origin
-from rig.plain_text import visible
 from rig.report.style import BAD, FAINT, INK, SERIES, STYLE
 from rig.units import quantity
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import tomli_w
 
-from rig import small_text
 from rig.api.backends.rows import Backend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
 from rig.bench.config import NO_MONITOR, Config
 from rig.errors import ConfigError, DataError, RigError, did_you_mean
+from rig.files import small_text
+from rig.host.stop import Stop
 from rig.interfaces.plugin_classes import TakesModel
 from rig.interfaces.task import Task
 from rig.session import session
-from rig.stop import Stop
 from rig.store.events import Subscriber
 from rig.store.session_folder import BENCH, EVENTS, SessionFolder
 

@@ -20,12 +20,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import foreign_files
 from rig.api.backends.agreement import Agreed
 from rig.api.sessions.session import Session
 from rig.bench import config
 from rig.bench.parts import open_part, open_task
 from rig.errors import DataError, NotInSession
+from rig.files import foreign_files
 from rig.interfaces.network_task import Trained
 from rig.model.steps import Load, Query
 from rig.network.trains import unpacked

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig import typed
 from rig.api.sessions import tables
 from rig.api.sessions.metric import HEADS, Metrics, SessionMetric, cells, table_html
 from rig.api.sessions.problem_places import ProblemPlace, place_of
@@ -25,6 +24,7 @@ from rig.api.traces import span_lines
 from rig.api.traces.spans import Spans
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.errors import DataError, RigError
+from rig.files import typed
 from rig.problems import PROBLEM_CODES
 from rig.results import changed, document, labels
 from rig.results import results as reduction

@@ -23,11 +23,11 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from rig import foreign_files
 from rig.api.support.redaction import Redaction, hosts_in, serials_in
 from rig.bench.scan import ScanRow
 from rig.errors import DataError, RigError
-from rig.plain_text import visible
+from rig.files import foreign_files
+from rig.files.plain_text import visible
 from rig.store import inventory, provenance, verified
 from rig.store.session_folder import (
     BENCH,

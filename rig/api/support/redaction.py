@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rig import user_folders
+from rig.files import user_folders
 
 REMOVED = "<removed>"
 SERIAL = "<serial>"

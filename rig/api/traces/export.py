@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import table_file
 from rig.api.traces.place import TracePlace
 from rig.api.traces.samples import levels_at
 from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
+from rig.files import table_file
+from rig.files.plain_text import one_line
 from rig.importers.start_time import DATED
-from rig.plain_text import one_line
 from rig.results.labels import SIMULATED, beside
 from rig.trace.levels import Hidden, Progress
 from rig.trace.trace import TRACE, Trace, reading

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rig.errors import BenchError, RigError
-from rig.plain_text import one_line, visible
+from rig.files.plain_text import one_line, visible
 
 #: More than any table is wide.
 _UNBOUND = 1000

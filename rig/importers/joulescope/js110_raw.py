@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 from rig.importers.digital_levels import UNKNOWN
 
 #: Ranges 0 (10 A) to 6 (18 uA); in 7 the supply is off, and there is no current; 8

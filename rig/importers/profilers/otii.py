@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rig import foreign_files
 from rig.errors import ConfigError, DataError
+from rig.files import foreign_files
 from rig.importers.options import Options
 from rig.importers.tables import short_lines
 

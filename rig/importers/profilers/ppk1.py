@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from rig import foreign_files
 from rig.errors import DataError
+from rig.files import foreign_files
 from rig.importers import given_rate
 from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options

@@ -22,8 +22,8 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 from rig.importers import given_rate
 from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from rig import small_text
 from rig.errors import DataError
+from rig.files import small_text
 from rig.importers.tables import csv_preamble, dated
 from rig.importers.tables.numeral import is_number
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from rig.errors import DataError
+from rig.errors import DataError, shortened
 from rig.importers.options import Options
 from rig.importers.tables.column_units import UNITS, WRITTEN, Named, unit_as_written
 from rig.importers.tables.dated import DateColumns
 from rig.importers.tables.numeral import is_number
-from rig.plain_text import shortened
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.errors import DataError
+from rig.errors import DataError, shortened
 from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN
 from rig.importers.options import LARGEST
 from rig.importers.tables.column_units import unit_as_written, without_unit
@@ -22,7 +22,6 @@ from rig.importers.tables.csv_form import ZEROS, Form, split
 from rig.importers.tables.csv_heading import Column, Heading, SyncColumn
 from rig.importers.tables.csv_times import LAST_DIGITS, Stamps
 from rig.importers.tables.numeral import DecimalMark, is_number, without_no_readings
-from rig.plain_text import shortened
 
 if TYPE_CHECKING:
     import pandas

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rig import foreign_files
 from rig.errors import DataError
+from rig.files import foreign_files
 
 #: No row of a table is longer. A line twice as long has a whole block without an end of
 #: line.

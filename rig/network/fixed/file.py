@@ -21,8 +21,8 @@ import numpy as np
 from cattrs.gen import make_dict_unstructure_fn, override
 from cattrs.strategies import configure_tagged_union
 
-from rig import small_text
 from rig.errors import DataError
+from rig.files import small_text
 from rig.network import graph as graphs
 from rig.network.fixed.checks import require_whole
 from rig.network.fixed.form import (

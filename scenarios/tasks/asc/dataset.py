@@ -15,8 +15,8 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import small_text
 from rig.errors import DataError
+from rig.files import small_text
 from scenarios.tasks.asc.audio import wav_header
 
 # "classes airport, street_traffic, bus, park (label index in that order in the

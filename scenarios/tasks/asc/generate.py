@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from rig import table_file
 from rig.errors import ConfigError, DataError
+from rig.files import table_file
 from scenarios.tasks.asc import sounds
 from scenarios.tasks.asc.dataset import (
     CLASSES,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rig import typed
 from rig.errors import DataError, NotInSession, RemoteProtocolError
+from rig.files import typed
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.asc.dataset import CLASSES

@@ -20,13 +20,13 @@ from annotated_types import Ge, Interval, doc
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
+from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, PathText, Seed, Why
-from rig.user_folders import cache, expanded
 from scenarios.tasks.asc.audio import ClipReader
 from scenarios.tasks.asc.dataset import (
     CLASSES,

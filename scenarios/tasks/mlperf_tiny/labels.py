@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from rig import small_text
 from rig.errors import DataError
+from rig.files import small_text
 
 _COLUMNS = ("file", "classes", "class", "window bytes", "stride bytes")
 _FORMS = (3, 5)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.mlperf_tiny import answer

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Interval, doc
 
 from rig.errors import ConfigError, DataError
+from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Regeneration
@@ -20,7 +21,6 @@ from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, FolderText, Or, Seed
-from rig.user_folders import cache, expanded
 from scenarios.tasks.mlperf_tiny import answer, generate
 from scenarios.tasks.mlperf_tiny.benchmarks import BENCHMARKS, Benchmark, Name
 from scenarios.tasks.mlperf_tiny.dataset import TinyDataset, open_dataset

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rig import small_text
 from rig.errors import ConfigError, DataError
+from rig.files import small_text
 from rig.network import conventions, graph
 from rig.network.conventions import Choice, text_of
 from rig.network.fixed import file

@@ -12,6 +12,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
+from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
@@ -25,7 +26,6 @@ from rig.network.fixed.make import BITS_MAX, BITS_MIN, rule_of, side_by_side
 from rig.network.fixed.report import to_inputs
 from rig.results.labels import refuse_other
 from rig.settings.declare import Count, Or, PathText
-from rig.user_folders import expanded
 from scenarios.tasks.network import data
 from scenarios.tasks.network.generate import SOURCE
 from scenarios.tasks.network.programs import (

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import typed
 from rig.errors import ConfigError, DataError, storage_error
+from rig.files import typed
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate
 from scenarios.tasks.qubo.kamis import by_kamis

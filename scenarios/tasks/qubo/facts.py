@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rig import typed
+from rig.files import typed
 from rig.store.session_folder import PROVENANCE
 from scenarios.tasks.qubo.graph import Workload
 

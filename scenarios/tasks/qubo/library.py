@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rig.errors import BenchError
+from rig.files.user_folders import cache
 from rig.firmware import toolchain
-from rig.user_folders import cache
 
 FLAGS = ("-std=c99", "-O3", "-fPIC", "-shared")
 #: A compiler takes seconds; one that takes longer than this hangs.

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import small_text, table_file
 from rig.errors import ConfigError, DataError, storage_error
+from rig.files import small_text, table_file
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate

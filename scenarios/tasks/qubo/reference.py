@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError
-from rig.shipped import shipped
+from rig.files.shipped import shipped
 from scenarios.tasks.qubo import edges
 from scenarios.tasks.qubo.answer import encode
 from scenarios.tasks.qubo.graph import Graph

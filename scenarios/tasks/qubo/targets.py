@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import small_text, table_file, typed
 from rig.errors import DataError, storage_error
+from rig.files import small_text, table_file, typed
 from rig.model.finding import Finding
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Graph, Workload, generate

@@ -13,15 +13,15 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Interval, doc
 
-from rig import typed
 from rig.errors import ConfigError, DataError
+from rig.files import typed
+from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext, Searcher
 from rig.interfaces.task import Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
 from rig.settings.declare import Count, PathText, Ratio, Seed
-from rig.user_folders import expanded
 from scenarios.tasks.qubo import edges, official, rescore, targets, tuning
 from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.facts import WorkloadFacts

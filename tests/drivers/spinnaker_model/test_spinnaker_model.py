@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 from drivers.spinnaker_model.driver import SpinnakerModel
 from rig.cli.main import rig as command
 from rig.errors import BenchError, ConfigError, DeviceLost
+from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
-from rig.stop import pause
 from rig.trace.trace import Trace
 from sut_backends.spinnaker.energy_lines import EnergyLines
 from tests.conftest import ROOT

@@ -22,9 +22,9 @@ from drivers.xylo_board.driver import XyloBoard
 from drivers.xylo_board.events import ChannelEvents
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost
+from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin
-from rig.stop import pause
 from rig.trace.trace import Trace
 from rig.uncertainty.window_effects import of_energy, ranges_a
 from sut_backends.xylo.power_events import PowerEvents

@@ -103,7 +103,7 @@ def test_what_came_of_it_is_said() -> None:
 
 def test_files_that_came_with_the_rig_are_known(tmp_path: Path) -> None:
     assert is_example(ROOT / "benches" / "virtual-asc.toml")
-    assert is_example(ROOT / "rig" / "demo.toml")
+    assert is_example(ROOT / "rig" / "files" / "demo.toml")
     assert not is_example(tmp_path / "virtual-asc.toml")
 
 

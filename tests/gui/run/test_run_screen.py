@@ -182,7 +182,7 @@ def test_a_stopped_session_that_is_opened_can_be_resumed(
     run_at: At, tmp_path: Path
 ) -> None:
     from rig.errors import Stopped
-    from rig.stop import Stop
+    from rig.host.stop import Stop
     from rig.store.events import Event, StepDone
 
     stop = Stop()

@@ -13,8 +13,8 @@ from rig.bench import config
 from rig.bench.diagram import diagram
 from rig.bench.wiring import expected, prove_wiring
 from rig.errors import Stopped
+from rig.host.stop import Stop
 from rig.model.wiring import WireFinding, WireName
-from rig.stop import Stop
 from rig.store.events import Event, RailState
 from tests.conftest import ROOT
 

@@ -18,8 +18,8 @@ from rig.api.support.bundle import Bundle, BundleFile
 from rig.bench import config
 from rig.cli.main import rig as command
 from rig.errors import Stopped
+from rig.host.stop import Stop
 from rig.session.session import open_bench
-from rig.stop import Stop
 from rig.store.events import Event, TrialFinished
 from tests import screens
 from tests.conftest import ROOT, VIRTUAL_NULL

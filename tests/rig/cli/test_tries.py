@@ -56,7 +56,7 @@ CONTEXTS = {
 IN_BENCH = {"--dt": "dt_s", "--as": "rule", "--reset": "reset"}
 #: Hints of other programs' options: pip's, and pytest's with our plug-in.
 OTHERS = {
-    "rig/shipped.py": {"--target"},
+    "rig/files/shipped.py": {"--target"},
     "rig/pytest_plugin/__init__.py": {"--rig-sessions"},
 }
 #: Where a hint names no setting of another kind than its own.

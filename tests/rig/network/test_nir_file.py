@@ -19,10 +19,10 @@ import nir
 import numpy as np
 import pytest
 
-from rig import processor_limit
 from rig.errors import DataError, Stopped
+from rig.host import processor_limit
+from rig.host.stop import Stop
 from rig.network import graph, hdf5_tree, nir_file
-from rig.stop import Stop
 from tests.waiting import eventually
 
 VECTORS = Path(__file__).parents[2] / "vectors"

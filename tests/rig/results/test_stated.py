@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from rig import typed
+from rig.files import typed
 from rig.results.document import IntervalResult, MetricResult
 from rig.results.metric_result import interval_result
 from rig.results.stated import Notes, ends, stated

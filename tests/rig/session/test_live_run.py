@@ -12,10 +12,10 @@ import pytest
 
 from rig.bench.probe import probe
 from rig.errors import Stopped
+from rig.host.stop import Stop
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
 from rig.session.session import open_bench
-from rig.stop import Stop
 from rig.store.events import Event, Opened, Opening, RailState, StepBegun, StepDone
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE, Trace

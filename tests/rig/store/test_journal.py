@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from benchmarks.forger import chained
-from rig import typed
+from rig.files import typed
 from rig.store import journal
 from rig.store.event_lines import EventLine
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 from rig.session.session import open_bench
 from rig.store import sample_lines
 from tests.conftest import ROOT

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rig import typed
 from rig.errors import ConfigError, DataError
+from rig.files import typed
 from rig.session.session import SessionResult
 from rig.uncertainty.accuracy import Accuracy, Range, load
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from rig import typed
+from rig.files import typed
 from rig.store.sample_lines import SampleLine, WindowLine
 from scenarios.mlperf_tiny.plots import DrawnTrial, windows
 from tests.drawings import drawn, texts, window

@@ -4,7 +4,7 @@ hand."""
 
 from __future__ import annotations
 
-from rig import typed
+from rig.files import typed
 from rig.model.scores import Costs
 from rig.store.sample_lines import CrossingLine, SampleLine, SearchLine, WindowLine
 from scenarios.optimization import plots

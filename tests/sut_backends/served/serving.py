@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SystemUnderTest
-from rig.stop import Stop
 from sut_backends.served.device import ServedDevice
 from sut_backends.served.endpoints import Endpoint
 from sut_backends.served.serve import Server

@@ -19,7 +19,7 @@ from rig.api.support import bundle
 from rig.api.support.redaction import IP, MAC, REMOVED, Redaction, serials_in
 from rig.bench.scan import FOUND, ScanRow
 from rig.cli.main import rig as command
-from rig.plain_text import visible
+from rig.files.plain_text import visible
 from tests.checking import check
 
 SECRETS = (

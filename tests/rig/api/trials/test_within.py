@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from rig import typed
 from rig.api.trials.within import ENERGY, LATENCY, TOLD, of_lines, sentences
 from rig.api.trials.within_picture import picture
+from rig.files import typed
 from rig.store.sample_lines import SampleLine, SearchLine, WindowLine
 from tests.drawings import window
 

@@ -25,9 +25,9 @@ from rig.cli.printed.result_tables import print_results
 from rig.cli.printed.terminal import Terminal, print_error, print_rows
 from rig.cli.printed.verdicts import print_explained
 from rig.errors import DataError
+from rig.files.plain_text import visible
 from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered
-from rig.plain_text import visible
 from rig.results.document import TrialProblem
 from rig.results.verdict import Outcome
 from rig.session.session import SessionResult

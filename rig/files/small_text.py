@@ -11,7 +11,7 @@ import errno
 import io
 from pathlib import Path
 
-from rig import foreign_files
+from rig.files import foreign_files
 
 #: More than a bench, a list of labels, or a calibration has.
 LARGEST_B = 1 << 24

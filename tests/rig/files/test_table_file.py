@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rig import table_file
-from rig.plain_text import visible
+from rig.files import table_file
+from rig.files.plain_text import visible
 
 FORMULAS = (
     *(

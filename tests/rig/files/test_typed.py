@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rig import typed
 from rig.errors import DataError
+from rig.files import typed
 
 
 @dataclass(frozen=True, slots=True)

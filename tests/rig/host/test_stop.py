@@ -11,7 +11,7 @@ import time
 import pytest
 
 from rig.errors import Stopped
-from rig.stop import Stop, look, pause
+from rig.host.stop import Stop, look, pause
 
 
 def test_a_wait_ends_with_the_request() -> None:

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from rig import small_text
 from rig.api.backends import runs
 from rig.bench import config, editing, forms
 from rig.bench.bench_file import BenchFile
 from rig.cli.main import main
 from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError, DataError, RigError
+from rig.files import small_text
 from rig.importers import stamps_file
 from rig.importers.open import open_any
 from rig.importers.options import Options

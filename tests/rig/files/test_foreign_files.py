@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from rig import foreign_files
 from rig.errors import DataError
+from rig.files import foreign_files
 
 pytestmark = pytest.mark.posix
 

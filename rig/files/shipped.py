@@ -28,7 +28,7 @@ def shipped(name: str) -> Path:
     BenchError where there is none.
     """
     mark = _MARKS[name]
-    checkout = Path(__file__).resolve().parents[1] / name
+    checkout = Path(__file__).resolve().parents[2] / name
     if (checkout / mark).exists():
         return checkout
     for file in _installed_files():

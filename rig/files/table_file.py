@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from rig.plain_text import one_line, visible
+from rig.files.plain_text import one_line, visible
 
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]")
 _VALUE = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?: ?[%°µμΩa-zA-Z]{1,4})?"

@@ -57,12 +57,3 @@ def one_line(text: str) -> str:
     """Return a text for a place within a line: as `visible`, and no end of a line in it
     either."""
     return visible(text).replace("\n", "\\n")
-
-
-def shortened(text: str, most: int) -> str:
-    """Return a text, of one that is longer its beginning and its end, and how long it
-    is."""
-    if len(text) <= most:
-        return text
-    end = most // 4
-    return f"{text[: most - end]} ... {text[-end:]} ({len(text)} characters)"
