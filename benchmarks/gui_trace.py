@@ -234,11 +234,9 @@ def windows_cost(application: QApplication, screen: TraceScreen) -> tuple[float,
     for count in (20, 16_240):
         starts = np.linspace(0, state.view.duration_s, count, endpoint=False)
         stops = starts + 0.7 * state.view.duration_s / count
-        bands = BandSpans.of(starts, stops, np.arange(count) % 2)
         names = ("infer", "preprocess") * (count // 2)
-        state.subject = dataclasses.replace(
-            state.subject, bands=bands, band_names=names
-        )
+        bands = BandSpans.of(starts, stops, np.arange(count) % 2, names)
+        state.subject = dataclasses.replace(state.subject, bands=bands)
         show(application, screen, state.view.fitted().zoomed(1.01))
         costs = []
         for step in range(2 * _STEPS):

@@ -4,6 +4,7 @@ one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,24 +22,32 @@ UNKNOWN_COLOUR = -3
 
 @dataclass(frozen=True, slots=True)
 class BandSpans:
-    """Spans to draw, in the order of their starts: start, stop and colour of each.
+    """Spans to draw, in the order of their starts, with the colour and name of each.
 
-    `reached_s` is the latest stop up to and with each, so that what is in view is found
-    quickly.
+    `reached_s` is the latest stop up to and including each, by which those in a view
+    are found. Where there are no `names`, no band is labelled.
     """
 
     start_s: Array
     stop_s: Array
     colour: Places
     reached_s: Array
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, start_s: Array, stop_s: Array, colour: Places) -> BandSpans:
-        """Return spans, put in order."""
+    def of(
+        cls,
+        start_s: Array,
+        stop_s: Array,
+        colour: Places,
+        names: Sequence[str] = (),
+    ) -> BandSpans:
+        """Sort spans by their starts."""
         order = np.argsort(start_s, kind="stable")
         stops = stop_s[order]
         reached = np.maximum.accumulate(stops) if len(stops) else stops
-        return cls(start_s[order], stops, colour[order], reached)
+        sorted_names = tuple(names[place] for place in order) if names else ()
+        return cls(start_s[order], stops, colour[order], reached, sorted_names)
 
     @classmethod
     def none(cls) -> BandSpans:

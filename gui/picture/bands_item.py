@@ -4,8 +4,6 @@ twenty do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
@@ -84,7 +82,6 @@ class BandsItem:
         self,
         painter: QPainter,
         spans: BandSpans,
-        names: Sequence[str],
         view: Viewport,
         area: QRectF,
         theme: Theme,
@@ -94,7 +91,7 @@ class BandsItem:
             return
         inner = area.adjusted(0, 2, 0, -1)
         self.paint(painter, spans, view, inner, theme, loud=True)
-        if self.count > area.width() / _NAMED_PX:
+        if not spans.names or self.count > area.width() / _NAMED_PX:
             return
         first = int(np.searchsorted(spans.reached_s, view.start_s, side="right"))
         last = int(np.searchsorted(spans.start_s, view.stop_s, side="left"))
@@ -106,7 +103,7 @@ class BandsItem:
                 # What lies in a stream has names of its own.
                 stop_s = min(stop_s, float(spans.start_s[place + 1]))
             right = min(view.fraction(stop_s), 1.0) * area.width()
-            text = names[place]
+            text = spans.names[place]
             if metrics.horizontalAdvance(text) + 8 > right - left:
                 continue
             fill = band_colour(int(spans.colour[place]), theme, loud=True)

@@ -24,8 +24,7 @@ _DOTS_PX = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The columns of a signal that a view shows, in what is drawn: logarithms on such
-    an axis."""
+    """The columns of a signal as its axis has them, on a logarithmic one logarithms."""
 
     start_s: Array
     stop_s: Array
@@ -51,10 +50,11 @@ class Envelope:
 
 def paint_envelope(
     painter: QPainter,
+    area: QRectF,
     envelope: Envelope,
     view: Viewport,
-    area: QRectF,
     y_range: tuple[float, float],
+    *,
     fill: QColor,
     line: QColor,
 ) -> None:
@@ -83,20 +83,25 @@ def paint_envelope(
     ):
         _paint_samples(painter, left, right, mean, line)
     else:
-        _paint_columns(painter, middle, top, bottom, mean, column_px, fill, line)
+        painted = _Painted(middle, top, bottom, mean)
+        _paint_columns(painter, painted, column_px, fill, line)
     painter.setClipping(False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Painted:
+    """Columns in pixels of the widget."""
+
+    x: Array
+    top: Array
+    bottom: Array
+    mean: Array
+
+
 def _paint_columns(
-    painter: QPainter,
-    x: Array,
-    top: Array,
-    bottom: Array,
-    mean: Array,
-    column_px: float,
-    fill: QColor,
-    line: QColor,
+    painter: QPainter, columns: _Painted, column_px: float, fill: QColor, line: QColor
 ) -> None:
+    x, top, bottom = columns.x, columns.top, columns.bottom
     # A line joins a column with the one before, or a step would be a hole.
     upper = top.copy()
     lower = bottom.copy()
@@ -108,7 +113,7 @@ def _paint_columns(
     flat = np.where(lower - upper < 1.0, upper + 1.0, lower)
     draw_lines(painter, x[known], upper[known], x[known], flat[known])
     painter.setPen(line_pen(line))
-    draw_polyline(painter, x, mean)
+    draw_polyline(painter, x, columns.mean)
 
 
 def _paint_samples(

@@ -1,78 +1,136 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes with what is in them: a signal with its axis, and SYNC with its levels."""
+"""Lanes with their content: a signal with its axis, SYNC, a digital line."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QPainter
 
-from gui.picture import sync_shape
+from gui.picture import sync_shape, ticks
 from gui.picture.envelope_item import Envelope, paint_envelope
-from gui.picture.lanes import paint_frame, paint_y_axis
+from gui.picture.lanes import (
+    paint_frame,
+    paint_row_title,
+    paint_upright,
+    paint_y_axis,
+    ticks_for,
+)
 from gui.picture.painting import draw_lines, line_pen, mixed
-from gui.picture.ticks import Ticks
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
 
 Array = NDArray[np.float64]
 
+_SYNC_MARGIN_PX = 7.0
+_LINE_MARGIN_PX = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalLane:
+    """A signal as its lane shows it; on a logarithmic axis `envelope` and `y_range` are
+    logarithms.
+    """
+
+    title: str
+    unit: str
+    colour: str
+    envelope: Envelope
+    y_range: tuple[float, float]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineEdges:
+    """The edges of a digital line in order; `falls` says which of them are falls."""
+
+    at_s: Array
+    falls: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, falls_s: Array, rises_s: Array) -> LineEdges:
+        """Join falling and rising edges."""
+        at_s = np.concatenate([falls_s, rises_s])
+        order = np.argsort(at_s, kind="stable")
+        return cls(at_s[order], order < len(falls_s))
+
+    def __len__(self) -> int:
+        return len(self.at_s)
+
 
 def paint_signal(
-    painter: QPainter,
-    area: QRectF,
-    envelope: Envelope,
-    view: Viewport,
-    y_range: tuple[float, float],
-    axis: Ticks,
-    title: str,
-    colour: str,
-    theme: Theme,
+    painter: QPainter, area: QRectF, lane: SignalLane, view: Viewport, theme: Theme
 ) -> None:
     """Paint the lane of a signal: its grid and axis, least to most of each column, and
     its mean."""
-    paint_y_axis(painter, area, axis, y_range, title, colour, theme)
-    fill = mixed(colour, theme.base, 0.55)
-    paint_envelope(painter, envelope, view, area, y_range, fill, QColor(colour))
+    make = ticks.logarithmic if lane.logarithmic else ticks.linear
+    axis = make(*lane.y_range, lane.unit, ticks_for(area))
+    title = f"{lane.title}, log" if lane.logarithmic else lane.title
+    paint_y_axis(
+        painter, area, axis, lane.y_range, theme, title=title, colour=lane.colour
+    )
+    fill = mixed(lane.colour, theme.base, 0.55)
+    line = QColor(lane.colour)
+    paint_envelope(
+        painter, area, lane.envelope, view, lane.y_range, fill=fill, line=line
+    )
     paint_frame(painter, area, theme)
 
 
 def paint_sync(
+    painter: QPainter, area: QRectF, edges: LineEdges, view: Viewport, theme: Theme
+) -> None:
+    """Paint the lane of SYNC with its two levels."""
+    inner = area.adjusted(0.0, _SYNC_MARGIN_PX, 0.0, -_SYNC_MARGIN_PX)
+    _paint_levels(painter, inner, edges, view, theme)
+    painter.setPen(QColor(theme.muted))
+    for level, y in (("high", inner.top()), ("low", inner.bottom())):
+        box = QRectF(18.0, y - 8, area.left() - 24.0, 16)
+        aligned = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(box, aligned, level)
+    painter.setPen(QColor(theme.sync))
+    paint_upright(painter, area, "SYNC")
+    paint_frame(painter, area, theme)
+
+
+def paint_line(
     painter: QPainter,
     area: QRectF,
-    edges_s: Array,
-    falls: NDArray[np.bool_],
+    edges: LineEdges,
     view: Viewport,
     theme: Theme,
+    *,
+    name: str,
 ) -> None:
-    """Paint the lane of SYNC from its edges; `falls` says which of them are falls."""
+    """Paint the low lane of a digital line. A line without edges is at a level that is
+    not known: its lane says so.
+    """
+    paint_row_title(painter, area, name, theme.sync)
+    if len(edges):
+        inner = area.adjusted(0.0, _LINE_MARGIN_PX, 0.0, -_LINE_MARGIN_PX)
+        _paint_levels(painter, inner, edges, view, theme)
+    else:
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "no edges")
+    paint_frame(painter, area, theme)
+
+
+def _paint_levels(
+    painter: QPainter, inner: QRectF, edges: LineEdges, view: Viewport, theme: Theme
+) -> None:
     x1, y1, x2, y2 = sync_shape.segments(
-        edges_s, falls, view.start_s, view.stop_s, int(area.width())
+        edges.at_s, edges.falls, view.start_s, view.stop_s, int(inner.width())
     )
-    inner = area.adjusted(0.0, 7.0, 0.0, -7.0)
-    painter.setClipRect(area)
+    painter.setClipRect(inner.adjusted(0.0, -1.0, 0.0, 1.0))
     painter.setPen(line_pen(theme.sync))
     draw_lines(
         painter,
-        area.left() + x1 * area.width(),
+        inner.left() + x1 * inner.width(),
         inner.bottom() - y1 * inner.height(),
-        area.left() + x2 * area.width(),
+        inner.left() + x2 * inner.width(),
         inner.bottom() - y2 * inner.height(),
     )
     painter.setClipping(False)
-    painter.setPen(QColor(theme.muted))
-    for level, y in (("high", inner.top()), ("low", inner.bottom())):
-        place = QRectF(18.0, y - 8, area.left() - 24.0, 16)
-        aligned = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(place, aligned, level)
-    painter.setPen(QColor(theme.sync))
-    painter.save()
-    painter.translate(3.0, area.bottom())
-    painter.rotate(-90.0)
-    tall = QFontMetricsF(painter.font()).height() + 2
-    painter.drawText(
-        QRectF(0.0, 0.0, area.height(), tall), Qt.AlignmentFlag.AlignCenter, "SYNC"
-    )
-    painter.restore()
-    paint_frame(painter, area, theme)

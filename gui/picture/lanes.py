@@ -6,19 +6,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.picture.painting import line_pen, mixed
 from gui.picture.ticks import Ticks
+from gui.picture.viewport import Viewport
 from gui.theme import Theme
 
-#: Widths and heights in pixels.
+#: Widths and heights in pixels; those of a digital line and of a line of texts shrink
+#: where the signals would have too little.
 LEFT_PX = 84.0
 RIGHT_PX = 10.0
 MARKERS_PX = 20.0
 PHASES_PX = 18.0
 SYNC_PX = 44.0
+LINE_PX = 20.0
+LEAST_LINE_PX = 12.0
+SIGNAL_PX = 40.0
 AXIS_PX = 22.0
 SPACE_PX = 6.0
 #: A tick every so many pixels at most: the texts have room beside or above each other.
@@ -27,20 +32,22 @@ _TIME_TICK_PX = 62.0
 _SYMBOLS = {"Current": "I", "Voltage": "U", "Power": "P"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lanes:
     """The areas of the picture: strips of markers and phases, a lane a signal, SYNC,
-    time axis."""
+    a lane a digital line, one of texts, and the time axis."""
 
     markers: QRectF
     phases: QRectF
     signals: dict[str, QRectF]
     sync: QRectF | None
+    lines: dict[str, QRectF]
+    texts: QRectF | None
     time: QRectF
 
     @property
     def whole(self) -> QRectF:
-        """Return the area of all lanes, from the markers' strip to the time axis."""
+        """The area of all lanes, from the markers' strip to the time axis."""
         return QRectF(
             self.markers.left(),
             self.markers.top(),
@@ -48,36 +55,59 @@ class Lanes:
             self.time.top() - self.markers.top(),
         )
 
+    @property
+    def areas(self) -> list[QRectF]:
+        """The area of each lane, from top to bottom."""
+        optional = (self.sync, *self.lines.values(), self.texts)
+        shown = [area for area in optional if area is not None]
+        return [*self.signals.values(), *shown]
+
 
 def laid_out(
-    width: float,
-    height: float,
+    size: QSize,
     signals: Sequence[str],
+    *,
     has_sync: bool,
     has_phases: bool,
+    lines: Sequence[str] = (),
+    has_texts: bool = False,
     head_px: float = 0.0,
 ) -> Lanes:
-    """Return where the lanes lie in a widget; the signals share what the strips leave,
-    and have a free strip of `head_px` above each, where one is asked for.
+    """Place the lanes in a widget: the signals share what the strips leave, and have a
+    free strip of `head_px` above each, where one is asked for.
     """
-    wide = max(width - LEFT_PX - RIGHT_PX, 1.0)
-    y = 0.0
-    markers = QRectF(LEFT_PX, y, wide, MARKERS_PX)
-    y += MARKERS_PX
-    phases = QRectF(LEFT_PX, y, wide, PHASES_PX if has_phases else 0.0)
-    y += phases.height()
-    above = head_px or SPACE_PX
-    bottom = height - AXIS_PX
-    below = SYNC_PX + SPACE_PX if has_sync else 0.0
+    wide = max(size.width() - LEFT_PX - RIGHT_PX, 1.0)
+    phases_px = PHASES_PX if has_phases else 0.0
+    above_px = head_px or SPACE_PX
+    bottom = size.height() - AXIS_PX
+    sync_px = SYNC_PX + SPACE_PX if has_sync else 0.0
     count = max(len(signals), 1)
-    tall = max((bottom - below - y) / count - above, 1.0)
+    rows = len(lines) + has_texts
+    free_px = bottom - MARKERS_PX - phases_px - sync_px
+    spare_px = free_px - count * (above_px + SIGNAL_PX)
+    row_px = min(max(spare_px / max(rows, 1), LEAST_LINE_PX), LINE_PX)
+    tall = max((free_px - rows * row_px) / count - above_px, 1.0)
+
+    y = MARKERS_PX + phases_px
     areas = {}
     for name in signals:
-        y += above
-        areas[name] = QRectF(LEFT_PX, y, wide, tall)
-        y += tall
+        areas[name] = QRectF(LEFT_PX, y + above_px, wide, tall)
+        y += above_px + tall
     sync = QRectF(LEFT_PX, y + SPACE_PX, wide, SYNC_PX) if has_sync else None
-    return Lanes(markers, phases, areas, sync, QRectF(LEFT_PX, bottom, wide, AXIS_PX))
+    y += sync_px
+    digital = {}
+    for name in lines:
+        digital[name] = QRectF(LEFT_PX, y + 2, wide, row_px - 2)
+        y += row_px
+    return Lanes(
+        markers=QRectF(LEFT_PX, 0.0, wide, MARKERS_PX),
+        phases=QRectF(LEFT_PX, MARKERS_PX, wide, phases_px),
+        signals=areas,
+        sync=sync,
+        lines=digital,
+        texts=QRectF(LEFT_PX, y + 2, wide, row_px - 2) if has_texts else None,
+        time=QRectF(LEFT_PX, bottom, wide, AXIS_PX),
+    )
 
 
 def ticks_for(area: QRectF) -> int:
@@ -95,9 +125,10 @@ def paint_y_axis(
     area: QRectF,
     ticks: Ticks,
     y_range: tuple[float, float],
+    theme: Theme,
+    *,
     title: str,
     colour: str,
-    theme: Theme,
 ) -> None:
     """Paint the grid of a lane, the texts of its axis, its title and unit."""
     low, high = y_range
@@ -126,13 +157,29 @@ def paint_y_axis(
         aligned = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(box, aligned, f"{symbol} {ticks.unit}")
         return
+    paint_upright(painter, area, unit)
+
+
+def paint_upright(painter: QPainter, area: QRectF, text: str) -> None:
+    """Paint the title of a lane from bottom to top, left of its axis."""
+    tall = QFontMetricsF(painter.font()).height() + 2
     painter.save()
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
-    painter.drawText(
-        QRectF(0.0, 0.0, area.height(), tall + 2), Qt.AlignmentFlag.AlignCenter, unit
-    )
+    box = QRectF(0.0, 0.0, area.height(), tall)
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
     painter.restore()
+
+
+def paint_row_title(painter: QPainter, area: QRectF, text: str, colour: str) -> None:
+    """Paint the name of a low lane left of it, with an ellipsis where it is long."""
+    metrics = QFontMetricsF(painter.font())
+    tall = metrics.height()
+    box = QRectF(3.0, area.center().y() - tall / 2, area.left() - 9.0, tall)
+    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+    painter.setPen(QColor(colour))
+    aligned = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    painter.drawText(box, aligned, shown)
 
 
 def paint_frame(painter: QPainter, area: QRectF, theme: Theme) -> None:
@@ -146,15 +193,13 @@ def paint_time_axis(
     painter: QPainter,
     lanes: Lanes,
     ticks: Ticks,
-    start_s: float,
-    span_s: float,
+    view: Viewport,
     theme: Theme,
 ) -> None:
     """Paint the texts of the time axis, and its lines through all lanes."""
     area = lanes.time
     metrics = QFontMetricsF(painter.font())
     grid = mixed(theme.border, theme.base, 0.55)
-    areas = [*lanes.signals.values(), *([lanes.sync] if lanes.sync is not None else [])]
     if ticks.base:
         painter.setPen(QColor(theme.text))
         painter.drawText(
@@ -163,11 +208,11 @@ def paint_time_axis(
             f" {ticks.base}",
         )
     for place, text in zip(ticks.places, ticks.texts, strict=True):
-        x = round(area.left() + (place - start_s) / span_s * area.width())
+        x = round(area.left() + view.fraction(place) * area.width())
         if not area.left() - 1 <= x <= area.right() + 1:
             continue
         painter.setPen(line_pen(grid))
-        for lane in areas:
+        for lane in lanes.areas:
             painter.drawLine(QPointF(x, lane.top()), QPointF(x, lane.bottom()))
         shown = f"{text} {ticks.unit}" if place == ticks.places[-1] else text
         wide = metrics.horizontalAdvance(shown) + 4

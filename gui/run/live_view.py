@@ -15,14 +15,8 @@ from gui.picture import ticks
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, BandSpans
 from gui.picture.bands_item import BandsItem
 from gui.picture.envelope_item import Envelope
-from gui.picture.lane_painter import paint_signal, paint_sync
-from gui.picture.lanes import (
-    Lanes,
-    laid_out,
-    paint_time_axis,
-    ticks_for,
-    time_ticks_for,
-)
+from gui.picture.lane_painter import LineEdges, SignalLane, paint_signal, paint_sync
+from gui.picture.lanes import Lanes, laid_out, paint_time_axis, time_ticks_for
 from gui.picture.viewport import Viewport
 from gui.run.frame import Frame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
@@ -114,7 +108,7 @@ class LiveView(QWidget):
 
     @property
     def _lanes(self) -> Lanes:
-        return laid_out(self.width(), self.height(), (_POWER,), True, self._phased)
+        return laid_out(self.size(), (_POWER,), has_sync=True, has_phases=self._phased)
 
     def _paint(self, painter: QPainter, frame: Frame) -> None:
         theme, lanes = self._theme, self._lanes
@@ -122,27 +116,29 @@ class LiveView(QWidget):
         assert sync is not None
         view = Viewport(frame.start_s, frame.stop_s, frame.stop_s)
         if self._phased:
-            spans, names = bands(frame.strip, frame.stop_s, self._phases)
+            spans = bands(frame.strip, frame.stop_s, self._phases)
             for area in (power, sync):
                 self._bands.paint(painter, spans, view, area, theme)
-            self._bands.paint_strip(painter, spans, names, view, lanes.phases, theme)
-        # Seconds before the newest sample: times that run past nobody can read.
-        ago = ticks.of_time(-view.span_s, 0.0, time_ticks_for(lanes.time))
-        paint_time_axis(painter, lanes, ago, -view.span_s, view.span_s, theme)
-        y_range = min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w)
-        axis = ticks.linear(*y_range, "W", ticks_for(power))
+            self._bands.paint_strip(painter, spans, view, lanes.phases, theme)
+        # Times of the trace would run along the axis: it has seconds before the newest
+        # sample.
+        ago = Viewport(-view.span_s, 0.0, view.duration_s)
+        time = ticks.of_time(ago.start_s, ago.stop_s, time_ticks_for(lanes.time))
+        paint_time_axis(painter, lanes, time, ago, theme)
         borders_s = np.linspace(frame.start_s, frame.stop_s, len(frame.mean_w) + 1)
         shape = Envelope(
             borders_s[:-1], borders_s[1:], frame.least_w, frame.mean_w, frame.most_w
         )
-        paint_signal(
-            painter, power, shape, view, y_range, axis, "Power", theme.power, theme
+        lane = SignalLane(
+            title="Power",
+            unit="W",
+            colour=theme.power,
+            envelope=shape,
+            y_range=(min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w)),
         )
-        edges_s = np.concatenate([frame.falls_s, frame.rises_s])
-        order = np.argsort(edges_s, kind="stable")
-        paint_sync(
-            painter, sync, edges_s[order], order < len(frame.falls_s), view, theme
-        )
+        paint_signal(painter, power, lane, view, theme)
+        edges = LineEdges.of(frame.falls_s, frame.rises_s)
+        paint_sync(painter, sync, edges, view, theme)
         self._paint_head(painter, lanes.markers)
 
     def _paint_head(self, painter: QPainter, area: QRectF) -> None:
@@ -162,11 +158,9 @@ class LiveView(QWidget):
         painter.drawText(area, where, latest + age)
 
 
-def bands(
-    strip: Strip, stop_s: float, phases: Sequence[str]
-) -> tuple[BandSpans, tuple[str, ...]]:
-    """Return the phases of a strip up to a time as they are painted, and their names;
-    `phases` are those of the task.
+def bands(strip: Strip, stop_s: float, phases: Sequence[str]) -> BandSpans:
+    """Return the phases of a strip up to a time as they are painted; `phases` are those
+    of the task.
     """
     numbers = np.array(
         [
@@ -176,7 +170,6 @@ def bands(
     )
     shown = np.flatnonzero([bool(strip.names[place]) for place in strip.places])
     ends_s = np.append(strip.starts_s[1:], stop_s)
-    spans = BandSpans.of(
-        strip.starts_s[shown], ends_s[shown], numbers[strip.places[shown]]
-    )
-    return spans, tuple(strip.names[place] for place in strip.places[shown])
+    places = strip.places[shown]
+    names = [strip.names[place] for place in places]
+    return BandSpans.of(strip.starts_s[shown], ends_s[shown], numbers[places], names)

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
+from gui.picture.lane_painter import LineEdges
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.theme import Theme
@@ -34,7 +35,9 @@ from gui.trace.second import SecondTrace
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Subject, open_subject
 from gui.trace.shown.pictures import Picture, Pictures
-from gui.trace.shown.state import Stretch, Topic, TraceState
+from gui.trace.shown.state import Topic, TraceState
+from gui.trace.shown.stretch import Stretch
+from gui.trace.shown.uart_lane import UartLane
 from gui.trace.tabs import Tabs
 from gui.trace.tools import Tools
 from gui.trace.views.distribution_view import DistributionView
@@ -45,8 +48,10 @@ from gui.worker import Worker
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session
 from rig.api.traces.edges import EdgeTimes
+from rig.api.traces.uart_lines import UartLines
 from rig.errors import RigError
 from rig.files.user_folders import expanded
+from rig.trace.edges import Edges
 
 #: So much of the width is the picture's, the rest that of the tables.
 _PICTURE_SHARE = 0.63
@@ -211,6 +216,7 @@ class TraceScreen(Screen):
         if before is not None and before.subject.path == subject.path:
             state.scales = before.scales
             state.snap, state.numbered = before.snap, before.numbered
+            state.hidden = set(before.hidden)
             state.set_utc(before.utc)
         self.state = state
         trace = subject.trace
@@ -269,11 +275,49 @@ class TraceScreen(Screen):
                 self.notice.show_error,
                 key="trace-edges",
             )
+        for name in subject.lines:
+            self._read_line(subject, name)
+        if subject.session is not None:
+            self._read_uart(subject, subject.session)
         self._levels_worker.do(
             lambda: trace.prepare(stopped=lambda: not current()),
             done,
             self.notice.show_error,
             key="trace-prepare",
+        )
+
+    def _read_line(self, subject: Subject, name: str) -> None:
+        """Read a digital line, and show its lane."""
+
+        def take(edges: Edges) -> None:
+            if self.state is not None and self.state.subject is subject:
+                line = LineEdges.of(edges.falls_s, edges.rises_s)
+                self.state.set_line(name, line)
+
+        def failed(error: BaseException) -> None:
+            if self.state is not None and self.state.subject is subject:
+                self.state.set_line_fault(name, error_text(error))
+
+        self._views_worker.do(
+            lambda: subject.trace.line_edges(name),
+            take,
+            failed,
+            key=f"trace-line-{name}",
+        )
+
+    def _read_uart(self, subject: Subject, session: Session) -> None:
+        """Read uart.log, and show it where it can be tied to the trace."""
+
+        def take(log: UartLines | None) -> None:
+            if self.state is not None and self.state.subject is subject:
+                shown = log is not None and log.lines
+                self.state.set_uart(UartLane.of(log) if log and shown else None)
+
+        self._views_worker.do(
+            lambda: session.uart_lines(subject.trial, subject.rail, subject.segment),
+            take,
+            self.notice.show_error,
+            key="trace-uart",
         )
 
     def _take_edges(self, subject: Subject, edges: EdgeTimes) -> None:

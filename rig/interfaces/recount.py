@@ -36,6 +36,8 @@ class HeardStep:
     does not show how one was loaded. `repeats` counts repetitions of the request.
     `dropped`: the line was opened again behind it, so the host may not have had the
     answer. `mark_modulus` is where the device's ticks wrap, 0 where they do not.
+    `asked_s` is the host's time of the request, `answered_s` that of the block which
+    ended the answer; None where the log has no answer, or the backend does not say.
     """
 
     kind: str
@@ -45,6 +47,8 @@ class HeardStep:
     repeats: int = 0
     dropped: bool = False
     mark_modulus: int = 0
+    asked_s: float | None = None
+    answered_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ class _Asked:
 
     frame: Frame
     contents: tuple[int | None, ...]
+    asked_s: float
+    answered_s: float | None = None
+    is_started: bool = False
     repeats: int = 0
     done: messages.DoneMessage | None = None
     output: bytes = b""
@@ -53,6 +56,7 @@ class FramedRecount:
         self._waiting = {"tx": b"", "rx": b""}
         self._asked: list[_Asked] = []
         self._last: Frame | None = None
+        self._at_s = 0.0
         self._slots: dict[int, int] = {}
         self._caps: messages.CapsMessage | None = None
 
@@ -72,6 +76,7 @@ class FramedRecount:
         waiting = self._waiting[block.direction] + block.content
         *closed, rest = waiting.split(DELIMITER)
         self._waiting[block.direction] = b"" if block.shortened else rest
+        self._at_s = block.at_s
         take = self._sent if block.direction == "tx" else self._heard
         for piece in filter(None, closed):
             try:
@@ -81,6 +86,10 @@ class FramedRecount:
 
     def _sent(self, frame: Frame) -> None:
         if frame.kind == MessageKind.GO:
+            if self._asked and not self._asked[-1].is_started:
+                # The window begins after it.
+                self._asked[-1].asked_s = self._at_s
+                self._asked[-1].is_started = True
             return
         # Numbers wrap: the same request with others in between is another one.
         again = frame == self._last
@@ -89,7 +98,8 @@ class FramedRecount:
             if again and self._asked and not self._asked[-1].dropped:
                 self._asked[-1].repeats += 1
             else:
-                self._asked.append(_Asked(frame, self._contents(frame)))
+                contents = self._contents(frame)
+                self._asked.append(_Asked(frame, contents, self._at_s))
         elif frame.kind == MessageKind.LOAD:
             load = messages.LoadMessage.unpack(frame.payload)
             self._slots[load.slot] = load.crc32
@@ -107,6 +117,7 @@ class FramedRecount:
             and last.done is None
         ):
             last.done = messages.DoneMessage.unpack(frame.payload)
+            last.answered_s = self._at_s
             last.output = last.done.output
         elif frame.kind == MessageKind.CHUNK:
             chunk = messages.ChunkMessage.unpack(frame.payload)
@@ -133,6 +144,7 @@ class FramedRecount:
     def _take(self, asked: _Asked, taken: messages.TakenMessage) -> None:
         marks = max(min(self._caps.phases, 2), 1) + 1 if self._caps is not None else 3
         asked.taken = taken
+        asked.answered_s = self._at_s
         if taken.first == len(asked.records):
             asked.records += taken.split(marks)
 
@@ -157,6 +169,8 @@ class FramedRecount:
             contents=asked.contents,
             repeats=asked.repeats,
             dropped=asked.dropped,
+            asked_s=asked.asked_s,
+            answered_s=asked.answered_s,
         )
 
 

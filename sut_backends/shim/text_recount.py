@@ -40,6 +40,8 @@ class _Exchange:
     words: str
     lines: tuple[str, ...]
     opening: bool
+    asked_s: float
+    answered_s: float | None
 
 
 class TextRecount:
@@ -91,22 +93,28 @@ class TextRecount:
 def _exchanges(blocks: Sequence[WireBlock]) -> Iterator[_Exchange]:
     """Yield each command of the log with the lines up to the next one."""
     words = ""
-    heard = b""
-    opening = True
+    asked_s = 0.0
+    heard: list[WireBlock] = []
     for block in blocks:
         if block.direction == "rx":
-            heard += block.content
+            heard.append(block)
             continue
         sent = block.content.decode("ascii", "replace")
         if not sent.endswith("%"):
             continue
         if words:
-            yield _Exchange(words, _lines(heard), opening)
+            yield _exchange(words, asked_s, heard)
         words = sent.removesuffix("%")
-        heard = b""
-        opening = block.at_s < 0
+        asked_s = block.at_s
+        heard = []
     if words:
-        yield _Exchange(words, _lines(heard), opening)
+        yield _exchange(words, asked_s, heard)
+
+
+def _exchange(words: str, asked_s: float, heard: Sequence[WireBlock]) -> _Exchange:
+    lines = _lines(b"".join(block.content for block in heard))
+    answered_s = heard[-1].at_s if heard else None
+    return _Exchange(words, lines, asked_s < 0, asked_s, answered_s)
 
 
 def _lines(heard: bytes) -> tuple[str, ...]:
@@ -133,7 +141,12 @@ def _steps(one: _Exchange) -> Iterator[HeardStep]:
         repeat = int(asked[1])
         answer = _inference(one.lines, repeat)
         yield HeardStep(
-            kind="query", asked={"repeat": repeat}, answer=answer, mark_modulus=_WRAP
+            kind="query",
+            asked={"repeat": repeat},
+            answer=answer,
+            mark_modulus=_WRAP,
+            asked_s=one.asked_s,
+            answered_s=one.answered_s,
         )
     elif _STAMP.fullmatch(one.words):
         for stamp in (match for line in one.lines if (match := LAP.fullmatch(line))):

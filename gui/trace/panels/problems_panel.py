@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trace.panels.rows import Rows
 from gui.trace.shown.engine import Subject
-from gui.trace.shown.state import Stretch, TraceState
+from gui.trace.shown.state import TraceState
+from gui.trace.shown.stretch import Stretch
 from gui.widgets.table import Column
 from gui.widgets.text import plain
 from rig.files.plain_text import visible

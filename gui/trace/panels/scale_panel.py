@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The y axis of each signal: linear or logarithmic, automatic or with exact ends."""
+"""The y axis of each signal, linear or logarithmic, automatic or with exact ends; and
+which lanes are shown."""
 
 from __future__ import annotations
 
@@ -16,12 +17,16 @@ from PySide6.QtWidgets import (
 )
 
 from gui.trace.shown.scales import Scale
-from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
+from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
 from gui.widgets import values
 from gui.widgets.notice import Notice, Severity
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, tip
+from rig.files.plain_text import visible
 
 _DATED = "U: by the clock of the computer that recorded, when it began the file"
+#: Boxes of lanes in a row, and letters of a name in one.
+_LANE_COLUMNS = 4
+_NAME = 8
 _UNDATED = "this file does not say when its recording began"
 
 
@@ -63,6 +68,10 @@ class ScalePanel(QWidget):
         self.utc.clicked.connect(self._set_utc)
         self.numbered = _box("scale-numbers", "&Numbers above each plot (I)")
         self.numbered.clicked.connect(self._set_numbered)
+        self._lanes_title = PlainLabel("Lanes below SYNC:")
+        self._lanes = QGridLayout()
+        self._lanes.setColumnStretch(_LANE_COLUMNS, 1)
+        self.lanes: dict[str, QCheckBox] = {}
         hint = PlainLabel(
             "Empty ends are automatic: what is visible, without zero where that would"
             " hide the ripple. Both ends given are exact, as 0 mA and 25 mA."
@@ -74,6 +83,8 @@ class ScalePanel(QWidget):
         layout.addWidget(hint)
         layout.addWidget(self.utc)
         layout.addWidget(self.numbered)
+        layout.addWidget(self._lanes_title)
+        layout.addLayout(self._lanes)
         layout.addWidget(self.notice)
         layout.addStretch(1)
 
@@ -81,11 +92,47 @@ class ScalePanel(QWidget):
         """Take the scales of a trace."""
         self._state = state
         state.listen(self._changed)
+        self._name_lanes([*state.subject.lines, UART])
         self._show()
+        self._show_lanes()
 
     def _changed(self, topic: Topic) -> None:
         if topic in ("scale", "axis"):
             self._show()
+        elif topic == "lanes":
+            self._show_lanes()
+
+    def _name_lanes(self, names: list[str]) -> None:
+        """Make a box for each lane that a trace may have."""
+        for box in self.lanes.values():
+            self._lanes.removeWidget(box)
+            box.deleteLater()
+        self.lanes = {}
+        for number, name in enumerate(names):
+            shown = name if len(name) <= _NAME else f"{name[:_NAME]} …"
+            box = _box(f"lane-{name}", visible(shown).replace("&", "&&"))
+            box.clicked.connect(partial(self._set_lane, name))
+            self.lanes[name] = box
+            row, column = divmod(number, _LANE_COLUMNS)
+            self._lanes.addWidget(box, row, column)
+
+    def _show_lanes(self) -> None:
+        """Show which lanes there are, and why others are not."""
+        state = self._state
+        if state is None:
+            return
+        there = set(state.lines) if state.uart is None else {*state.lines, UART}
+        for name, box in self.lanes.items():
+            box.setChecked(name in there and name not in state.hidden)
+            box.setEnabled(name in there)
+            box.setToolTip(tip(_lane_tip(state, name)))
+        self.lanes[UART].setVisible(state.subject.session is not None)
+        has_any = bool(state.subject.lines) or state.subject.session is not None
+        self._lanes_title.setVisible(has_any)
+
+    def _set_lane(self, name: str) -> None:
+        if self._state is not None:
+            self._state.show_lane(name, self.lanes[name].isChecked())
 
     def _show(self) -> None:
         if self._state is None:
@@ -114,11 +161,14 @@ class ScalePanel(QWidget):
         if self._state is not None:
             self._state.set_numbered(on)
 
-    def _set_log(self, signal: str, on: bool = False) -> None:
+    def _set_log(self, signal: str) -> None:
+        # Qt passes no argument of a signal to a partial function: the box is asked.
         if self._state is not None:
-            self._state.set_scale(signal, Scale(on, self._state.scales[signal].exact))
+            exact = self._state.scales[signal].exact
+            on = self.logs[signal].isChecked()
+            self._state.set_scale(signal, Scale(on, exact))
 
-    def _set_auto(self, signal: str, _: bool = False) -> None:
+    def _set_auto(self, signal: str) -> None:
         if self._state is not None:
             self.notice.clear()
             self._state.set_scale(signal, Scale(self._state.scales[signal].logarithmic))
@@ -152,6 +202,21 @@ class ScalePanel(QWidget):
         field.setPlaceholderText("auto")
         field.editingFinished.connect(done)
         return field
+
+
+def _lane_tip(state: TraceState, name: str) -> str:
+    """Say what there is of a lane, or why it is not there."""
+    if name == UART and state.uart is not None:
+        count = len(state.uart.lines)
+        rest = f"; {state.uart.unplaced} before the first and after the last step have"
+        return f"{count} lines of uart.log{rest} no time in the trace"
+    if name == UART:
+        return "no lines of uart.log whose times can be tied to the trace"
+    if name in state.line_faults:
+        return state.line_faults[name]
+    if name not in state.lines:
+        return f"{name}: reading the edges ..."
+    return f"{name}: {len(state.lines[name]) or 'no'} edges"
 
 
 def _box(name: str, text: str) -> QCheckBox:

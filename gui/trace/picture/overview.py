@@ -166,7 +166,14 @@ class Overview(QWidget):
         if state is not None:
             whole = state.view.fitted()
             self._bands.paint(painter, state.subject.bands, whole, area, self.theme)
-            paint_gaps(painter, state.subject.reduced_s, whole, area, self.theme, True)
+            paint_gaps(
+                painter,
+                state.subject.reduced_s,
+                whole,
+                area,
+                self.theme,
+                are_means=True,
+            )
             paint_gaps(painter, state.subject.gaps_s, whole, area, self.theme)
             self._paint_signal(painter, whole, area)
         painter.end()
@@ -188,7 +195,8 @@ class Overview(QWidget):
         y_range = Scale().range_of(band.least, band.most)
         colour = getattr(self.theme, name)
         fill = mixed(colour, self.theme.base, 0.6)
-        paint_envelope(painter, shape, whole, area, y_range, fill, QColor(colour))
+        line = QColor(colour)
+        paint_envelope(painter, area, shape, whole, y_range, fill=fill, line=line)
         painter.setPen(QColor(self.theme.muted))
         painter.drawText(
             QRectF(0.0, area.top(), LEFT_PX - 6, area.height()),

@@ -16,16 +16,22 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gui.picture import ticks
 from gui.picture.bands_item import BandsItem, paint_gaps
 from gui.picture.envelope_item import Envelope
-from gui.picture.lane_painter import paint_signal, paint_sync
+from gui.picture.lane_painter import (
+    LineEdges,
+    SignalLane,
+    paint_line,
+    paint_signal,
+    paint_sync,
+)
 from gui.picture.lanes import (
     Lanes,
     laid_out,
     paint_frame,
     paint_time_axis,
-    ticks_for,
     time_ticks_for,
 )
 from gui.picture.painting import line_pen, mixed
+from gui.picture.text_lane import paint_texts
 from gui.theme import Theme
 from gui.trace.picture.lane_numbers import (
     HEAD_PX,
@@ -38,7 +44,7 @@ from gui.trace.picture.level_item import paint_levels
 from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.picture.utc_ticks import of_utc
 from gui.trace.shown.pictures import Pictures
-from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
+from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
 from rig.api.traces.columns import Band, Columns
 
 Array = NDArray[np.float64]
@@ -129,14 +135,18 @@ class PlotStack(QWidget):
     @property
     def lanes(self) -> Lanes:
         """Return where the lanes lie."""
-        has_sync = self.state is not None and self.state.subject.has_sync
-        has_phases = self.state is not None and len(self.state.subject.bands) > 0
-        has_heads = self.state is not None and (
-            self.state.numbered or bool(self.state.levels)
-        )
-        head_px = HEAD_PX if has_heads else 0.0
+        state = self.state
+        if state is None:
+            return laid_out(self.size(), self.shown, has_sync=False, has_phases=False)
+        has_heads = state.numbered or bool(state.levels)
         return laid_out(
-            self.width(), self.height(), self.shown, has_sync, has_phases, head_px
+            self.size(),
+            self.shown,
+            has_sync=state.subject.has_sync,
+            has_phases=len(state.subject.bands) > 0,
+            lines=tuple(state.shown_lines),
+            has_texts=state.shown_uart is not None,
+            head_px=HEAD_PX if has_heads else 0.0,
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -164,22 +174,17 @@ class PlotStack(QWidget):
         view = state.view
         subject = state.subject
         painter.fillRect(lanes.markers, mixed(self.theme.raised, self.theme.base, 0.6))
-        areas = [
-            *lanes.signals.values(),
-            *([lanes.sync] if lanes.sync is not None else []),
-        ]
-        for area in areas:
+        means_s, gaps_s = subject.reduced_s, subject.gaps_s
+        for area in lanes.areas:
             self._bands.paint(painter, subject.bands, view, area, self.theme)
-            paint_gaps(painter, subject.reduced_s, view, area, self.theme, True)
-            paint_gaps(painter, subject.gaps_s, view, area, self.theme)
-        self._bands.paint_strip(
-            painter, subject.bands, subject.band_names, view, lanes.phases, self.theme
-        )
+            paint_gaps(painter, means_s, view, area, self.theme, are_means=True)
+            paint_gaps(painter, gaps_s, view, area, self.theme)
+        self._bands.paint_strip(painter, subject.bands, view, lanes.phases, self.theme)
         # Behind the curves: what is chosen hides none of them.
         self._paint_highlights(painter, state, lanes)
         paint_selection(painter, state.markers, view, lanes, self.theme)
         time = self._time_ticks(state, lanes)
-        paint_time_axis(painter, lanes, time, view.start_s, view.span_s, self.theme)
+        paint_time_axis(painter, lanes, time, view, self.theme)
         columns = None
         if self._pictures is not None and self._pictures.now is not None:
             columns = self._pictures.now.columns
@@ -187,6 +192,12 @@ class PlotStack(QWidget):
             self._paint_signal(painter, state, name, area, columns)
         if lanes.sync is not None:
             self._paint_sync(painter, state, lanes.sync)
+        for name, area in lanes.lines.items():
+            edges = state.shown_lines[name]
+            paint_line(painter, area, edges, view, self.theme, name=name)
+        if lanes.texts is not None and state.shown_uart is not None:
+            texts_shown = state.shown_uart.timed
+            paint_texts(painter, lanes.texts, texts_shown, view, self.theme, title=UART)
         paint_markers(painter, state.markers, view, lanes, self.theme)
         if state.cursor_s is not None:
             x = lanes.time.left() + view.fraction(state.cursor_s) * lanes.time.width()
@@ -224,7 +235,6 @@ class PlotStack(QWidget):
         colour = getattr(self.theme, name)
         scale = state.scales[name]
         band: Band | None = None if columns is None else getattr(columns, name)
-        title = name.capitalize() + (", log" if scale.logarithmic else "")
         if columns is None or band is None:
             painter.setPen(QColor(self.theme.muted))
             painter.drawText(
@@ -237,8 +247,6 @@ class PlotStack(QWidget):
         )
         part = whole.inside(state.view)
         y_range = self.y_ranges[name] = scale.range_of(part.least, part.most)
-        make = ticks.logarithmic if scale.logarithmic else ticks.linear
-        axis = make(*y_range, UNITS[name], ticks_for(area))
         drawn = Envelope(
             part.start_s,
             part.stop_s,
@@ -246,9 +254,15 @@ class PlotStack(QWidget):
             scale.drawn(part.mean),
             scale.drawn(part.most),
         )
-        paint_signal(
-            painter, area, drawn, state.view, y_range, axis, title, colour, self.theme
+        lane = SignalLane(
+            title=name.capitalize(),
+            unit=UNITS[name],
+            colour=colour,
+            envelope=drawn,
+            y_range=y_range,
+            logarithmic=scale.logarithmic,
         )
+        paint_signal(painter, area, lane, state.view, self.theme)
         if name in state.levels:
             paint_levels(painter, area, state.levels[name], y_range, scale, self.theme)
         self._paint_head(painter, state, name, area)
@@ -261,7 +275,8 @@ class PlotStack(QWidget):
                 area, Qt.AlignmentFlag.AlignCenter, "SYNC: reading the edges ..."
             )
             return
-        paint_sync(painter, area, edges.seen_s, edges.falls, state.view, self.theme)
+        seen = LineEdges(edges.seen_s, edges.falls)
+        paint_sync(painter, area, seen, state.view, self.theme)
 
     def _paint_highlights(
         self, painter: QPainter, state: TraceState, lanes: Lanes

@@ -7,7 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QToolTip
 
 from gui.picture.lanes import Lanes
 from gui.picture.viewport import ZOOM_STEP
@@ -15,11 +16,15 @@ from gui.trace.picture.level_item import first_levels, grabbed_level, level_at
 from gui.trace.picture.markers_item import grabbed
 from gui.trace.picture.plot_stack import PlotStack
 from gui.trace.shown.markers import Part
-from gui.trace.shown.state import Stretch, TraceState
+from gui.trace.shown.state import TraceState
+from gui.trace.shown.stretch import Stretch
+from gui.widgets.text import tip
+from rig.files.plain_text import visible
 
 #: How near an edge a marker snaps to it, in pixels.
 SNAP_PX = 14.0
 _CLICK_PX = 4.0
+_STROKE_PX = 2.0
 _NOTCH = 120.0
 
 
@@ -152,7 +157,12 @@ class InteractiveStack(PlotStack):
         self.unsetCursor()
         if state is None or drag is None:
             return
-        if drag.number is None and not (drag.moved or drag.selects or drag.level):
+        if drag.number is not None or drag.moved or drag.selects or drag.level:
+            return
+        line = self._uart_at(event.position())
+        if line is not None and state.uart is not None:
+            state.choose(state.uart.stretch(line))
+        else:
             state.select(None)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802
@@ -170,6 +180,19 @@ class InteractiveStack(PlotStack):
             span = min(inside, key=lambda each: each.stop_s - each.start_s)
             state.choose(Stretch(span.start_s, span.stop_s, span.phase))
             state.set_view(state.view.on(span.start_s, span.stop_s))
+
+    def event(self, event: QEvent) -> bool:
+        """Show under the mouse a line of uart.log with its time, or the name of a
+        digital line.
+        """
+        if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip:
+            return super().event(event)
+        text = self._tip_at(QPointF(event.pos()))
+        if text:
+            QToolTip.showText(event.globalPos(), tip(text), self)
+        else:
+            QToolTip.hideText()
+        return True
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
         """Take the cursor away."""
@@ -201,6 +224,27 @@ class InteractiveStack(PlotStack):
     def _signal_at(self, place: QPointF) -> str | None:
         areas = self.lanes.signals.items()
         return next((name for name, area in areas if area.contains(place)), None)
+
+    def _uart_at(self, place: QPointF) -> int | None:
+        """Return the number of the line of uart.log under the mouse."""
+        state, area = self.state, self.lanes.texts
+        if state is None or area is None or state.shown_uart is None:
+            return None
+        if not area.contains(place):
+            return None
+        # A stroke is hit a little before it too.
+        return state.shown_uart.timed.before(self.time_at(place.x() + _STROKE_PX))
+
+    def _tip_at(self, place: QPointF) -> str:
+        """Return what stands under the mouse in the lanes below SYNC."""
+        line = self._uart_at(place)
+        if line is not None and self.state is not None and self.state.uart is not None:
+            return self.state.uart.tip(line)
+        for name, area in self.lanes.lines.items():
+            if area.top() <= place.y() <= area.bottom():
+                count = len(self.state.lines[name]) if self.state is not None else 0
+                return f"{visible(name)}: {count} edges"
+        return ""
 
     def _level_at(self, place: QPointF) -> tuple[str, int] | None:
         """Return the level under the mouse: of which signal, and which of the two."""

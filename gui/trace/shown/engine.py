@@ -38,10 +38,10 @@ class Subject:
 
     `trials`, `rails` and `segments` are what can be chosen; `gaps_s` has a row (start,
     stop) for each gap, `causes` say why, `reduced_s` has one for each stretch of means.
-    `spans` and `bands` are the measured windows, as rows and as drawn; `band_names` are
-    the texts of the bands, `phases` those of their colours, `borders_s` all ends of
-    windows, `occasions` the samples in all segments of the trial. `notes` say how the
-    file was read.
+    `spans` and `bands` are the measured windows, as rows and as drawn; `phases` are the
+    names of their colours, `borders_s` all ends of windows, `occasions` the samples in
+    all segments of the trial. `lines` are the digital lines beside SYNC. `notes` say
+    how the file was read.
     """
 
     path: Path
@@ -57,7 +57,6 @@ class Subject:
     segment_count: int
     spans: tuple[TrialSpan, ...]
     bands: BandSpans
-    band_names: tuple[str, ...]
     phases: Mapping[int, str]
     problems: tuple[SessionProblem, ...]
     has_sync: bool
@@ -68,6 +67,7 @@ class Subject:
     notes: tuple[str, ...]
     reduced_s: Array
     occasions: tuple[Occasion, ...]
+    lines: tuple[str, ...]
 
     @property
     def resolution_s(self) -> float:
@@ -187,7 +187,8 @@ def _subject(
         )
         notes = (*notes, f"{share}: means in place of samples")
     problems = _problems(session, trial)
-    bands, band_names, phases = _bands(spans, session)
+    bands, phases = _bands(spans, session)
+    lines, line_notes = _lines(trace)
     return Subject(
         path,
         trace,
@@ -202,7 +203,6 @@ def _subject(
         segment_count,
         () if spans is None else tuple(spans),
         bands,
-        band_names,
         phases,
         problems,
         trace.has_sync,
@@ -210,9 +210,10 @@ def _subject(
         gaps_s / trace.sample_hz,
         tuple(gap.cause for gap in gaps),
         annotations,
-        (*trace.notes, *notes),
+        (*trace.notes, *notes, *line_notes),
         reduced_s,
         _occasions(session, spans, trial, rail, segment, segment_count),
+        lines,
     )
 
 
@@ -244,6 +245,14 @@ def _annotations(trace: SessionTrace) -> tuple[Annotations, tuple[str, ...]]:
         return Annotations(), (f"annotations: {error}",)
 
 
+def _lines(trace: SessionTrace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the digital lines beside SYNC, and a note where they cannot be listed."""
+    try:
+        return trace.lines, ()
+    except (RigError, OSError) as error:
+        return (), (f"digital lines: {error}",)
+
+
 def _problems(session: Session | None, trial: int) -> tuple[SessionProblem, ...]:
     """Return the problems of a trial; a session that is damaged has those that can be
     read."""
@@ -257,30 +266,29 @@ def _problems(session: Session | None, trial: int) -> tuple[SessionProblem, ...]
 
 def _bands(
     spans: Spans | None, session: Session | None
-) -> tuple[BandSpans, tuple[str, ...], Mapping[int, str]]:
+) -> tuple[BandSpans, Mapping[int, str]]:
     """Return what is drawn of spans, their names, and those of their colours: crossings
     lie in their search, whose band is enough.
     """
     if spans is None or session is None:
-        return BandSpans.none(), (), {}
+        return BandSpans.none(), {}
     of_task = provenance_file.read(SessionFolder(session.path)).task.phases
     numbers = [palette.place(phase, of_task) for phase in spans.phases]
     colour = np.array(numbers, dtype=np.int64)[spans.phase]
     colour[spans.kind == WARM_UP] = WARM_UP_COLOUR
     colour[spans.kind == IDLE] = IDLE_COLOUR
     drawn = np.flatnonzero(spans.kind != CROSSING)
-    bands = BandSpans.of(spans.start_s[drawn], spans.stop_s[drawn], colour[drawn])
     warm_up = spans.kind == WARM_UP
-    # In the order of their starts, as they come.
     names = tuple(
         f"warm-up {spans.phases[phase]}" if warm else spans.phases[phase]
         for phase, warm in zip(spans.phase[drawn], warm_up[drawn], strict=True)
     )
+    bands = BandSpans.of(
+        spans.start_s[drawn], spans.stop_s[drawn], colour[drawn], names
+    )
     of_colours = dict(zip(numbers, spans.phases, strict=True))
     of_colours |= {IDLE_COLOUR: "idle", WARM_UP_COLOUR: "warm-up"}
     shown = set(colour[drawn].tolist())
-    return (
-        bands,
-        names,
-        {number: of_colours[number] for number in of_colours if number in shown},
-    )
+    return bands, {
+        number: name for number, name in of_colours.items() if number in shown
+    }

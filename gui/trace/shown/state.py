@@ -5,34 +5,38 @@ changes."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
+from gui.picture.lane_painter import LineEdges
 from gui.picture.viewport import Viewport
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Subject
 from gui.trace.shown.history import History
 from gui.trace.shown.markers import Mark, Markers, Part
 from gui.trace.shown.scales import Scale
+from gui.trace.shown.stretch import Stretch
+from gui.trace.shown.uart_lane import UartLane
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity
 
 Topic = Literal[
-    "view", "markers", "chosen", "scale", "cursor", "snap", "edges", "hovered", "axis"
+    "view",
+    "markers",
+    "chosen",
+    "scale",
+    "cursor",
+    "snap",
+    "edges",
+    "hovered",
+    "axis",
+    "lanes",
 ]
 
 #: Lanes of the picture, from top to bottom.
 SIGNALS = ("current", "voltage", "power")
 UNITS = {"current": "A", "voltage": "V", "power": "W"}
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A stretch of the trace with the name of what it is of."""
-
-    start_s: float
-    stop_s: float
-    name: str
+#: The lane of the lines of uart.log.
+UART = "UART"
 
 
 class TraceState:
@@ -61,6 +65,12 @@ class TraceState:
         self.numbered = True
         #: Two levels of a signal, as horizontal lines.
         self.levels: dict[str, tuple[float, float]] = {}
+        #: Digital lines beside SYNC by their names, once they are read; why one cannot
+        #: be; the lines of uart.log; and the names of lanes that are not shown.
+        self.lines: dict[str, LineEdges] = {}
+        self.line_faults: dict[str, str] = {}
+        self.uart: UartLane | None = None
+        self.hidden: set[str] = set()
         self._listeners: list[Callable[[Topic], None]] = []
 
     def listen(self, callback: Callable[[Topic], None]) -> None:
@@ -100,6 +110,42 @@ class TraceState:
         """Take the edges, once they are read."""
         self.edges = edges
         self._tell("edges")
+
+    @property
+    def shown_lines(self) -> dict[str, LineEdges]:
+        """Return the digital lines that have a lane, in the order of the file."""
+        return {
+            name: self.lines[name]
+            for name in self.subject.lines
+            if name in self.lines and name not in self.hidden
+        }
+
+    @property
+    def shown_uart(self) -> UartLane | None:
+        """Return the lines of uart.log where they have a lane."""
+        return None if UART in self.hidden else self.uart
+
+    def set_line(self, name: str, edges: LineEdges) -> None:
+        """Take the edges of a digital line; one that never changes is hidden first."""
+        self.lines[name] = edges
+        if not len(edges):
+            self.hidden.add(name)
+        self._tell("lanes")
+
+    def set_line_fault(self, name: str, reason: str) -> None:
+        """Take why a digital line cannot be read."""
+        self.line_faults[name] = reason
+        self._tell("lanes")
+
+    def set_uart(self, uart: UartLane | None) -> None:
+        """Take the lines of uart.log; None where they have no place in the trace."""
+        self.uart = uart
+        self._tell("lanes")
+
+    def show_lane(self, name: str, shown: bool) -> None:
+        """Show the lane of a digital line or of uart.log, or hide it."""
+        (self.hidden.discard if shown else self.hidden.add)(name)
+        self._tell("lanes")
 
     def set_snap(self, snap: bool) -> None:
         """Have markers snap to edges, or not."""

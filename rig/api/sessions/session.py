@@ -20,9 +20,10 @@ from rig.api.sessions import tables
 from rig.api.sessions.metric import HEADS, Metrics, SessionMetric, cells, table_html
 from rig.api.sessions.problem_places import ProblemPlace, place_of
 from rig.api.sessions.verdict import SessionVerdict
-from rig.api.traces import span_lines
+from rig.api.traces import span_lines, uart_lines
 from rig.api.traces.spans import Spans
 from rig.api.traces.trace import SessionTrace, open_trace
+from rig.api.traces.uart_lines import UartLines
 from rig.errors import DataError, RigError
 from rig.files import typed
 from rig.problems import PROBLEM_CODES
@@ -273,6 +274,15 @@ class Session:
         return span_lines.of_trial(
             self._folder, trial, rail, segment, found[0] if found else None
         )
+
+    def uart_lines(
+        self, trial: int, rail: str = "", segment: int = 1
+    ) -> UartLines | None:
+        """Return the lines of a trial's uart.log at their times in a rail's trace, with
+        how far each may be off; None where the log cannot be tied to the trace.
+        """
+        spans = self.spans(trial, rail, segment)
+        return uart_lines.of_trial(self._folder, trial, segment, spans)
 
     def check(self) -> Check:
         """Recompute every number from the raw files and compare, as `rig check`

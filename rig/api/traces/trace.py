@@ -22,11 +22,13 @@ from rig.api.traces.export import Stretch, StretchOrigin
 from rig.api.traces.numbers import TraceNumbers
 from rig.api.traces.statistics import Stopped
 from rig.errors import DataError
+from rig.importers import digital_lines
 from rig.importers.open import open_any
 from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.importers.start_time import started_ns
 from rig.results.labels import beside
+from rig.trace.edges import Edges
 from rig.trace.levels import Progress
 from rig.trace.trace import TRACE
 from rig.units import quantity
@@ -44,8 +46,9 @@ class SessionTrace(TraceNumbers):
     it; each is None where there is none.
     """
 
-    def __init__(self, path: Path, opened: Opened) -> None:
+    def __init__(self, path: Path, opened: Opened, options: Options) -> None:
         super().__init__(path, opened)
+        self._options = options
         self._marked = opened.marked
         self._about = opened.about
 
@@ -55,6 +58,25 @@ class SessionTrace(TraceNumbers):
         clock of the host that recorded it; None where the file does not say so.
         """
         return started_ns(self._marked, self._about)
+
+    @cached_property
+    def sync_name(self) -> str:
+        """Return which line of another program's file is SYNC; empty where none is."""
+        return digital_lines.sync_name(self.path, self._options)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Return the names of the digital lines beside SYNC; none of a trace of the
+        rig's own.
+        """
+        names = digital_lines.line_names(self.path, self._options)
+        return tuple(name for name in names if name != self.sync_name)
+
+    def line_edges(self, name: str) -> Edges:
+        """Return the falling and rising edges of one of `lines`, in seconds of the
+        trace. What was converted is read once more; raises RigError.
+        """
+        return digital_lines.line_edges(self.path, self._options, name)
 
     def export_bytes(
         self, start: float = 0.0, stop: float = math.inf, form: str = "jls"
@@ -210,10 +232,11 @@ def open_trace(path: Path | str, **options: Any) -> SessionTrace:
     """
     scratch = Path(tempfile.mkdtemp(prefix="rig-trace-"))
     try:
-        opened = open_any(Path(path), scratch, Options(**options), lazily=True)
+        asked = Options(**options)
+        opened = open_any(Path(path), scratch, asked, lazily=True)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
-    trace = SessionTrace(Path(path), opened)
+    trace = SessionTrace(Path(path), opened, asked)
     trace._keep(scratch)
     return trace

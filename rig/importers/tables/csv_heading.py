@@ -19,7 +19,7 @@ from rig.importers.tables.numeral import is_number
 T = TypeVar("T")
 
 #: A heading that is SYNC without an option.
-_SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
+SYNC_NAMES = ("sync", "gpi[0]", "gpi0")
 _VOLTAGE = "--supply-v VOLTS, what the supply was set to, or --voltage COLUMN:UNIT"
 #: How columns without a unit are called, for a hint.
 _CALLED = {"time": r"^(t|time.*|timestamp.*)$", "current": r"^(i|curr\b.*|current.*)$"}
@@ -309,7 +309,7 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
         found = [
             at
             for at, name in enumerate(names)
-            if re.sub(r"[\s_]*[(_/]m?v\)?$", "", name.lower()) in _SYNC_NAMES
+            if re.sub(r"[\s_]*[(_/]m?v\)?$", "", name.lower()) in SYNC_NAMES
         ]
         if len(found) != 1:
             return None

@@ -147,14 +147,14 @@ def test_the_marks_of_the_steps_name_what_lies_between_the_falls() -> None:
     track.done(marks(IDLE, END))
     track.done(marks(1, 2, END))
     assert named(track) == ["idle", "", "preprocess", "infer", ""]
-    spans, names = bands(track.strip(), 4.0, ("preprocess", "infer"))
-    assert names == ("idle", "preprocess", "infer")
+    spans = bands(track.strip(), 4.0, ("preprocess", "infer"))
+    assert spans.names == ("idle", "preprocess", "infer")
     assert spans.colour.tolist() == [IDLE_COLOUR, 0, 1]
     assert spans.start_s.tolist() == [0.0, 1.5, 2.0]
     assert spans.stop_s.tolist() == [1.0, 2.0, 3.0]
     track.saw([3.5])
-    spans, names = bands(track.strip(), 4.0, ("preprocess", "infer"))
-    assert (names[-1], spans.colour[-1], spans.stop_s[-1]) == (
+    spans = bands(track.strip(), 4.0, ("preprocess", "infer"))
+    assert (spans.names[-1], spans.colour[-1], spans.stop_s[-1]) == (
         UNKNOWN,
         UNKNOWN_COLOUR,
         4.0,

@@ -241,3 +241,15 @@ def test_h_puts_two_levels_that_are_dragged(screen: TraceScreen, qtbot: QtBot) -
     assert text.endswith(" apart")
     key(screen, "H")
     assert not state.levels
+
+
+def test_the_box_of_a_logarithmic_axis_switches_it_on_and_off(
+    screen: TraceScreen,
+) -> None:
+    assert screen.state is not None
+    screen.tabs.setCurrentWidget(screen.scales)
+    screen.scales.logs["current"].click()
+    assert screen.state.scales["current"].logarithmic
+    assert not screen.state.scales["power"].logarithmic
+    screen.scales.logs["current"].click()
+    assert not screen.state.scales["current"].logarithmic

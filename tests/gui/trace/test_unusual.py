@@ -121,9 +121,9 @@ def test_thousands_of_windows_are_few_things_to_paint(screen: TraceScreen) -> No
     state = screen.state
     assert state is not None
     starts = np.linspace(0, state.view.duration_s, 16_240, endpoint=False)
-    bands = BandSpans.of(starts, starts + 1e-5, np.arange(16_240) % 3)
     names = ("infer",) * 16_240
-    state.subject = dataclasses.replace(state.subject, bands=bands, band_names=names)
+    bands = BandSpans.of(starts, starts + 1e-5, np.arange(16_240) % 3, names)
+    state.subject = dataclasses.replace(state.subject, bands=bands)
     screen.stack.repaint()
     assert screen.stack.painted_bands <= 2 * screen.stack.width()
 
