@@ -16,6 +16,7 @@ import inspect
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -113,6 +114,25 @@ def lacking(
         for name in used
         if name not in told.get("attributes", ())
     ]
+
+
+def c_functions(source: str, prefix: str) -> dict[str, list[str]]:
+    """Return the types of the parameters of each function that C source defines under a
+    name with this prefix; a pointer's end in an asterisk."""
+    head = re.compile(rf"^[a-z][\w *]*?\b({prefix}\w+)\(([^)]*)\)\s*\{{", re.M | re.I)
+    functions = {}
+    for name, parameters in head.findall(source):
+        stated = [part.strip() for part in parameters.split(",")]
+        functions[name] = [_c_type(part) for part in stated if part != "void"]
+    return functions
+
+
+def _c_type(parameter: str) -> str:
+    """Return the type of `const char *name` without the name: `char*`."""
+    words = parameter.replace("const ", "").rpartition("*")
+    if words[1]:
+        return f"{words[0].strip()}*"
+    return parameter.rpartition(" ")[0]
 
 
 def _split(parameters: Sequence[Sequence[Any]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.contracts import described, described_by, lacking, looser
+from tests.contracts import c_functions, described, described_by, lacking, looser
 
 
 class Library:
@@ -88,3 +88,22 @@ def test_a_library_of_another_interpreter_is_described_without_an_import_here(
         "the stand-in has no decode"
     ]
     assert looser(print, told["nothing"])[0].startswith("it is not there: NameError")
+
+
+def test_the_functions_of_c_source_are_read_with_their_types() -> None:
+    source = """
+static int viHidden(void) { return viOpen(1, ""); }
+int viOpen(uint32_t session, const char *name) {
+    return 0;
+}
+const char *viText(void)
+{
+    return "";
+}
+void other(int count) { (void)count; }
+"""
+    assert c_functions(source, "vi") == {
+        "viHidden": [],
+        "viOpen": ["uint32_t", "char*"],
+        "viText": [],
+    }

@@ -97,8 +97,8 @@ class Conventions:
 SPIKES_MAX = 255
 
 #: What other programs do with a file that they wrote, by their defaults (docs/MODELS.md
-#: says which were compared, and which were read in their source). "snntorch-zero" is a
-#: Leaky whose reset_mechanism is "zero".
+#: says which were compared, and how). "snntorch-zero" is a Leaky whose reset_mechanism
+#: is "zero"; of lava-dl the converter of NIR's own repository writes the file.
 PRESETS = {
     "nir": Conventions(),
     "norse": Conventions(),
@@ -125,7 +125,7 @@ PRESETS = {
     "spyx-cubalif": Conventions(
         reset=Reset.SUBTRACT, gains=Gains.WHOLE, start=Start.ZERO, late=True
     ),
-    "lava-dl": Conventions(above=False, gains=Gains.WHOLE, start=Start.ZERO),
+    "lava-dl": Conventions(gains=Gains.WHOLE, start=Start.ZERO, late=True),
     "exact": Conventions(scheme=Scheme.EXACT),
     "paper": Conventions(current=Current.LAST, reset=Reset.SUBTRACT, start=Start.ZERO),
     "xylo": Conventions(
@@ -146,6 +146,7 @@ STEPS_S = {
     "spyx": 1.0,
     "spyx-cubalif": 1.0,
     "norse": 1e-6,
+    "lava-dl": 1e-4,
 }
 
 #: How `--reset` and task.network.reset call the resets.

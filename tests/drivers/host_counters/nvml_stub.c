@@ -36,8 +36,6 @@ int nvmlInitWithFlags(unsigned int flags) {
     return setting("NVML_STUB_INIT", SUCCESS);
 }
 
-int nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
-
 int nvmlShutdown(void) {
     int was = initialized;
     initialized = 0;

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated NVML takes no call that NVIDIA's binding refuses, and answers with its
-codes; where the binding is installed (the extra nvml).
+codes; the library that the tests build (nvml_stub.c) has the functions that the binding
+calls, with as many arguments; where the binding is installed (the extra nvml).
 """
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from drivers.host_counters.sim import nvml as simulated
-from tests.contracts import described, looser
+from tests.contracts import c_functions, described, looser
 
 pynvml = pytest.importorskip(
     "pynvml", reason="NVIDIA's binding is not installed: the extra nvml"
@@ -18,6 +22,7 @@ CALLS = [
     for name in described(simulated.NvmlSimulator)["attributes"]
     if name.startswith("nvml") and name != "nvmlError"
 ]
+STUB = c_functions(Path(__file__).with_name("nvml_stub.c").read_text(), "nvml")
 CODES = {
     "lost": "GPU_IS_LOST",
     "permission": "NO_PERMISSION",
@@ -48,3 +53,42 @@ def test_codes_and_fields_are_the_bindings() -> None:
         assert code == getattr(pynvml, name), name
     assert issubclass(pynvml.NVMLError, Exception)
     assert hasattr(pynvml.NVMLError(1), "value")
+
+
+@pytest.fixture(scope="module")
+def called() -> dict[str, set[int]]:
+    """Return with how many arguments the binding calls each function of the library."""
+    calls: dict[str, set[int]] = {}
+    for function in ast.parse(Path(pynvml.__file__).read_text()).body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        pointers: dict[str, str] = {}
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(
+                    targets=[ast.Name(id=variable)],
+                    value=ast.Call(
+                        func=ast.Name(id="_nvmlGetFunctionPointer"),
+                        args=[ast.Constant(value=name)],
+                    ),
+                ):
+                    pointers[variable] = name
+                case ast.Call(func=ast.Name(id=variable), args=arguments) if (
+                    variable in pointers
+                ):
+                    calls.setdefault(pointers[variable], set()).add(len(arguments))
+    return calls
+
+
+def test_the_stub_and_the_calls_of_the_binding_are_read(
+    called: dict[str, set[int]],
+) -> None:
+    assert {"nvmlInitWithFlags", "nvmlDeviceGetTotalEnergyConsumption"} <= set(STUB)
+    assert len(called) > 200
+
+
+@pytest.mark.parametrize("name", sorted(STUB))
+def test_a_function_of_the_stub_takes_what_the_binding_hands_over(
+    called: dict[str, set[int]], name: str
+) -> None:
+    assert called[name] == {len(STUB[name])}

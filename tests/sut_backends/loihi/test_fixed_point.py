@@ -21,7 +21,7 @@ from benchmarks.lava_equal import in_lava
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.network import graph
-from rig.network.conventions import PRESETS
+from rig.network.conventions import PRESETS, STEPS_S
 from rig.network.plain import write_plain
 from scenarios.tasks.asc.nirfile import read_model
 from scenarios.tasks.asc.programs import network as network_of
@@ -203,3 +203,20 @@ def test_fixed_point_is_the_stock_rules(context: BenchContext, tmp_path: Path) -
     ):
         with pytest.raises(ValueError, match=said):
             runner.open_network(replace(job, settings=wrong))
+
+
+@pytest.mark.parametrize("name", ["lava-dl-cuba", "lava-dl-halving"])
+def test_the_arithmetic_is_lava_dl_s(name: str, tmp_path: Path) -> None:
+    """The spikes that lava-dl's slayer fired, its rounding included, two steps later:
+    there each of the two layers hands them on a step late."""
+    folder = ROOT / "tests" / "vectors" / "nir" / "presets"
+    network = graph.network(graph.read(folder / f"{name}.nir"))
+    prompt = replace(PRESETS["lava-dl"], late=False)
+    path = tmp_path / "plain.npz"
+    write_plain(network, prompt, STEPS_S["lava-dl"], path)
+    stock, fixed = planned(Job(plain=str(path)))
+    with np.load(folder / f"{name}.npz") as stored:
+        counts, output = stored["input"], stored["output"]
+    spikes, _ = lava_fixed_twin.run(stock, fixed, counts)
+    assert output.sum() > 150
+    assert (spikes[:-2] == output[2:]).all()

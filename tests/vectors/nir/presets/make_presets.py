@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the vectors beside this file: small random networks that snntorch, norse,
-sinabs, rockpool and spyx wrote by their own exporters, each with defaults, and what
-they fired on random input.
+sinabs, rockpool, spyx and lava-dl wrote by their own exporters, each with defaults, and
+the spikes that they fired on random input.
 
     PYTHON tests/vectors/nir/presets/make_presets.py PROGRAM FOLDER [SEED]
 
 PYTHON is one that has the program: none of them is a dependency, and they do not share
 one environment (sinabs wants nir up to 1.0.4, spyx brings JAX). Of a network NAME.nir,
 NAME.npz holds `input` and `output` (steps, values), the `preset` to run it by, and the
-`versions` of the program and of nir. tests/rig/network/test_presets.py compares the
+`versions` of the program and of nir. lava-dl rounds its states: of its networks NAME.npz
+also holds `hidden`, the spikes that enter the second layer, and for each layer the
+membranes before their reset. tests/rig/network/test_presets.py compares the
 reference interpreter with them, and runs this file where a program is installed.
 """
 
@@ -28,8 +30,8 @@ INPUTS, HIDDEN, OUTPUTS = 6, 12, 5
 STEPS = 200
 
 #: Name of the network, its graph, its input (steps, values), its output (steps,
-#: values).
-Case = tuple[str, Any, np.ndarray, np.ndarray]
+#: values); further arrays to store.
+Case = tuple[str, Any, np.ndarray, np.ndarray, dict[str, np.ndarray]]
 
 
 def values_of(rng: np.random.Generator) -> np.ndarray:
@@ -96,7 +98,7 @@ def of_snntorch(rng: np.random.Generator) -> Iterator[Case]:
             for layer in (first, last):
                 layer.reset_mem()
             rows = [net(torch.tensor(row)).numpy() for row in values]
-        yield name, graph, values, np.array(rows)
+        yield name, graph, values, np.array(rows), {}
 
 
 def of_norse(rng: np.random.Generator) -> Iterator[Case]:
@@ -129,7 +131,7 @@ def of_norse(rng: np.random.Generator) -> Iterator[Case]:
         for row in values:
             out, state = net(torch.tensor(row[None]), state)
             rows.append(out.numpy()[0])
-    yield "norse-lif-box", graph, values, np.array(rows)
+    yield "norse-lif-box", graph, values, np.array(rows), {}
 
 
 def of_sinabs(rng: np.random.Generator) -> Iterator[Case]:
@@ -162,7 +164,7 @@ def of_sinabs(rng: np.random.Generator) -> Iterator[Case]:
             for layer in (first, last):
                 layer.reset_states()
             rows = net(torch.tensor(values[None])).numpy()[0]
-        yield name, graph, values, rows
+        yield name, graph, values, rows, {}
 
 
 def of_rockpool(rng: np.random.Generator) -> Iterator[Case]:
@@ -191,7 +193,7 @@ def of_rockpool(rng: np.random.Generator) -> Iterator[Case]:
         # default.
         graph.metadata["dt_s"] = float(net[1].dt)
         out, _, _ = net(torch.tensor(values[None]))
-    yield "rockpool-lif", graph, values, out.numpy()[0]
+    yield "rockpool-lif", graph, values, out.numpy()[0], {}
 
 
 def of_spyx(rng: np.random.Generator) -> Iterator[Case]:
@@ -228,7 +230,86 @@ def of_spyx(rng: np.random.Generator) -> Iterator[Case]:
             net, {"input": np.array([INPUTS])}, {"output": np.array([OUTPUTS])}
         )
         out, _ = spyx.run(net, jnp.array(values[:, None]))
-        yield name, graph, values, np.asarray(out)[:, 0]
+        yield name, graph, values, np.asarray(out)[:, 0], {}
+
+
+def of_lava_dl(rng: np.random.Generator) -> Iterator[Case]:
+    import h5py
+    import torch
+    from lava.lib.dl import slayer
+
+    made = {
+        # Its decays halve a membrane and forget a current: states stay on the grid of
+        # the weights, so that some membranes equal the threshold.
+        "lava-dl-halving": (0.5, 1.0, 0.5, 0.4),
+        # The decays and the threshold of lava-dl's NMNIST tutorial.
+        "lava-dl-cuba": (1.25, 0.25, 0.03, 0.15),
+    }
+    for name, (threshold, current_decay, voltage_decay, strength) in made.items():
+        parameters = {
+            "threshold": threshold,
+            "current_decay": current_decay,
+            "voltage_decay": voltage_decay,
+        }
+        layers = [
+            slayer.block.cuba.Dense(parameters, INPUTS, HIDDEN),
+            slayer.block.cuba.Dense(parameters, HIDDEN, OUTPUTS),
+        ]
+        values = values_of(rng)
+        spikes = torch.tensor(values.T[None])
+        entering = []
+        membranes = []
+        with torch.no_grad():
+            for layer in layers:
+                weight = layer.synapse.weight
+                drawn = weights(rng, tuple(weight.shape[:2]), strength)
+                # A weight beyond 2 takes the highest of the 8 bits, so that Loihi's
+                # whole numbers of the same network have the same scale.
+                drawn[0, 0] = -2.5
+                weight.copy_(torch.tensor(drawn[:, :, None, None, None]))
+                entering.append(spikes)
+                drive = layer.synapse(spikes)
+                membranes.append(layer.neuron.dynamics(drive)[1])
+                spikes = layer(spikes)
+        with h5py.File("net", "w", driver="core", backing_store=False) as file:
+            for number, layer in enumerate(layers):
+                layer.export_hdf5(file.create_group(f"layer/{number}"))
+            graph = from_lava_dl(file)
+        more = {
+            "hidden": entering[1].numpy()[0].T.astype(np.uint8),
+            "membranes_0": membranes[0].numpy()[0].T,
+            "membranes_1": membranes[1].numpy()[0].T,
+        }
+        yield name, graph, values, spikes.numpy()[0].T, more
+
+
+def from_lava_dl(file: Any) -> Any:
+    """Return the NIR graph of lava-dl's HDF5 file.
+
+    lava-dl itself writes no NIR: these are the equations of NIR's own converter,
+    docs/source/examples/lava/lava_to_nir.py of neuromorphs/NIR at f5372ae.
+    """
+    dt = 1e-4
+    nodes: list[Any] = []
+    for number in sorted(file["layer"], key=int):
+        layer = file["layer"][number]
+        neuron = layer["neuron"]
+        weight = layer["weight"][:] / 64
+        ones = np.ones(len(weight))
+        tau_syn = dt / (neuron["iDecay"][()] / 4096)
+        tau_mem = dt / (neuron["vDecay"][()] / 4096)
+        nodes.append(nir.Linear(weight=weight))
+        cells = nir.CubaLIF(
+            tau_syn=tau_syn * ones,
+            tau_mem=tau_mem * ones,
+            r=tau_mem / dt * ones,
+            v_leak=0 * ones,
+            v_threshold=neuron["vThMant"][()] / 64 * ones,
+            v_reset=0 * ones,
+            w_in=tau_syn / dt * ones,
+        )
+        nodes.append(cells)
+    return nir.NIRGraph.from_list(*nodes)
 
 
 PROGRAMS: dict[str, Callable[[np.random.Generator], Iterator[Case]]] = {
@@ -237,6 +318,7 @@ PROGRAMS: dict[str, Callable[[np.random.Generator], Iterator[Case]]] = {
     "sinabs": of_sinabs,
     "rockpool": of_rockpool,
     "spyx": of_spyx,
+    "lava-dl": of_lava_dl,
 }
 
 
@@ -249,7 +331,7 @@ def main() -> None:
 
         torch.manual_seed(seed)
     versions = ", ".join(f"{name} {version(name)}" for name in (program, "nir"))
-    for name, graph, values, out in PROGRAMS[program](rng):
+    for name, graph, values, out, more in PROGRAMS[program](rng):
         preset = (
             name.rpartition("-")[0]
             if name.startswith(("snntorch-zero", "spyx-cuba"))
@@ -263,6 +345,7 @@ def main() -> None:
             output=out.astype(np.uint8),
             preset=preset or program,
             versions=versions,
+            **more,
         )
         print(name, int(out.sum()), int(out.max()), versions)
 
