@@ -12,13 +12,14 @@ step of their last digit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
+from rig.importers import given_rate
 from rig.importers.digital_levels import Levels
 from rig.stats.summary import NORMAL_95
 from rig.trace.writer import TraceWriter
@@ -120,6 +121,19 @@ class Stamped:
             f" whole{part}{pauses}"
         )
 
+    @property
+    def stamp_u_s(self) -> float:
+        """Standard uncertainty of one stamp: its rounding, and its scatter.
+
+        Whether uneven steps are those of the samples or of the program that stamped
+        them is not known: as much as a program usually scatters by may be the latter.
+        """
+        steps_s = np.diff(self.times_s)
+        scatter_s = float(np.std(np.delete(steps_s, self.pauses)) / math.sqrt(2))
+        usual_s = float(np.median(steps_s))
+        most_s = given_rate.JITTER * usual_s / math.sqrt(3)
+        return max(self.resolution_s / math.sqrt(12), min(scatter_s, most_s))
+
     def _open(self, values: Floats, start_s: float, stop_s: float) -> float:
         """Return the standard uncertainty of the integral of `values` between two
         instants."""
@@ -129,24 +143,54 @@ class Stamped:
         # neighbours.
         around = np.zeros(len(values))
         around[1:-1] = (values[2:] - values[:-2]) / 2.0
-        moved = (around * self.resolution_s) ** 2 / 12.0
+        moved = (around * self.stamp_u_s) ** 2
         first = int(np.searchsorted(self.times_s, start_s, side="right")) - 1
         last = int(np.searchsorted(self.times_s, stop_s, side="left"))
-        variance = float(
-            between[max(first, 0) : last].sum() + moved[max(first, 0) : last].sum()
-        )
-        return math.sqrt(variance)
+        rows = slice(max(first, 0), last)
+        # An end lies between stamps that are off as well.
+        ends = np.interp([start_s, stop_s], self.times_s, values) * self.stamp_u_s
+        variance = between[rows].sum() + moved[rows].sum() + np.square(ends).sum()
+        return math.sqrt(float(variance))
 
 
-def write(
-    rows: Stamped,
-    levels_of: NDArray[np.int8] | None,
-    level_times_s: Floats,
-    writer: TraceWriter,
-    levels: Levels,
-) -> None:
-    """Write the cells of rows; `levels_of` are SYNC's at `level_times_s`, held to the
-    next."""
+@dataclass(frozen=True, slots=True)
+class SyncRows:
+    """The SYNC line of rows: kind ("none", "stamps", "voltage"), times of its rows, and
+    their levels or volts.
+    """
+
+    kind: str
+    times_s: Floats
+    values: NDArray[Any]
+    levels: Levels = field(default_factory=lambda: Levels(""))
+
+    @property
+    def edge_hz(self) -> float:
+        """Return one over the longest interval with an edge; 0 without a line."""
+        if len(self.values) < 2:
+            return 0.0
+        above = self.values
+        if self.kind == "voltage":
+            above = self.values > (self.values.min() + self.values.max()) / 2
+        changes = np.flatnonzero(np.diff(above.astype(np.int8)))
+        steps_s = np.diff(self.times_s)
+        return 1.0 / float(steps_s[changes].max() if len(changes) else steps_s.max())
+
+    def write(self, middles_s: Floats, writer: TraceWriter) -> None:
+        """Write the line at the middles of cells: a level is held to the next row, a
+        voltage goes straight to it.
+        """
+        if self.kind == "voltage" and not len(self.values):
+            writer.sync_voltage(np.full(len(middles_s), np.nan))
+        elif self.kind == "voltage":
+            writer.sync_voltage(np.interp(middles_s, self.times_s, self.values))
+        elif self.kind == "stamps":
+            at = np.searchsorted(self.times_s, middles_s, side="right") - 1
+            self.levels.add(writer.samples, self.values[np.maximum(at, 0)])
+
+
+def write(rows: Stamped, sync: SyncRows, writer: TraceWriter) -> None:
+    """Write the cells of rows."""
     count, cell_s = rows.cells
     lost = _lost(rows, count, cell_s)
     for first in range(0, count, _PIECE):
@@ -155,23 +199,11 @@ def write(
         current = np.diff(_integral(rows.times_s, rows.current, borders_s)) / cell_s
         power = np.diff(_integral(rows.times_s, rows.power, borders_s)) / cell_s
         voltage = _voltage(rows, current, power, borders_s)
-        inside = lost[first:stop]
-        if levels_of is not None:
-            middles_s = (borders_s[:-1] + borders_s[1:]) / 2
-            at = np.searchsorted(level_times_s, middles_s, side="right") - 1
-            levels.add(writer.samples, levels_of[np.maximum(at, 0)])
-        current = np.where(inside, np.nan, current)
+        sync.write((borders_s[:-1] + borders_s[1:]) / 2, writer)
+        current = np.where(lost[first:stop], np.nan, current)
         writer.analog(
             current, voltage, unreadable="a pause between rows, or no reading"
         )
-
-
-def edge_hz(times_s: Floats, levels: NDArray[np.int8]) -> float:
-    """Return what the edges of a line are known to: one over the longest interval with
-    a change."""
-    changes = np.flatnonzero(np.diff(levels))
-    steps_s = np.diff(times_s)
-    return 1.0 / float(steps_s[changes].max() if len(changes) else steps_s.max())
 
 
 def _voltage(

@@ -17,10 +17,12 @@ from rig.units import share
 
 #: A given rate that differs by more than this from all that a file says is another one.
 _REFUSED = 0.01
-#: Less than clocks differ by is not worth a word.
+#: Clocks differ by this: smaller differences are not reported.
 _SILENT = 200e-6
-#: What times confirm to this, in ppm, is as good as an instrument's clock.
+#: A rate that times confirm to this, in ppm, is as good as an instrument's clock.
 CONFIRMED_PPM = 50.0
+#: Stamps that a computer made scatter by this share of a sample.
+JITTER = 0.3
 
 
 def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list[str]:
@@ -186,13 +188,15 @@ def of_times(
 
 
 def advice(average: Fit, resolution_s: float, open_hz: RateRange | None) -> str:
-    """Return what to try with a table whose times are not even; `average` is how they
-    fit their own average rate, `open_hz` which rates they allow.
+    """Return the option that takes each row for one sample, and the rates that the
+    times allow; empty where they allow none.
+
+    `average` is how the rows fit their own average rate, `open_hz` the rates at which
+    every stamp is within its rounding.
     """
-    if open_hz is not None and average.is_near(resolution_s):
-        return (
-            "--rate HZ, if each row is one sample, none is missing and you know the"
-            f" rate (these times leave it {open_hz.text}); else resample it at even"
-            " times"
-        )
-    return "resample it at even times: no rate is within 1 % of these"
+    if open_hz is None or not average.is_near(resolution_s):
+        return ""
+    return (
+        "--rate HZ, if each row is one sample, none is missing and you know the rate"
+        f" (these times leave it {open_hz.text})"
+    )

@@ -31,16 +31,10 @@ from rig.importers.tables.csv_heading import Heading, choose
 from rig.importers.tables.csv_rows import ROW, Piece
 from rig.importers.tables.csv_times import Stamps
 from rig.importers.tables.energy_counter import counted
+from rig.importers.tables.even_rows import RowLayout, RowRun, lay_out
 from rig.importers.tables.numeral import CAUSE, DecimalMark
 from rig.importers.tables.power_beside import PowerBeside
 from rig.importers.tables.repeats import without_repeats
-from rig.importers.tables.sampling_grid import (
-    JITTER,
-    GridLayout,
-    GridRun,
-    UnevenError,
-    lay_out,
-)
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
 
@@ -72,11 +66,10 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes = [*heading.notes, *(told if heading.time is None else [])]
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        try:
-            layout = _laid_out(path, form, numbers, stamps, heading, options)
-        except UnevenError as error:
-            if error.try_next.startswith("--rate"):
-                notes.append(error.try_next.partition("; else")[0])
+        layout = _laid_out(path, form, numbers, stamps, heading, options)
+        if layout is None:
+            advice = _advice(numbers, stamps.resolution_s)
+            notes += [advice] if advice else []
             return _stamped(path, folder, numbers, stamps, heading, options, notes)
         about = _evenly(path, folder, numbers, layout, heading, options, notes)
     finally:
@@ -110,7 +103,7 @@ def _evenly(
     path: Path,
     folder: Path,
     numbers: Path,
-    layout: GridLayout,
+    layout: RowLayout,
     heading: Heading,
     options: Options,
     notes: list[str],
@@ -180,17 +173,13 @@ def _stamped(
     notes: list[str],
 ) -> Opened:
     """Convert rows at uneven times as they are stamped."""
-    if heading.sync is not None and heading.sync.is_voltage:
-        raise DataError(
-            f"{path.name} is unevenly sampled: edges of a voltage are not known in it",
-            try_next="--sync none, and --times; or resample it at even times",
-        )
-    found = np.fromfile(numbers, dtype=ROW)
-    times_s = found["time"] - found["time"][0]
+    table = np.fromfile(numbers, dtype=ROW)
+    stamped_s, current = table["time"], table["current"]
+    times_s = stamped_s - stamped_s[0]
     constant_v = 1.0 if heading.is_power else options.supply_v
-    voltage = found["voltage"] if heading.voltage else np.full(len(found), constant_v)
+    voltage = table["voltage"] if heading.voltage else np.full(len(table), constant_v)
     rows = as_stamped.Stamped.of(
-        times_s, found["current"], voltage, stamps.resolution_s, path.name
+        times_s, current, voltage, stamps.resolution_s, path.name
     )
     count, cell_s = rows.cells
     require_rate(
@@ -199,31 +188,51 @@ def _stamped(
         count,
         "is the unit of the times right? --time COLUMN:UNIT",
     )
-    kind = "none" if heading.sync is None else "stamps"
+    sync = _stamped_sync(heading, times_s, table)
     about = {"converted_from": path.name, "simulated": False}
-    levels = Levels(heading.sync.column.name if heading.sync else "")
-    line = found["level"] if heading.sync else None
     with TraceWriter(
         folder,
         sample_hz=1 / cell_s,
-        edge_hz=1 / cell_s if line is None else as_stamped.edge_hz(times_s, line),
+        edge_hz=sync.edge_hz or 1 / cell_s,
         source=path.name,
         serial="",
         about=about,
-        sync_kind=kind,
+        sync_kind=sync.kind,
     ) as writer:
-        as_stamped.write(rows, line, times_s, writer, levels)
-        levels.stamp(1 / cell_s, writer, notes)
+        as_stamped.write(rows, sync, writer)
+        sync.levels.stamp(1 / cell_s, writer, notes)
     notes.append(rows.note(path.name))
+    if heading.beside is not None:
+        beside = PowerBeside(heading.beside.name)
+        beside.add(current, voltage, table["power"])
+        notes += beside.notes(options.supply_v)
+    trace = Trace.open(folder / TRACE)
     if heading.counter is not None:
-        notes += counted(numbers, ROW, heading.counter.name, Trace.open(folder / TRACE))
+        notes += counted(numbers, ROW, heading.counter.name, trace)
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
-    trace = Trace.open(folder / TRACE)
-    facts = about | {"sync": kind}
     return Opened(
-        trace, "table", tuple(notes), not heading.is_power, None, facts, stamped=rows
+        trace,
+        "table",
+        tuple(notes),
+        not heading.is_power,
+        about=about | {"sync": sync.kind},
+        stamped=rows,
     )
+
+
+def _stamped_sync(
+    heading: Heading, times_s: NDArray[np.float64], table: NDArray[Any]
+) -> as_stamped.SyncRows:
+    """Return the SYNC line of rows at uneven times."""
+    if heading.sync is None:
+        return as_stamped.SyncRows("none", times_s, np.zeros(0))
+    name = heading.sync.column.name
+    if not heading.sync.is_voltage:
+        return as_stamped.SyncRows("stamps", times_s, table["level"], Levels(name))
+    volts = table["sync_v"].astype(np.float64)
+    known = np.isfinite(volts)
+    return as_stamped.SyncRows("voltage", times_s[known], volts[known])
 
 
 def _read(
@@ -301,53 +310,72 @@ def _laid_out(
     stamps: Stamps,
     heading: Heading,
     options: Options,
-) -> GridLayout:
-    """Return how the rows lie; at a rate that was given, each is one sample, and their
-    times only say whether that can be.
+) -> RowLayout | None:
+    """Return how the rows lie, None where their times are not even. At a rate that was
+    given each is one sample, and their times only say whether that can be.
     """
-
-    def pieces() -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-        with numbers.open("rb") as stream:
-            while content := stream.read(_PIECE * ROW.itemsize):
-                rows = np.frombuffer(content, dtype=ROW)
-                yield rows["time"], rows["line"]
-
-    def fit(rate_hz: float) -> given_rate.Fit:
-        return given_rate.fit((times_s for times_s, _ in pieces()), rate_hz)
-
-    def open_hz() -> RateRange | None:
-        return rate_range.of_stamps(
-            lambda: (times_s for times_s, _ in pieces()), stamps.resolution_s
-        )
-
     rows = numbers.stat().st_size // ROW.itemsize
-    if options.rate_hz:
-        if heading.time is not None:
-            given_hz = options.rate_hz
-            rounded_s = max(stamps.resolution_s, JITTER / given_hz)
-            found = given_rate.of_times(
-                path.name,
-                heading.time.name,
-                given_hz,
-                fit(given_hz),
-                rounded_s,
-                open_hz(),
+    if not options.rate_hz:
+        try:
+            return lay_out(path, lambda: _times(numbers), stamps.resolution_s)
+        except DataError as error:
+            if rows < 3:
+                raise
+            advice = _advice(numbers, stamps.resolution_s)
+            resample = "resample it at even times"
+            hint = (
+                f"{advice}; else {resample}"
+                if advice
+                else f"{resample}: no rate is within 1 % of these"
             )
-        else:
-            found = _against_dates(path, form, rows, options)
-        return GridLayout(
-            options.rate_hz, found.off_ppm, [GridRun(rows, 0, 1)], notes=found.notes
+            raise DataError(
+                error.cause, evidence=error.evidence, try_next=hint
+            ) from error
+    if heading.time is None:
+        compared = _against_dates(path, form, rows, options)
+    else:
+        rate_hz = options.rate_hz
+        compared = given_rate.of_times(
+            path.name,
+            heading.time.name,
+            rate_hz,
+            _fit(numbers, rate_hz),
+            max(stamps.resolution_s, given_rate.JITTER / rate_hz),
+            _open_hz(numbers, stamps.resolution_s),
         )
-    try:
-        return lay_out(path, pieces, stamps.resolution_s)
-    except DataError as error:
-        kind = UnevenError if isinstance(error, UnevenError) else DataError
-        average_hz = fit(1.0).average_hz
-        if rows < 3 or not average_hz:
-            raise
-        rounded_s = max(stamps.resolution_s, JITTER / average_hz)
-        hint = given_rate.advice(fit(average_hz), rounded_s, open_hz())
-        raise kind(error.cause, evidence=error.evidence, try_next=hint) from error
+    whole = [RowRun(rows, 0, 1)]
+    return RowLayout(options.rate_hz, compared.off_ppm, whole, notes=compared.notes)
+
+
+def _advice(numbers: Path, resolution_s: float) -> str:
+    """Return the option that takes each row for one sample; empty where none fits."""
+    average_hz = _fit(numbers, 1.0).average_hz
+    if not average_hz:
+        return ""
+    rounded_s = max(resolution_s, given_rate.JITTER / average_hz)
+    average = _fit(numbers, average_hz)
+    return given_rate.advice(average, rounded_s, _open_hz(numbers, resolution_s))
+
+
+def _fit(numbers: Path, rate_hz: float) -> given_rate.Fit:
+    return given_rate.fit((times_s for times_s, _ in _times(numbers)), rate_hz)
+
+
+def _open_hz(numbers: Path, resolution_s: float) -> RateRange | None:
+    def times_s() -> Iterator[NDArray[np.float64]]:
+        return (times_s for times_s, _ in _times(numbers))
+
+    return rate_range.of_stamps(times_s, resolution_s)
+
+
+def _times(
+    numbers: Path,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """Yield the times of rows, and their lines in the table."""
+    with numbers.open("rb") as stream:
+        while content := stream.read(_PIECE * ROW.itemsize):
+            rows = np.frombuffer(content, dtype=ROW)
+            yield rows["time"], rows["line"]
 
 
 def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
@@ -359,7 +387,7 @@ def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
 
 def _write(
     numbers: Path,
-    runs: Sequence[GridRun],
+    runs: Sequence[RowRun],
     heading: Heading,
     options: Options,
     writer: TraceWriter,
@@ -389,8 +417,9 @@ def _write(
                 voltage = (
                     rows["voltage"] if heading.voltage else np.full(count, constant_v)
                 )
-                writer.analog(rows["current"], voltage, unreadable=CAUSE)
+                current = rows["current"]
+                writer.analog(current, voltage, unreadable=CAUSE)
                 if heading.beside is not None:
-                    beside.add(rows["current"], voltage, rows["power"])
+                    beside.add(current, voltage, rows["power"])
                 left -= count
     return levels, beside

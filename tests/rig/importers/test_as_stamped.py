@@ -74,11 +74,11 @@ def test_the_uncertainty_is_that_of_a_power_anywhere_between_two_rows(
         abs(b - a) * (u - t) / math.sqrt(12)
         for t, u, a, b in zip(TIMES, TIMES[1:], watts, watts[1:], strict=False)
     ]
-    stamps = [
-        0.01 / math.sqrt(12) * (b - a) / 2
-        for a, b in zip(watts, watts[2:], strict=False)
-    ]
-    due = math.hypot(*parts, *stamps)
+    # Steps scatter by more than programs do: 0.3 of the usual step is what one may.
+    stamp_s = 0.3 * 0.1 / math.sqrt(3)
+    stamps = [stamp_s * (b - a) / 2 for a, b in zip(watts, watts[2:], strict=False)]
+    ends = [stamp_s * watts[0], stamp_s * watts[-1]]
+    due = math.hypot(*parts, *stamps, *ends)
     assert row["energy_u_j"] == pytest.approx(due, rel=1e-6)
     assert row["charge_u_c"] == pytest.approx(due / 2.0, rel=1e-6)
     assert row["mean_u_w"] == pytest.approx(due / 2.0, rel=1e-6)
@@ -135,3 +135,30 @@ def test_time_that_runs_backwards_is_refused_as_ever(tmp_path: Path) -> None:
     rows = [(t, 0.1, 2.0) for t in [0.0, 0.1, 0.35, 0.2, 0.4]]
     with pytest.raises(DataError, match="backwards"):
         opened(log(tmp_path, rows))
+
+
+def test_an_edge_of_a_voltage_is_between_the_rows_that_it_changes_between(
+    tmp_path: Path,
+) -> None:
+    volts = [3.0, 3.0, 3.0, 0.0, 0.0, 0.0, 3.0, 3.0, 3.0, 3.0]
+    rows = [(t, 0.1, 2.0, v) for t, v in zip(TIMES, volts, strict=True)]
+    path = log(tmp_path, rows, "t (s),I (A),U (V),sync (V)")
+    found = opened(path)
+    trace = found.trace
+    assert found.sync == "voltage" and found.stamped is not None
+    assert trace.falls_s == pytest.approx([0.375], abs=0.025)
+    assert trace.rises_s == pytest.approx([1.15], abs=0.15)
+    assert 1 / trace.edge_hz == pytest.approx(0.3)
+
+
+def test_a_voltage_line_without_a_reading_has_no_edges(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = "".join(f"{t},0.1,2,\n" for t in TIMES)
+    path.write_text("t (s),I (A),U (V),sync (V)\n" + rows)
+    assert not len(opened(path).trace.falls_s)
+
+
+def test_a_power_beside_uneven_rows_is_compared(tmp_path: Path) -> None:
+    rows = [(t, 0.1, 2.0, 0.25) for t in TIMES]
+    path = log(tmp_path, rows, "t (s),I (A),U (V),P (W)")
+    assert any("20 % less than by P (W)" in note for note in opened(path).notes)

@@ -713,21 +713,21 @@ def test_a_pause_of_any_length_is_a_gap(tmp_path: Path, opened: Open) -> None:
     assert [(gap.start, gap.stop) for gap in found.trace.gaps] == [(50, 1000)]
 
 
-def test_rounded_times_and_a_jitter_within_bounds_are_no_gaps(
+def test_rounded_times_are_even_and_scattered_ones_are_as_stamped(
     tmp_path: Path, opened: Open
 ) -> None:
-    random = np.random.default_rng(1)
-    for times in (
-        [round(k / 3, 2) for k in range(3000)],
-        (np.arange(3000) + random.uniform(-0.1, 0.1, 3000)).tolist(),
-    ):
-        found = opened(
-            table(tmp_path, "time_ms,power_w\n" + "".join(f"{t},1\n" for t in times))
-        )
-        assert found.trace.length == 3000 and not found.trace.gaps
-        assert found.trace.sample_hz == pytest.approx(
-            3000 / (times[-1] - times[0]) * 1000, rel=1e-3
-        )
+    rounded = [round(k / 3, 2) for k in range(3000)]
+    rows = "".join(f"{t},1\n" for t in rounded)
+    trace = opened(table(tmp_path, "time_ms,power_w\n" + rows)).trace
+    assert trace.length == 3000 and not trace.gaps
+    assert trace.sample_hz == pytest.approx(3000.0, rel=1e-4)
+    scatter = np.random.default_rng(1).uniform(-0.1, 0.1, 3000)
+    times = (np.arange(3000) + scatter).tolist()
+    rows = "".join(f"{t},1\n" for t in times)
+    trace = opened(table(tmp_path, "time_ms,power_w\n" + rows)).trace
+    assert not trace.gaps
+    energy_j = trace.energy_j(0.0, trace.duration_s)
+    assert energy_j == pytest.approx((times[-1] - times[0]) / 1000)
 
 
 def test_a_sync_voltage_gives_edges_between_samples(
