@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-if TYPE_CHECKING:
-    pass
-
+from rig.files import typed
 
 #: What can be wrong with a trial. Each makes the trial invalid; none is ever corrected
 #: silently.
@@ -39,9 +36,22 @@ PROBLEM_CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A problem of a trial: a code of PROBLEM_CODES and the evidence."""
+    """A problem of a trial: a code of PROBLEM_CODES, the evidence, and its place as
+    far as it is known.
 
-    code: str
-    detail: str
+    `rail`, `segment` and `step` are where it lies or begins; `start_s` to `stop_s` is
+    its time in the trace of that rail and segment. `edge` is the number of a falling
+    edge, from 1. `trial` is 0 where the problem is listed with its trial.
+    """
+
+    trial: int = typed.optional(0)
+    code: str = field(kw_only=False)
+    detail: str = field(kw_only=False)
+    rail: str = typed.since(7, "", left_out=True)
+    segment: int = typed.since(7, 1, left_out=True)
+    step: int | None = typed.since(7, None, left_out=True)
+    start_s: float | None = typed.since(7, None, left_out=True)
+    stop_s: float | None = typed.since(7, None, left_out=True)
+    edge: int | None = typed.since(7, None, left_out=True)

@@ -329,7 +329,7 @@ class _Session:
             trial = results.reduce_trial(self.context, recorded, number, seed)
         except Exception as error:
             return None, [*own, Finding(path.name, False, cannot("it", error))]
-        if finished.problems != tuple(trial.problems):
+        if _told(finished.problems) != _told(trial.problems):
             text = (
                 f"problems of trial {number} are {_told(finished.problems)}, recomputed"
                 f" {_told(trial.problems)}"

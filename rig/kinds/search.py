@@ -117,7 +117,9 @@ class SearchKind(StepKind[Solve]):
             else thresholds.known_fault(completion, step)
         )
         contradictions = (
-            [Problem("clock", f"step {item.number} {fault}")] if fault else []
+            [Problem("clock", f"step {item.number} {fault}", step=item.number)]
+            if fault
+            else []
         )
         return [
             *contradictions,
@@ -211,13 +213,14 @@ def _of_costs(
     costs = score.costs
     where = f"step {number}, workload {step.index}"
     if score.fault or costs is None:
-        return [Problem("cost", f"{where}: {score.fault or 'no cost'}")]
+        return [Problem("cost", f"{where}: {score.fault or 'no cost'}", step=number)]
     if costs.claimed != costs.cost:
         return [
             Problem(
                 "cost",
                 f"{where}: the device claims {costs.claimed}, its vector costs"
                 f" {costs.cost}",
+                step=number,
             )
         ]
     if thresholds.mark_fault(marks, step):
@@ -235,6 +238,7 @@ def _of_costs(
                 "cost",
                 f"{where}: the device marks {reached[-1]} as reached, its vector costs "
                 f"{costs.cost}",
+                step=number,
             )
         ]
     return []

@@ -140,7 +140,7 @@ class StreamKind(StepKind[Stream]):
         answer."""
         completion = item.completion
         found = [
-            Problem("stream", f"step {item.number}: {fault}")
+            Problem("stream", f"step {item.number}: {fault}", step=item.number)
             for fault in completion.faults
         ]
         count = answered(completion.marks)
@@ -148,13 +148,13 @@ class StreamKind(StepKind[Stream]):
             detail = (
                 f"step {item.number}: {count} of {step.windows} windows were answered"
             )
-            found.append(Problem("stream", detail))
+            found.append(Problem("stream", detail, step=item.number))
         if completion.iterations not in (None, count):
             detail = (
                 f"in step {item.number} the device counts {completion.iterations}"
                 f" windows where {count} were marked"
             )
-            found.append(Problem("clock", detail))
+            found.append(Problem("clock", detail, step=item.number))
         return found
 
     def measure(

@@ -6,7 +6,7 @@ problems. Pure but for reading the trace.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import takewhile
@@ -121,10 +121,32 @@ def measure(
         _measured(windows, timed),
         first.timebase if rails else None,
         timebases,
-        tuple(problems),
+        tuple(_placed(problem, own, rail_name, timebases) for problem in problems),
         sum(item.completion.retransmissions for item in own),
         counts,
     )
+
+
+def _placed(
+    problem: Problem,
+    done: Sequence[StepRecord],
+    first_rail: str,
+    timebases: Mapping[str, Timebase],
+) -> Problem:
+    """Complete the place of a problem: the first rail where it is of no other, and the
+    time of its step where it has none.
+    """
+    problem = replace(problem, rail=problem.rail or first_rail)
+    timebase = timebases.get(problem.rail)
+    if problem.step is None or problem.start_s is not None or timebase is None:
+        return problem
+    step = next(item for item in done if item.number == problem.step)
+    ticks = [mark.tick for mark in step.completion.marks]
+    if not ticks:
+        return problem
+    start_s = timebase.seconds(min(ticks))
+    stop_s = timebase.seconds(max(ticks))
+    return replace(problem, start_s=start_s, stop_s=stop_s)
 
 
 def _energies(
@@ -152,9 +174,9 @@ def _energies(
             if span.whole
         ]
         problems += faults.gaps(*_apart(whole), rail.trace, timebase, rail.name)
-        problems += faults.beyond(*_apart(whole), rail.name)
+        problems += faults.beyond(*_apart(whole), timebase, rail.name)
         problems += shifted(timebase, [span.ticks for span, _ in whole])
-    problems += _powerless(spans, rails, parts)
+    problems += _powerless(spans, rails, parts, known)
     return [_summed(of_span) for of_span in zip(*parts, strict=True)]
 
 
@@ -242,7 +264,11 @@ def together(segments: Sequence[Outcome], word: str = "segment") -> Outcome:
         first,
         measured=joined([one.measured for one in segments]),
         problems=tuple(
-            replace(problem, detail=f"{word} {number}: {problem.detail}")
+            replace(
+                problem,
+                detail=f"{word} {number}: {problem.detail}",
+                segment=number,
+            )
             for number, one in enumerate(segments, start=1)
             for problem in one.problems
         ),
@@ -289,10 +315,9 @@ def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Pr
     """Collect what is wrong with each alignment; of several rails, each problem names
     its own."""
     return [
-        Problem(
-            problem.code,
-            f"{rail.name}: {problem.detail}" if rail.name else problem.detail,
-        )
+        replace(problem, detail=f"{rail.name}: {problem.detail}", rail=rail.name)
+        if rail.name
+        else problem
         for rail, alignment in zip(rails, alignments, strict=True)
         for problem in alignment.problems
     ]
@@ -388,13 +413,16 @@ def _powerless(
     spans: Sequence[Span],
     rails: Sequence[Rail],
     parts: Sequence[Sequence[Energy | None]],
+    timebases: Sequence[Timebase],
 ) -> list[Problem]:
     places = [place for place, span in enumerate(spans) if span.whole]
     of_rails = {
         rail.name: [part[place] for place in places]
         for rail, part in zip(rails, parts, strict=True)
     }
-    return faults.powerless([spans[place] for place in places], of_rails)
+    names = [rail.name for rail in rails]
+    of_names = dict(zip(names, timebases, strict=True))
+    return faults.powerless([spans[place] for place in places], of_rails, of_names)
 
 
 def _apart(

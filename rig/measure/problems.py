@@ -78,7 +78,8 @@ def late_marks(
     if not late:
         return []
     number, fault = late[0]
-    return [Problem("clock", f"step {number} {fault} ({len(late)} such steps)")]
+    detail = f"step {number} {fault} ({len(late)} such steps)"
+    return [Problem("clock", detail, step=number)]
 
 
 def mark_fault(item: StepRecord, phases: Sequence[str]) -> str:
@@ -96,7 +97,8 @@ def _bad_marks(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Proble
     if not faults:
         return []
     item, fault = faults[0]
-    return [Problem("clock", f"step {item.number} {fault} ({len(faults)} such steps)")]
+    detail = f"step {item.number} {fault} ({len(faults)} such steps)"
+    return [Problem("clock", detail, step=item.number)]
 
 
 def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
@@ -120,6 +122,7 @@ def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
             "clock",
             f"in step {number} the device ran {got} times where {due} were asked for"
             f" ({len(wrong)} such steps)",
+            step=number,
         )
     ]
 
@@ -138,7 +141,7 @@ def _disturbed(done: Sequence[StepRecord]) -> list[Problem]:
         f"{heard_b} bytes reached the device inside {len(hit)} windows, first in step "
         f"{hit[0].number}"
     )
-    return [Problem("link", detail)]
+    return [Problem("link", detail, step=hit[0].number)]
 
 
 def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
@@ -151,7 +154,7 @@ def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
         f"{count} restarts, {where}: the device's ticks begin anew there, and what it"
         " was doing was done again"
     )
-    return [Problem("restart", detail)]
+    return [Problem("restart", detail, step=hit[0].number)]
 
 
 def gaps(
@@ -160,15 +163,14 @@ def gaps(
     """Return the problems of samples inside windows that were lost, and of those that
     are no numbers where no gap covers them.
     """
-    where = f"{rail}: " if rail else ""
     return [
-        *_lost(spans, energies, trace, timebase, where),
-        *_unreadable(spans, energies, where),
+        *_lost(spans, energies, trace, timebase, rail),
+        *_unreadable(spans, energies, timebase, rail),
     ]
 
 
 def _lost(
-    spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, where: str
+    spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
 ) -> list[Problem]:
     gaps = [trace.gap_between(*span.seconds(timebase)) for span in spans]
     hit = [
@@ -184,10 +186,40 @@ def _lost(
     detail += f" (samples {gap.start} to {gap.stop}: {gap.cause})" + (
         f"; {without} have no energy" if without else ""
     )
-    return [Problem("gap", where + detail)]
+    problem = Problem(
+        "gap",
+        _of_rail(rail) + detail,
+        rail=rail,
+        step=span.item.number,
+        start_s=gap.start / trace.sample_hz,
+        stop_s=gap.stop / trace.sample_hz,
+    )
+    return [problem]
 
 
-def _unreadable(spans: list[Span], energies: Energies, where: str) -> list[Problem]:
+def _of_rail(rail: str) -> str:
+    """Return how evidence about one of several rails begins."""
+    return f"{rail}: " if rail else ""
+
+
+def _of_span(
+    code: str, detail: str, span: Span, timebase: Timebase, rail: str
+) -> Problem:
+    """Return a problem at the place of a span in the trace of a rail."""
+    start_s, stop_s = span.seconds(timebase)
+    return Problem(
+        code,
+        detail,
+        rail=rail,
+        step=span.item.number,
+        start_s=start_s,
+        stop_s=stop_s,
+    )
+
+
+def _unreadable(
+    spans: list[Span], energies: Energies, timebase: Timebase, rail: str
+) -> list[Problem]:
     hit = [
         span
         for span, energy in zip(spans, energies, strict=True)
@@ -199,15 +231,16 @@ def _unreadable(spans: list[Span], energies: Energies, where: str) -> list[Probl
         f"{len(hit)} of {len(spans)} windows, first {hit[0].phase} of step "
         f"{hit[0].item.number}, have no energy"
     )
-    return [
-        Problem(
-            "gap",
-            f"{where}{detail}: samples in them are no numbers, and no gap tells of it",
-        )
-    ]
+    detail = (
+        f"{_of_rail(rail)}{detail}: samples in them are no numbers, and no gap tells of"
+        " it"
+    )
+    return [_of_span("gap", detail, hit[0], timebase, rail)]
 
 
-def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
+def beyond(
+    spans: list[Span], energies: Energies, timebase: Timebase, rail: str
+) -> list[Problem]:
     """Return the problem of windows that were measured beyond the ranges whose limits
     of error are known.
     """
@@ -223,17 +256,18 @@ def beyond(spans: list[Span], energies: Energies, rail: str) -> list[Problem]:
         f"{len(hit)} of {len(spans)} windows, first {span.phase} of step "
         f"{span.item.number}, where {said}"
     )
-    where = f"{rail}: " if rail else ""
-    return [
-        Problem(
-            "range",
-            f"{where}{detail}: no limits of error are known there; choose a higher"
-            " range, or another instrument",
-        )
-    ]
+    detail = (
+        f"{_of_rail(rail)}{detail}: no limits of error are known there; choose a higher"
+        " range, or another instrument"
+    )
+    return [_of_span("range", detail, span, timebase, rail)]
 
 
-def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Problem]:
+def powerless(
+    spans: Sequence[Span],
+    rails: Mapping[str, Energies],
+    timebases: Mapping[str, Timebase],
+) -> list[Problem]:
     """Return the problems of windows whose power cannot be distinguished from that of
     nothing wired.
 
@@ -259,9 +293,9 @@ def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Prob
     ]
     hit = [row for row in totals if row[1] <= row[2]]
     if hit:
-        found.append(
-            Problem("power", f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}")
-        )
+        detail = f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"
+        rail = next(iter(rails))
+        found.append(_of_span("power", detail, hit[0][0], timebases[rail], rail))
     for rail, energies in rails.items() if len(rails) > 1 else ():
         known = [
             (span, one)
@@ -277,13 +311,11 @@ def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Prob
                 f"first {span.phase} of step {span.item.number} with "
                 f"{one.energy_j / span.repeat:.3g} J"
             )
-            found.append(
-                Problem(
-                    "power",
-                    f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it"
-                    " flows backwards",
-                )
+            detail = (
+                f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows"
+                " backwards"
             )
+            found.append(_of_span("power", detail, span, timebases[rail], rail))
         elif known and all(one.energy_j <= one.unwired_j for _, one in known):
             span, one = max(
                 known, key=lambda pair: pair[1].energy_j / max(pair[1].unwired_j, 1e-30)
@@ -291,11 +323,9 @@ def powerless(spans: Sequence[Span], rails: Mapping[str, Energies]) -> list[Prob
             most = _untold(span, one.energy_j, one.unwired_j).removeprefix("first ")
             detail = (
                 f"{rail}: nothing is drawn from it in any of {len(known)} windows; the "
-                f"most is {most}"
+                f"most is {most}, and the bench can leave the rail out"
             )
-            found.append(
-                Problem("power", f"{detail}, and the bench can leave the rail out")
-            )
+            found.append(_of_span("power", detail, span, timebases[rail], rail))
     return found
 
 
@@ -331,15 +361,20 @@ def short(
         f" us are needed ({SHORT_PERIODS} {unit}, and twice the SYNC pulse): "
     )
     setting = kinds.of(span.item.step).lengthened_by(span, span.item.step)
-    if not setting:
-        return [
-            Problem(
-                "short",
-                f"{detail}raise the monitor's sample rate, or shorten the SYNC pulse",
-            )
-        ]
     faster = " or the monitor's sample rate" if monitored else ""
-    return [Problem("short", f"{detail}raise the scenario's {setting}{faster}")]
+    remedy = (
+        f"raise the scenario's {setting}{faster}"
+        if setting
+        else "raise the monitor's sample rate, or shorten the SYNC pulse"
+    )
+    problem = Problem(
+        "short",
+        detail + remedy,
+        step=span.item.number,
+        start_s=window.start_s,
+        stop_s=window.stop_s,
+    )
+    return [problem]
 
 
 def counts(span: Span) -> bool:

@@ -35,5 +35,6 @@ def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
             f"{len(differing)} of {len(own)} answers are not those of trial 1 to the"
             f" same load of the sample, first step {differing[0]}: the device may"
             " change its input; with interleaved = false each trial loads it",
+            step=differing[0],
         )
     ]

@@ -23,6 +23,7 @@ from rig.model.comparison import Compared
 from rig.model.grid import Coverage
 from rig.model.metric import Deviation, Prominence, Repeatability, Statistic
 from rig.model.trial import Counts
+from rig.problems import Problem
 from rig.results import labels, replication
 from rig.results.labels import DataStatement, Label
 from rig.results.origins import SessionOrigins
@@ -35,9 +36,9 @@ from rig.uncertainty.budget import Part
 from rig.units import quantity
 
 #: The schema that is written.
-SCHEMA = 6
+SCHEMA = 7
 #: Those that are read.
-READ = (3, 4, 5, 6)
+READ = (3, 4, 5, 6, 7)
 _SCHEMA = re.compile(r"neurorig-results-([1-9][0-9]{0,5})")
 
 
@@ -70,23 +71,6 @@ class BetweenWindows:
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemResult:
-    """A problem of a trial."""
-
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class TrialProblem:
-    """A problem, and of which trial it is."""
-
-    trial: int
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class RailResult:
     """The time base of one of several monitors; `skew_ppm` is how much faster its clock
     ran than the first one's.
@@ -111,7 +95,7 @@ class TrialResult:
     counts: Counts
     timebase: Timebase | None
     rails: dict[str, RailResult]
-    problems: tuple[ProblemResult, ...]
+    problems: tuple[Problem, ...]
     lines: tuple[str, ...] = typed.optional(())
     segments: int = typed.renamed(4, "sittings", 1)
 
@@ -241,7 +225,7 @@ class Results:
     absent: dict[str, str]
     replication: VerdictResult
     resolution: tuple[Resolution, ...]
-    problems: tuple[TrialProblem, ...]
+    problems: tuple[Problem, ...]
     provenance: Provenance
     between_windows: BetweenWindows | None = typed.optional()
     coverage: Coverage | None = typed.optional()

@@ -49,11 +49,9 @@ from rig.results import (
 from rig.results.document import (
     BetweenWindows,
     MetricResult,
-    ProblemResult,
     RailResult,
     Results,
     SampleCounts,
-    TrialProblem,
     TrialResult,
 )
 from rig.results.judging import Measurement
@@ -261,7 +259,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
         ),
         resolution=tuple(resolution.resolve(trials, context.phases)),
         problems=tuple(
-            TrialProblem(trial.number, problem.code, problem.detail)
+            dataclasses.replace(problem, trial=trial.number)
             for trial in trials
             for problem in trial.problems
         ),
@@ -353,9 +351,7 @@ def _trial(trial: Trial) -> TrialResult:
             for name, timebase in trial.rails.items()
             if name
         },
-        problems=tuple(
-            ProblemResult(problem.code, problem.detail) for problem in trial.problems
-        ),
+        problems=trial.problems,
         lines=trial.lines,
         segments=trial.segments,
     )

@@ -96,6 +96,15 @@ class _Reading:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Unpaired:
+    """The numbers of marks without an edge, of edges without a mark, and of bounces."""
+
+    marks: list[int]
+    edges: list[int]
+    bounces: list[int]
+
+
 _NONE = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
@@ -141,14 +150,15 @@ def align(
         pairing.edges,
     )
     bounced = ~np.isin(extra, seen.leads)
-    unpaired = [
-        missing[~dark].tolist(),
-        extra[~bounced].tolist(),
-        extra[bounced].tolist(),
-    ]
+    unpaired = _Unpaired(
+        marks=missing[~dark].tolist(),
+        edges=extra[~bounced].tolist(),
+        bounces=extra[bounced].tolist(),
+    )
+    counts = marks, edges, len(pairing)
     span_s = float(np.ptp(falls_s[pairing.edges]))
     problems = [
-        *_edges_problem(marks, edges, len(pairing), *unpaired),
+        *_edges_problem(counts, unpaired, timebase, ticks),
         *_judge(timebase, tick_hz, limit_s, math.hypot(period_s, tick_s), span_s),
     ]
     links = tuple(zip(pairing.marks.tolist(), pairing.edges.tolist(), strict=True))
@@ -177,8 +187,12 @@ def _lost(
     return Problem("gap", detail)
 
 
-def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:
-    """Return the problem of ticks that do not rise."""
+def backwards(
+    ticks: Sequence[int], timebase: Timebase | None = None
+) -> tuple[Problem, ...]:
+    """Find the first tick that is less than the one before; the problem has its time
+    where a time base is known.
+    """
     back = next((k for k in range(1, len(ticks)) if ticks[k] < ticks[k - 1]), 0)
     if not back:
         return ()
@@ -186,7 +200,8 @@ def backwards(ticks: Sequence[int]) -> tuple[Problem, ...]:
         f"mark {back + 1} has tick {ticks[back]}, less than the one before, "
         f"{ticks[back - 1]}: did the device start anew?"
     )
-    return (Problem("clock", detail),)
+    at_s = None if timebase is None else timebase.seconds(ticks[back])
+    return (Problem("clock", detail, start_s=at_s, stop_s=at_s),)
 
 
 def debounce_s(hold_s: float, edge_hz: float) -> float:
@@ -393,31 +408,29 @@ def _judge(
 
 
 def _edges_problem(
-    marks: int,
-    edges: int,
-    pairs: int,
-    missing: list[int],
-    extra: list[int],
-    bounced: list[int],
+    counts: tuple[int, int, int],
+    unpaired: _Unpaired,
+    timebase: Timebase,
+    ticks: Sequence[int],
 ) -> list[Problem]:
+    """Return the problem of marks and edges that are in no pair; `counts` are those of
+    marks, edges and pairs. Its place is the first such mark and the first such edge.
+    """
     kinds = [
-        (missing, "no edge for mark"),
-        (extra, "no mark for edge"),
-        (bounced, "bounced: edge"),
+        (unpaired.marks, "no edge for mark"),
+        (unpaired.edges, "no mark for edge"),
+        (unpaired.bounces, "bounced: edge"),
     ]
     parts = [f"{words} {_some(numbers)}" for numbers, words in kinds if numbers]
-    return (
-        [
-            Problem(
-                "edges",
-                "; ".join(
-                    [f"{marks} marks, {edges} falling edges, {pairs} pairs", *parts]
-                ),
-            )
-        ]
-        if parts
-        else []
-    )
+    if not parts:
+        return []
+    marks, edges, pairs = counts
+    counted = f"{marks} marks, {edges} falling edges, {pairs} pairs"
+    at_s = timebase.seconds(ticks[unpaired.marks[0]]) if unpaired.marks else None
+    unpaired_edges = unpaired.edges or unpaired.bounces
+    edge = unpaired_edges[0] + 1 if unpaired_edges else None
+    detail = "; ".join([counted, *parts])
+    return [Problem("edges", detail, start_s=at_s, stop_s=at_s, edge=edge)]
 
 
 def _unaligned(marks: int, edges: int, why: str) -> Problem:

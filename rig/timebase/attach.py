@@ -133,7 +133,7 @@ def at_nominal_rate(
         1 / tick_hz / math.sqrt(12.0),
         limit_ppm * 1e-6 / math.sqrt(3.0),
     )
-    return Alignment(timebase, backwards(ticks), marks, 0, 0)
+    return Alignment(timebase, backwards(ticks, timebase), marks, 0, 0)
 
 
 def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment:
@@ -150,7 +150,7 @@ def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment
         offset_u_s,
         trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0),
     )
-    return Alignment(timebase, backwards(ticks), marks, 1, 1, ((0, 0),))
+    return Alignment(timebase, backwards(ticks, timebase), marks, 1, 1, ((0, 0),))
 
 
 def _same_clock(
@@ -168,4 +168,4 @@ def _same_clock(
     timebase = Timebase.stated(
         ticks[0], origin_ns * 1e-9, tick_hz, 1 / tick_hz / math.sqrt(12.0), 0.0
     )
-    return Alignment(timebase, backwards(ticks), marks, 0, 0)
+    return Alignment(timebase, backwards(ticks, timebase), marks, 0, 0)

@@ -66,5 +66,6 @@ def ticks_of_edges(
                 "edges",
                 f"{detail}: an edge is missing and another one too many, or the"
                 " monitor's clock is wrong",
+                edge=number,
             )
     return tuple(round(fall_s * edge_hz) for fall_s in falls_s.tolist())

@@ -188,7 +188,14 @@ class Tiny:
                 " than in its calibration, also when asked again: raise the scenario's"
                 " margin"
             )
-            found.append(Problem("rule", detail))
+            problem = Problem(
+                "rule",
+                detail,
+                step=least.step,
+                start_s=least.windows[0].start_s,
+                stop_s=least.windows[-1].stop_s,
+            )
+            found.append(problem)
         lacking = [sample for sample in samples if sample.windows[-1].energy_j is None]
         if self.settings.mode == "energy" and lacking:
             found.append(

@@ -19,8 +19,8 @@ from typing import Any
 from rig.api.archive.tags import Tags
 from rig.errors import DataError, RigError
 from rig.files import foreign_files, typed
+from rig.problems import Problem
 from rig.results import changed, labels, replication
-from rig.results.document import TrialProblem
 from rig.results.verdict import Outcome
 from rig.store import inventory, verified
 from rig.store.event_file import is_running
@@ -364,7 +364,7 @@ class _Results:
     bench: str
     scenario: str
     replication: _Replication
-    problems: tuple[TrialProblem, ...]
+    problems: tuple[Problem, ...]
     more: dict[str, Any] = typed.rest()
 
 

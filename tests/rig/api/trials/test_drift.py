@@ -11,7 +11,8 @@ import pytest
 
 import rig
 from rig.api.trials.drift import CHANCE, drifts, noise_of
-from rig.results.document import MetricResult, Results, TrialProblem, TrialValue
+from rig.problems import Problem
+from rig.results.document import MetricResult, Results, TrialValue
 from rig.session.session import open_bench
 from tests.conftest import ROOT
 
@@ -69,7 +70,7 @@ def test_an_invalid_trial_is_not_tested(calm: Results) -> None:
     trials = tuple(
         dataclasses.replace(trial, valid=trial.number != 3) for trial in odd.trials
     )
-    problems = (TrialProblem(3, "rule", "by hand"),)
+    problems = (Problem("rule", "by hand", trial=3),)
     invalid = dataclasses.replace(odd, trials=trials, problems=problems)
     assert drifts(invalid).pointed is None
 

@@ -28,7 +28,7 @@ from rig.errors import DataError
 from rig.files.plain_text import visible
 from rig.model.finding import Finding
 from rig.model.grid import CellState, Coverage, Covered
-from rig.results.document import TrialProblem
+from rig.problems import Problem
 from rig.results.verdict import Outcome
 from rig.session.session import SessionResult
 from tests.commands import rig
@@ -100,7 +100,7 @@ def test_results_of_a_stranger_are_shown_as_they_are(
         scenario=EVIL,
         sut=EVIL,
         monitor=EVIL,
-        problems=(TrialProblem(1, EVIL, EVIL),),
+        problems=(Problem(EVIL, EVIL, trial=1),),
         trials=tuple(replace(trial, lines=(EVIL,)) for trial in measured.trials),
         replication=replace(
             measured.replication,
