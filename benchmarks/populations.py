@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
+from rig.interfaces.task import SignalTask
 from rig.model.catalogue import Entry
 from rig.model.effects import COMMON, Effect, Effects
 from rig.model.metric import Metric
@@ -263,7 +264,7 @@ def areas(files: int, windows: int) -> Population:
     return draw
 
 
-class Sounds:
+class Sounds(SignalTask):
     """A task in name only: recordings of ten windows each, of four labels, to draw
     scenes from."""
 

@@ -12,6 +12,7 @@ from annotated_types import Interval, Unit, doc
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
+from rig.interfaces.plugin_classes import Driver
 
 #: Makers of crystals state two limits: at 25 °C, and over temperature. Often either is
 #: 50 ppm.
@@ -23,7 +24,7 @@ _ASSUMED = (
 )
 
 
-class NoMonitor:
+class NoMonitor(Driver):
     """No energy monitor: accuracy and latency by the device's own time stamps; there is
     no energy.
     """

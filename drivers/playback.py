@@ -25,6 +25,7 @@ from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo
+from rig.interfaces.plugin_classes import Driver
 from rig.settings.declare import PathText
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import EDGES, GAPS, PARTIAL, REDUCED, TRACE
@@ -51,7 +52,7 @@ _NO_SYNC = (
 )
 
 
-class Playback:
+class Playback(Driver):
     """Plays recorded traces back: the rig's own, JLS files, CSV tables; nothing is
     measured."""
 

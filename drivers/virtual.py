@@ -24,6 +24,7 @@ from rig.errors import DeadlineError, storage_error
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection, Pin, WireName
 from rig.simulation.world import NS_PER_S, World
 from rig.trace.trace import Gap
@@ -40,7 +41,7 @@ _HURRY_S = 0.3
 _COMPLETE_S = 2.0
 
 
-class VirtualMonitor:
+class VirtualMonitor(Driver):
     """Samples what a simulated device draws, through an imperfect clock and converter;
     simulated.
     """

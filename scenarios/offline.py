@@ -17,6 +17,7 @@ from annotated_types import Ge, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
@@ -35,12 +36,13 @@ LOADGEN_S = 600.0
 THROUGHPUT = "throughput"
 
 
-class Offline:
+class Offline(Scenario):
     """All samples in an order shuffled by the trial's seed, chunk by chunk; each chunk
     is a batch of as many rounds as others.
     """
 
     name = "offline"
+    states_lines = True
 
     @dataclass(frozen=True, slots=True)
     class Settings:

@@ -12,6 +12,7 @@ from typing import Annotated, Self
 from annotated_types import Ge, Interval, Unit, doc
 
 from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.steps import Idle, Load, Plan, Query
@@ -28,7 +29,7 @@ LOADGEN_PERCENT = 90.0
 EARLY_STOPPING = "latency_total_p90_early_stopping"
 
 
-class SingleStream:
+class SingleStream(Scenario):
     """One sample at a time, in an order shuffled by the trial's seed.
 
     ASC.md: "batch size 1 [...] next sample only after the previous is finished".

@@ -133,3 +133,18 @@ def test_what_has_a_fixed_form_is_read_by_attributes_and_not_by_names_in_strings
     }
     assert more == {}, "a dataclass, read in one place: rig/files/typed.py"
     assert sorted(BY_NAME) == sorted(name for name, taken in found.items() if taken)
+
+
+def test_few_interfaces_are_asked_by_isinstance() -> None:
+    """An optional method of a plug-in has a default in its base class; a
+    runtime_checkable Protocol is for what the rig must know without a call.
+    """
+    checkable = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for top in MIRRORED
+        for path in sorted((ROOT / top).rglob("*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+        and any("runtime_checkable" in ast.unparse(one) for one in node.decorator_list)
+    ]
+    assert len(checkable) <= 6, checkable

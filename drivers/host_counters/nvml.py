@@ -47,6 +47,7 @@ from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.errors import BenchError, ConfigError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.measure.problems import SHORT_PERIODS
 from rig.model.origin import Origin
 from rig.settings.declare import Number, PathText, Ratio, Why
@@ -89,7 +90,7 @@ _SOURCE = (
 )
 
 
-class Nvml:
+class Nvml(Driver):
     """The power and energy sensors of an NVIDIA GPU board, through NVML."""
 
     @dataclass(frozen=True, slots=True)

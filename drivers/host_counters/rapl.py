@@ -31,6 +31,7 @@ from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.files import typed
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.origin import Origin
 from rig.settings.declare import Or, PathText, Ratio, Why
 from rig.uncertainty import accuracy
@@ -66,7 +67,7 @@ class _Counted:
     max_energy_range_uj: int
 
 
-class Rapl:
+class Rapl(Driver):
     """The processor's own energy counters (Linux powercap): a host measures itself."""
 
     @dataclass(frozen=True, slots=True)

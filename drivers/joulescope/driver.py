@@ -46,6 +46,7 @@ from rig.host.stop import pause
 from rig.interfaces.contact import unheard
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection
 from rig.settings.declare import Number, PathText
 from rig.simulation.world import NS_PER_S
@@ -57,7 +58,7 @@ from rig.uncertainty import accuracy
 _TIME_SYNC_FIXED = (1, 3, 3)
 
 
-class Joulescope:
+class Joulescope(Driver):
     """A Joulescope between the DUT's supply and the DUT, SYNC on one of its general
     purpose inputs.
     """

@@ -32,6 +32,7 @@ from rig.errors import DeadlineError, DeviceLost, DeviceNotFound, RigError
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S, World
 from rig.uncertainty import accuracy
@@ -49,7 +50,7 @@ _TRIGGER_PULSE_S = 10e-6
 _SIMULATOR = "simulator"
 
 
-class KeysightN6705:
+class KeysightN6705(Driver):
     """A mainframe with one module for the DUT and, for SYNC as a voltage, a second
     one."""
 

@@ -30,6 +30,7 @@ from rig.errors import ConfigError
 from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.origin import Origin
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -41,7 +42,7 @@ _MOST_W = 1e6
 _CLOCK_PPM = 500.0
 
 
-class SpinnakerModel:
+class SpinnakerModel(Driver):
     """The energy that sPyNNaker's model states for each run."""
 
     @dataclass(frozen=True, slots=True)

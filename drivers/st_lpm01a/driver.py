@@ -33,6 +33,7 @@ from rig.host.serial_port import DENIED_TRY
 from rig.host.stop import pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.wiring import Connection
 from rig.simulation.world import NS_PER_S
 from rig.uncertainty import accuracy
@@ -50,7 +51,7 @@ _CALIBRATION_S = 15.0  # a new voltage makes the board calibrate itself
 _SUPPLY_SHARE = 0.02
 
 
-class StLpm01a:
+class StLpm01a(Driver):
     """One board under host control; it supplies the DUT, measures its current and
     reports edges at its input D7.
     """

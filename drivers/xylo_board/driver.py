@@ -32,6 +32,7 @@ from rig.files.plain_text import visible
 from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
 from rig.model.origin import Origin
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty import accuracy
@@ -44,7 +45,7 @@ _MOST_W = 100.0
 _GAP_PERIODS = 3.5
 
 
-class XyloBoard:
+class XyloBoard(Driver):
     """One supply of a Xylo board, by the board's own ADC."""
 
     @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from rig.bench.config import NO_MONITOR
 from rig.errors import BenchError, ConfigError, LocalProtocolError
 from rig.interfaces.monitor import MonitorInfo
-from rig.interfaces.scenario import Metered, Scenario
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Chooser, Task
+from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.steps import Step
 from rig.timebase.edge_clock import EDGE_CLOCK
@@ -22,11 +22,7 @@ from rig.timebase.edge_clock import EDGE_CLOCK
 def refuse_mismatch(info: SutInfo, task: Task) -> None:
     """Raise where the device runs another workload or another model than the bench
     says."""
-    if not (
-        task.accepts(info)
-        if isinstance(task, Chooser)
-        else info.task in (task.name, "any", "")
-    ):
+    if not task.accepts(info):
         raise LocalProtocolError(
             f"the device runs {info.task or info.model!r}, the bench asks for"
             f" {task.name!r}",
@@ -115,7 +111,7 @@ def refuse_invisible_pulses(
 
 def refuse_unmetered(scenario: Scenario, monitors: int) -> None:
     """Raise where a scenario's result is an energy, and there is no monitor."""
-    if isinstance(scenario, Metered) and scenario.needs_energy and not monitors:
+    if scenario.needs_energy and not monitors:
         raise ConfigError(
             f"scenario {scenario.name} asks for energy, and there is no monitor",
             path=f"monitor.{NO_MONITOR}",

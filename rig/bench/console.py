@@ -8,16 +8,14 @@ import time
 from collections.abc import Callable
 
 from rig.bench import plugins
-from rig.interfaces.console import Decoded, Decoder, HexDecoder, WireLine
-from rig.interfaces.plugin_classes import Decodes
+from rig.interfaces.console import Decoded, Decoder, WireLine
 
 
 def decoder_of(kind: str) -> Decoder:
     """Return a decoder for a kind of backend, a new one each time; ConfigError where
     there is no such kind.
     """
-    found = plugins.find("sut", kind)
-    return found.decoder() if isinstance(found, Decodes) else HexDecoder()
+    return plugins.find("sut", kind).decoder()
 
 
 def console(

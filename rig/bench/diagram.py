@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from rig.bench import plugins
 from rig.bench.config import Config
 from rig.bench.simulated import is_simulated
-from rig.interfaces.plugin_classes import Wires
 from rig.model.wiring import Connection, Pin, WireName
 
 _TITLES = {"feed": "Supply", "io manager": "IO manager"}
@@ -96,12 +95,9 @@ def _dut(resolved: Config) -> Part:
 
 def _wires(resolved: Config, sync_pin: str) -> Iterator[Wire]:
     sut = plugins.find("sut", resolved.sut.kind)
-    if isinstance(sut, Wires):
-        yield from (Wire(each) for each in sut.wires(resolved.sut.settings))
+    yield from (Wire(each) for each in sut.wires(resolved.sut.settings))
     for rail, choice in resolved.monitors.items():
         kind = plugins.find("monitor", choice.kind)
-        if not isinstance(kind, Wires):
-            continue
         for each in kind.wires(choice.settings):
             named = replace(
                 each,

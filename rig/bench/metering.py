@@ -24,7 +24,6 @@ from rig.files.shipped import shipped
 from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
-from rig.interfaces.plugin_classes import Simulates
 from rig.live.accumulated import Amounts
 from rig.live.block import Observer
 from rig.live.meter import Meter
@@ -202,7 +201,7 @@ def _device(
     """Let a simulated device be there for a simulated monitor to see: a real one is by
     itself."""
     kind = plugins.find("sut", resolved.sut.kind)
-    simulated = isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)
+    simulated = kind.simulates(resolved.sut.settings)
     if not (info.simulated and simulated):
         yield
         return

@@ -12,9 +12,7 @@ from rig.bench.config import Config
 from rig.host.stop import Stop, look, pause
 from rig.interfaces.contact import Contact, Direct
 from rig.interfaces.context import BenchContext, BenchState, Wire
-from rig.interfaces.cpu_program import Programmed
-from rig.interfaces.network_task import Networked
-from rig.interfaces.task import Searched, Task
+from rig.interfaces.task import OptimizationTask, Task
 
 
 def open_task(
@@ -48,9 +46,9 @@ def open_task(
         bare,
         reference=getattr(task, "reference", None),
         expect=getattr(task, "expect", None),
-        searcher=task.searcher if isinstance(task, Searched) else None,
-        programs=task.programs if isinstance(task, Programmed) else {},
-        network=task.network if isinstance(task, Networked) else None,
+        searcher=task.searcher if isinstance(task, OptimizationTask) else None,
+        programs=task.programs,
+        network=task.network,
         phases=tuple(task.phases),
         sample=task.payload(0) if probing else b"",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check a class against the contract of its group
+"""Check a plug-in's class against the base class of its group
 (rig/interfaces/plugin_classes.py)."""
 
 from __future__ import annotations
@@ -11,42 +11,34 @@ from functools import cache
 from typing import Any
 
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.plugin_classes import (
-    Decodes,
-    MonitorClass,
-    Overhears,
-    Paced,
-    Probes,
-    Sampled,
-    Scans,
-    ScenarioClass,
-    Simulates,
-    SutClass,
-    Talks,
-    TaskClass,
-    Wires,
-)
+from rig.interfaces.plugin_classes import Backend, Driver
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SystemUnderTest
-from rig.interfaces.task import Replicated, Task
+from rig.interfaces.task import Task
 
-#: Section of a bench file -> what its classes must have, the hooks they may have, and
-#: what their instances are.
-CONTRACTS: dict[str, tuple[type, tuple[type, ...], type]] = {
-    "sut": (
-        SutClass,
-        (Simulates, Paced, Probes, Decodes, Wires, Talks, Overhears),
-        SystemUnderTest,
-    ),
-    "monitor": (MonitorClass, (Simulates, Sampled, Scans, Wires), EnergyMonitor),
-    "scenario": (ScenarioClass, (), Scenario),
-    "task": (TaskClass, (Replicated,), Task),
+#: Section of a bench file -> the base class of its plug-ins.
+BASES: dict[str, type] = {
+    "sut": Backend,
+    "monitor": Driver,
+    "scenario": Scenario,
+    "task": Task,
 }
+#: Section of a bench file -> the interface of what `open` returns.
+INSTANCES: dict[str, type] = {
+    "sut": SystemUnderTest,
+    "monitor": EnergyMonitor,
+    "scenario": Scenario,
+    "task": Task,
+}
+
+#: The one method of a class without a useful default.
+_REQUIRED = "open"
 
 
 def class_faults(section: str, kind: Any) -> list[str]:
-    """Return what a class lacks that a section of a bench file needs before an instance
-    is open."""
+    """List what a class lacks that a section of a bench file needs before an instance
+    is open.
+    """
     if not isinstance(kind, type):
         return [f"it is {kind!r:.60}, no class"]
     return list(_class_faults(section, kind))
@@ -55,17 +47,30 @@ def class_faults(section: str, kind: Any) -> list[str]:
 # a bench file is read when it is opened, when its session is derived, and when checked
 @cache
 def _class_faults(section: str, kind: type) -> tuple[str, ...]:
-    contract, hooks, _ = CONTRACTS[section]
-    faults = [*_settings_faults(kind), *_faults(kind, contract, bound=True)]
-    for hook in hooks:
-        if any(hasattr(kind, name) for name in _methods(hook)):
-            faults += _faults(kind, hook, bound=True)
+    base = BASES[section]
+    if not issubclass(kind, base):
+        return (f"it does not derive from {base.__module__}.{base.__qualname__}",)
+    faults = [*_settings_faults(kind)]
+    for name, method in _methods(base).items():
+        default = inspect.getattr_static(base, name)
+        if not isinstance(default, classmethod):
+            continue
+        if name == _REQUIRED and inspect.getattr_static(kind, name) is default:
+            faults.append(f"it has no {name}{_without_self(method)}")
+            continue
+        faults += _method_faults(kind, name, method, bound=True)
     return tuple(faults)
 
 
 def instance_faults(section: str, kind: type) -> list[str]:
-    """Return what instances of a class lack."""
-    return list(_faults(kind, CONTRACTS[section][2], bound=False))
+    """List what instances of a class lack."""
+    contract = INSTANCES[section]
+    return [
+        fault
+        for name, method in _methods(contract).items()
+        if not isinstance(inspect.getattr_static(contract, name), classmethod)
+        for fault in _method_faults(kind, name, method, bound=False)
+    ]
 
 
 def _settings_faults(kind: type) -> Iterator[str]:
@@ -78,26 +83,25 @@ def _settings_faults(kind: type) -> Iterator[str]:
         yield "its Settings are a dataclass that is not frozen"
 
 
-def _faults(kind: type, contract: type, *, bound: bool) -> Iterator[str]:
-    """Yield each method of a contract that a class lacks, or that takes other
-    arguments; `bound`: it is called on the class.
+def _method_faults(kind: type, name: str, method: Any, *, bound: bool) -> Iterator[str]:
+    """Yield why a class has no method of a contract, or one that takes other arguments;
+    `bound`: it is called on the class.
     """
-    for name, method in _methods(contract).items():
-        own = inspect.getattr_static(kind, name, None)
-        due = _without_self(method)
-        if own is None:
-            yield f"it has no {name}{due}"
-        elif isinstance(own, property):
-            yield f"its {name} is a property, not a method {name}{due}"
-        elif bound and not isinstance(own, classmethod | staticmethod):
-            yield f"its {name} is no classmethod or staticmethod"
-        elif not _takes(
-            getattr(kind, name), len(inspect.signature(method).parameters), bound
-        ):
-            yield (
-                f"its {name}{inspect.signature(getattr(kind, name))} does not take"
-                f" {name}{due}"
-            )
+    own = inspect.getattr_static(kind, name, None)
+    due = _without_self(method)
+    if own is None or getattr(own, "__isabstractmethod__", False):
+        yield f"it has no {name}{due}"
+    elif isinstance(own, property):
+        yield f"its {name} is a property, not a method {name}{due}"
+    elif bound and not isinstance(own, classmethod | staticmethod):
+        yield f"its {name} is no classmethod or staticmethod"
+    elif not _takes(
+        getattr(kind, name), len(inspect.signature(method).parameters), bound
+    ):
+        yield (
+            f"its {name}{inspect.signature(getattr(kind, name))} does not take"
+            f" {name}{due}"
+        )
 
 
 def _without_self(method: Any) -> str:

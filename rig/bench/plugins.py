@@ -6,14 +6,11 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from rig.bench.entry_points import installed, loaded
-from rig.bench.plugin_check import class_faults
+from rig.bench.plugin_check import BASES, class_faults
 from rig.errors import ConfigError, did_you_mean
-from rig.interfaces.plugin_classes import (
-    MonitorClass,
-    ScenarioClass,
-    SutClass,
-    TaskClass,
-)
+from rig.interfaces.plugin_classes import Backend, Driver
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.task import Task
 
 #: Section of a bench file -> entry point group.
 GROUPS = {
@@ -36,30 +33,33 @@ def extra(kind: str) -> str:
 
 
 @overload
-def find(section: Literal["sut"], kind: str) -> SutClass: ...
+def find(section: Literal["sut"], kind: str) -> type[Backend]: ...
 @overload
-def find(section: Literal["monitor"], kind: str) -> MonitorClass: ...
+def find(section: Literal["monitor"], kind: str) -> type[Driver]: ...
 @overload
-def find(section: Literal["scenario"], kind: str) -> ScenarioClass: ...
+def find(section: Literal["scenario"], kind: str) -> type[Scenario]: ...
 @overload
-def find(section: Literal["task"], kind: str) -> TaskClass: ...
+def find(section: Literal["task"], kind: str) -> type[Task]: ...
 @overload
 def find(section: str, kind: str) -> Any: ...
 def find(section: str, kind: str) -> Any:
     """Return the class behind a kind; raise ConfigError where there is none, or it
-    lacks what its contract asks for (rig/interfaces/plugin_classes.py).
+    does not derive from the base class of its group.
     """
     for entry_point in installed(GROUPS[section]):
         if entry_point.name == kind:
             found = loaded(entry_point, f"{section}.{kind}", extra(kind))
             if faults := class_faults(section, found):
+                base = BASES[section]
                 raise ConfigError(
                     f"{entry_point.value} is no {section} for this version of the rig",
                     path=f"{section}.{kind}",
                     evidence="; ".join(faults),
                     try_next=(
-                        "another version of the package that brings it; "
-                        "rig/interfaces/plugin_classes.py says what a class must have"
+                        "another version of the package that brings it; a plug-in of"
+                        " your own derives from"
+                        f" {base.__module__}.{base.__qualname__} and overrides what it"
+                        " offers"
                     ),
                 )
             return found

@@ -22,7 +22,7 @@ from rig.errors import RigError
 from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext, Wire
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.plugin_classes import Overhears, Probes, Simulates
+from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import SutInfo, SystemUnderTest
 from rig.interfaces.task import Task
 from rig.live.block import Observer
@@ -134,15 +134,11 @@ def _findings(
             emit(RailState(rail, True))
         kind = plugins.find("sut", resolved.sut.kind)
         if plays:
-            if not (
-                isinstance(kind, Simulates) and kind.simulates(resolved.sut.settings)
-            ):
+            if not kind.simulates(resolved.sut.settings):
                 yield from _played(monitors)
                 return
             context.world.supply_on = True
-        if isinstance(kind, Probes) and not (
-            yield from _asked(kind, resolved.sut, context)
-        ):
+        if not (yield from _asked(kind, resolved.sut, context)):
             yield from _unanswered(monitors, context)
             return
         emit(Opening("sut", resolved.sut.kind))
@@ -183,7 +179,7 @@ def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
 
 
 def _asked(
-    kind: Probes, choice: Choice, context: BenchContext
+    kind: type[Backend], choice: Choice, context: BenchContext
 ) -> Generator[Finding, None, bool]:
     """Yield what a backend's own probe finds; return whether all is well."""
     well = True
@@ -281,7 +277,7 @@ def _asked_unsupplied(
     """
     kind = plugins.find("sut", resolved.sut.kind)
     infos = [monitor.info for monitor in monitors.values()]
-    if not infos or not isinstance(kind, Overhears):
+    if not infos:
         return
     if any(info.simulated or not info.switches for info in infos):
         return

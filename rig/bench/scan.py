@@ -122,8 +122,7 @@ def _instruments(
             )
         ]
     try:
-        look = getattr(find(), "scan", None)
-        return [_instrument(kind, found) for found in look()] if look else []
+        return [_instrument(kind, found) for found in find().scan()]
     except RigError as error:
         problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
         if "pip install" in error.try_next:

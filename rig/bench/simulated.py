@@ -10,7 +10,7 @@ from typing import Any
 from rig.bench import plugins
 from rig.bench.config import Choice, Config
 from rig.interfaces.monitor import MonitorInfo
-from rig.interfaces.plugin_classes import Simulates, StatesOrigin, StatesOrigins
+from rig.interfaces.plugin_classes import Backend, Driver
 from rig.interfaces.sut import SutInfo
 from rig.store.provenance_file import DeviceClock, Provenance
 
@@ -19,7 +19,7 @@ def is_simulated(section: str, choice: Choice) -> bool:
     """Return whether a part of a bench is simulated; False where its settings do not
     say."""
     kind = plugins.find(section, choice.kind)
-    return isinstance(kind, Simulates) and bool(kind.simulates(choice.settings))
+    return bool(kind.simulates(choice.settings))
 
 
 def stated(config: Config) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _of_part(
     if info.kind != choice.kind:
         yield f"{name} is of kind {info.kind!r}, bench.toml names {choice.kind!r}"
     kind = plugins.find(section, choice.kind)
-    due = kind.simulates(choice.settings) if isinstance(kind, Simulates) else None
+    due = kind.simulates(choice.settings)
     stated: object = info.origins if isinstance(info, SutInfo) else info.origin
     origins = _origins_due(kind, choice.settings)
     if stated != origins:
@@ -89,7 +89,7 @@ def _of_part(
         )
 
 
-def _origins_due(kind: Any, settings: Any) -> object:
-    if isinstance(kind, StatesOrigins):
+def _origins_due(kind: type[Backend] | type[Driver], settings: Any) -> object:
+    if issubclass(kind, Backend):
         return kind.origins(settings)
-    return kind.origin(settings) if isinstance(kind, StatesOrigin) else None
+    return kind.origin(settings)

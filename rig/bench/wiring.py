@@ -32,7 +32,7 @@ from rig.errors import RigError
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
-from rig.interfaces.plugin_classes import Talks, Wires
+from rig.interfaces.plugin_classes import Talks
 from rig.interfaces.sut import SystemUnderTest
 from rig.model.finding import Finding
 from rig.model.steps import Sync
@@ -91,7 +91,7 @@ def due(resolved: config.Config) -> list[tuple[WireName, str]]:
 
 def _has_line(resolved: config.Config) -> bool:
     kind = plugins.find("sut", resolved.sut.kind)
-    return isinstance(kind, Wires) and bool(kind.wires(resolved.sut.settings))
+    return bool(kind.wires(resolved.sut.settings))
 
 
 @dataclass(slots=True)
@@ -150,10 +150,11 @@ class _Proof:
                 self._tell(RailState(rail, True))
 
         kind = plugins.find("sut", resolved.sut.kind)
-        if isinstance(kind, Talks) and _has_line(resolved):
+        talker: object = kind
+        if isinstance(talker, Talks) and _has_line(resolved):
             watching = _Watching(monitors)
             try:
-                talk = kind.talk(
+                talk = talker.talk(
                     resolved.sut.settings, context, power_on, watching.watch
                 )
             except RigError as error:

@@ -250,7 +250,7 @@ class _Session:
             kind = self.context.config.task.kind
             said = (
                 f"plans and scores are not recomputed: the task {kind} offers no"
-                " stand-in (rig.interfaces.task.Replicated)"
+                " stand-in (rig.interfaces.task.Task.replica)"
             )
             return None, [Finding(COMPLETIONS, True, said)]
         return replay, []

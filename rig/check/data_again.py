@@ -17,8 +17,8 @@ from rig.check.versions import is_this_revision
 from rig.check.written_again import difference_of
 from rig.errors import DataError, NotInSession, RigError
 from rig.files import foreign_files
-from rig.interfaces.plugin_classes import Answers
-from rig.interfaces.task import Derives, Regenerated, Regeneration
+from rig.interfaces.plugin_classes import Backend
+from rig.interfaces.task import Regeneration
 from rig.model.finding import Finding
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
@@ -46,12 +46,13 @@ class DataAgain:
         """Make them; what cannot be made is said by `findings`."""
         choice = context.config.task
         kind = plugins.find("task", choice.kind)
-        speaks = plugins.speaks_for(kind, "regenerated", "open")
-        if not isinstance(kind, Regenerated) or not speaks:
-            told = f"the task {choice.kind} offers no way to make its data again"
-            return cls(context, Regeneration({}, unknown=told))
+        told = f"the task {choice.kind} offers no way to make its data again"
+        nothing = cls(context, Regeneration({}, unknown=told))
+        if not plugins.speaks_for(kind, "regenerated", "open"):
+            return nothing
         try:
-            return cls(context, kind.regenerated(choice.settings))
+            made = kind.regenerated(choice.settings)
+            return nothing if made is None else cls(context, made)
         # A cache that cannot be written, or a package that is missing, is no fault of
         # the session.
         except (DataError, OSError, ImportError) as error:
@@ -137,9 +138,7 @@ class DataAgain:
         kind = plugins.find("sut", choice.kind)
         reference = getattr(self.made.task, "reference", None)
         task = self.made.task
-        if not isinstance(kind, Answers) or not plugins.speaks_for(
-            kind, "answers", "do"
-        ):
+        if not plugins.speaks_for(kind, "answers", "do"):
             return
         if reference is None or task is None:
             return
@@ -169,12 +168,14 @@ class DataAgain:
 
 
 def _may_be(
-    item: StepRecord, right: Mapping[int, bytes], kind: Answers, settings: Any
+    item: StepRecord, right: Mapping[int, bytes], kind: type[Backend], settings: Any
 ) -> bool:
     assert isinstance(item.step, Query)
     rest = item.completion.output
     for index in item.step.indices:
         possible = kind.answers(settings, right[index])
+        if possible is None:
+            return True
         found = next((each for each in possible if rest.startswith(each)), None)
         if found is None:
             return False
@@ -191,13 +192,6 @@ def of_derived(folder: SessionFolder, context: Context) -> Iterator[Finding]:
         path = folder.path / name
         if not path.exists():
             continue
-        if not isinstance(kind, Derives):
-            told = (
-                f"not made again: the task {context.config.task.kind} makes no such"
-                " file"
-            )
-            yield Finding(name, False, told)
-            continue
         try:
             stored = strict_json.parse(
                 foreign_files.read_text(path, folder.path, errors="replace")
@@ -208,6 +202,13 @@ def of_derived(folder: SessionFolder, context: Context) -> Iterator[Finding]:
             continue
         except (RigError, ValueError) as error:
             yield Finding(name, False, cannot("it", error))
+            continue
+        if again is None:
+            told = (
+                f"not made again: the task {context.config.task.kind} makes no such"
+                " file"
+            )
+            yield Finding(name, False, told)
             continue
         text = difference_of(stored, _as_json(again))
         yield Finding(name, not text, text or "made again, every value equal")

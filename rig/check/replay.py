@@ -13,9 +13,9 @@ from typing import Any
 
 from rig.bench import plugins
 from rig.errors import DataError
-from rig.interfaces.scenario import Fitter, Scenario
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Optimized, Replicated, Task
+from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
@@ -42,17 +42,12 @@ class Replay:
         choice = context.config.task
         facts: Mapping[str, Any] = context.provenance.task.stored
         kind = plugins.find("task", choice.kind)
-        if not isinstance(kind, Replicated):
-            return None
         task = kind.replica(choice.settings, facts, context.catalogue)
+        if task is None:
+            return None
         _refuse_other(task, facts)
         info = context.provenance.sut
-        scenario = (
-            context.scenario.fitted(info)
-            if isinstance(context.scenario, Fitter)
-            else context.scenario
-        )
-        return cls(scenario, task)
+        return cls(context.scenario.fitted(info), task)
 
     def score(self, item: StepRecord) -> StepRecord:
         """Return a step that is done with the scores that its output has; raise
@@ -138,7 +133,7 @@ def _refuse_other(task: Task, facts: Mapping[str, Any]) -> None:
     """
     names = (
         [task.workload(index) for index in range(len(task))]
-        if isinstance(task, Optimized)
+        if isinstance(task, OptimizationTask)
         else None
     )
     due = {"name": task.name, "samples": len(task), "names": names}

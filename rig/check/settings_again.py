@@ -15,7 +15,6 @@ from rig.check.reasons import cannot
 from rig.check.versions import is_this_revision, is_this_version, shared_numbers
 from rig.check.written_again import difference_of
 from rig.files import typed
-from rig.interfaces.plugin_classes import Restates
 from rig.model.finding import Finding
 from rig.store.provenance_file import Provenance
 from rig.store.session_folder import PROVENANCE
@@ -51,9 +50,7 @@ def _of_part(
         )
         yield Finding(PROVENANCE, True, said)
     kind = plugins.find(section, choice.kind)
-    if not isinstance(kind, Restates) or not plugins.speaks_for(
-        kind, "restated", "info"
-    ):
+    if not plugins.speaks_for(kind, "restated", "info"):
         return
     try:
         again = kind.restated(choice.settings, info)

@@ -14,7 +14,7 @@ from typing import Any
 from rig.bench import plugins
 from rig.check.reasons import cannot
 from rig.check.versions import is_this_revision
-from rig.interfaces.recount import HeardStep, Recount, Recounts
+from rig.interfaces.recount import HeardStep, Recount
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion, Mark
 from rig.model.finding import Finding
@@ -50,13 +50,14 @@ class UartAgain:
         places = segments(trial)
         for place in places:
             name = str((place / UART).relative_to(self.session))
-            if not isinstance(kind, Recounts) or not plugins.speaks_for(
-                kind, "recount", "do"
-            ):
+            if not plugins.speaks_for(kind, "recount", "do"):
                 yield from self._undecoded(name, place)
                 continue
             try:
                 recount = kind.recount(wire_lines.read(place / UART))
+                if recount is None:
+                    yield from self._undecoded(name, place)
+                    continue
                 records = completion_lines.read(place)
                 found = list(self._compared(recount, records, place != places[-1]))
             except Exception as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,3 @@ class Routine:
         """Give back what it holds."""
         if self.end is not None:
             self.end()
-
-
-@runtime_checkable
-class Programmed(Protocol):
-    """Optional hook of a task: programs that run its workload on this computer."""
-
-    programs: Mapping[str, Program]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,52 +52,3 @@ class Codec(Protocol):
         and the membranes behind the last step (outputs,), None where a backend does not
         tell them. Untimed.
         """
-
-
-@runtime_checkable
-class Networked(Protocol):
-    """Optional hook of a task: the network that backends may run."""
-
-    @property
-    def network(self) -> NetworkWorkload:
-        """Return the network."""
-
-
-@runtime_checkable
-class BuildsImages(Protocol):
-    """Optional hook of a task: its network as firmware has it."""
-
-    @property
-    def network(self) -> NetworkWorkload:
-        """Return the network."""
-
-    def firmware_header(self) -> str:
-        """Return the text of the header of the workload `network`, for inputs as long
-        as its samples.
-        """
-
-
-@runtime_checkable
-class TellsMembranes(Protocol):
-    """Optional hook of a task: the last membranes of an output in the units of its NIR
-    file."""
-
-    @property
-    def membrane_unit(self) -> Any:
-        """Return what a unit of an output's membranes is worth in the file: a number,
-        or one for each.
-        """
-
-    def membranes(self, output: bytes) -> Any:
-        """Return the last membranes (outputs,) of an output, in the file's units."""
-
-
-@runtime_checkable
-class Trained(Protocol):
-    """Optional hook of a task: the spike trains of its own answers, step by step."""
-
-    def payload(self, index: int) -> bytes:
-        """Return the bytes that the device gets for sample `index`."""
-
-    def trains(self, payload: bytes) -> Any:
-        """Return what leaves the network for a payload: an array (steps, outputs)."""

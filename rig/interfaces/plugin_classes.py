@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interfaces of the classes behind entry points: the contract of plug-ins.
+"""Base classes of backends and drivers, the plug-ins behind the entry point groups
+rig.suts and rig.monitors.
 
-A class of each group has its `Settings`, a frozen dataclass whose fields are the keys
-of its table in a bench file, and `open(settings, context)`, which returns an instance:
-a SystemUnderTest, an EnergyMonitor, a Scenario or a Task. Hooks are optional: a class
-that offers one has its Protocol.
+A plug-in derives from Backend, Driver, Scenario (rig/interfaces/scenario.py) or Task
+(rig/interfaces/task.py) and overrides what it offers; every other method has a default.
+It has its `Settings`, a frozen dataclass whose fields are the keys of its table in a
+bench file. Its class answers what the settings determine, and `open(settings, context)`
+returns an instance: a SystemUnderTest, an EnergyMonitor, a Scenario or a Task.
 
-`rig.bench.plugins.find` refuses a class that lacks something;
+A Protocol here is offered by some backends only, and the rig must know which without
+calling them.
+
+`rig.bench.plugins.find` refuses a class that derives from no base or lacks something;
 tests/rig/bench/test_plugins.py checks all that are installed.
 """
 
@@ -14,118 +19,165 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from rig.interfaces.console import Decoder
+from rig.interfaces.console import Decoder, HexDecoder
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, FoundInstrument, Sampling
-from rig.interfaces.scenario import Scenario
+from rig.interfaces.recount import Recount, WireBlock
 from rig.interfaces.sut import SystemUnderTest
-from rig.interfaces.task import Task
 from rig.model.finding import Finding
 from rig.model.origin import Origin, Origins
 from rig.model.pace import Pace
 from rig.model.wiring import Connection, Talk
 
 
-class SutClass(Protocol):
-    """The class of a backend (entry point group rig.suts)."""
-
-    Settings: type[Any]
-
-    def open(self, settings: Any, context: BenchContext) -> SystemUnderTest:
-        """Connect to the device, and ask it what it is."""
-
-
-class MonitorClass(Protocol):
-    """The class of a driver (rig.monitors)."""
-
-    Settings: type[Any]
-
-    def open(self, settings: Any, context: BenchContext) -> EnergyMonitor:
-        """Connect to the instrument; the DUT's supply stays as it is."""
-
-
-class ScenarioClass(Protocol):
-    """The class of a scenario (rig.scenarios)."""
-
-    Settings: type[Any]
-
-    def open(self, settings: Any, context: BenchContext) -> Scenario:
-        """Check the settings; no device is touched."""
-
-
-class TaskClass(Protocol):
-    """The class of a task (rig.tasks)."""
-
-    Settings: type[Any]
-
-    def open(self, settings: Any, context: BenchContext) -> Task:
-        """Load the data; no device is touched."""
-
-
-@runtime_checkable
-class Simulates(Protocol):
-    """Optional hook of a backend's or a driver's class: whether it is simulated, so
-    set."""
-
-    def simulates(self, settings: Any) -> bool | None:
-        """Return whether this kind, so set, is simulated; None where the settings do
-        not determine it.
-        """
-
-
-@runtime_checkable
-class StatesOrigins(Protocol):
-    """Optional hook of a backend's class: what its times and energies are, so set."""
-
-    def origins(self, settings: Any) -> Origins | None:
-        """Return the origins; None: measured, or simulated where the class says
-        that."""
-
-
-@runtime_checkable
-class StatesOrigin(Protocol):
-    """Optional hook of a driver's class: what its energies are, so set."""
-
-    def origin(self, settings: Any) -> Origin | None:
-        """Return the origin; None: measured, or simulated where the class says that."""
-
-
-@runtime_checkable
-class Restates(Protocol):
-    """Optional hook of a backend's or a driver's class: what its settings determine of
-    its info."""
-
-    def restated(self, settings: Any, info: Any) -> Any:
-        """Return an info of a session with every field that the settings determine
-        computed once more: rates, clocks, limits of error; no device is touched. What
-        only the device knows stays as `info` has it, and so do limits from a
-        calibration file, which no session holds.
-        """
-
-
-@runtime_checkable
-class Answers(Protocol):
-    """Optional hook of the class of a simulated backend: what it may answer where the
-    right answer is known.
+class Backend:
+    """Base class of backends, each a way to a kind of SUT. No method but `open`,
+    `probe` and `overhears` touches a device.
     """
 
-    def answers(self, settings: Any, right: bytes) -> Sequence[bytes]:
-        """Return all outputs that it may give to a sample whose right output is
-        `right`."""
+    Settings: ClassVar[type[Any]]
+
+    @classmethod
+    def open(cls, settings: Any, context: BenchContext) -> SystemUnderTest:
+        """Connect to the device, and ask it what it is."""
+        raise NotImplementedError
+
+    @classmethod
+    def simulates(cls, settings: Any) -> bool | None:
+        """Return whether the SUT is simulated with these settings; None where the
+        settings do not determine it.
+        """
+        return None
+
+    @classmethod
+    def origins(cls, settings: Any) -> Origins | None:
+        """Return the origins of times and energies; None: measured, or simulated where
+        `simulates` says so.
+        """
+        return None
+
+    @classmethod
+    def restated(cls, settings: Any, info: Any) -> Any:
+        """Return the SutInfo of a session with every field that the settings determine
+        computed a second time, such as rates and clocks. What only the device knows
+        stays as `info` has it.
+        """
+        return info
+
+    @classmethod
+    def answers(cls, settings: Any, right: bytes) -> Sequence[bytes] | None:
+        """Return all outputs that a simulated device may give to a sample whose right
+        output is `right`; None where they are not known.
+        """
+        return None
+
+    @classmethod
+    def pace(cls, settings: Any) -> Pace:
+        """Return what the settings determine of the device's times, for a plan without
+        the device.
+        """
+        return Pace()
+
+    @classmethod
+    def wires(cls, settings: Any) -> Sequence[Connection]:
+        """Return the wires between device and host that have to be made."""
+        return ()
+
+    @classmethod
+    def probe(cls, settings: Any, context: BenchContext) -> Iterable[Finding]:
+        """Talk to the device step by step, for `rig probe`: yield a finding a step; the
+        first that is not ok ends the probe.
+        """
+        return ()
+
+    @classmethod
+    def overhears(cls, settings: Any, context: BenchContext) -> str | None:
+        """Ask a device whose supply is off, and which must not answer.
+
+        Return the name that it answered with, empty where it is silent; None where that
+        cannot be asked. Raises RigError where the port does not open.
+        """
+        return None
+
+    @classmethod
+    def decoder(cls) -> Decoder:
+        """Return a new decoder of what passes the line, for a console."""
+        return HexDecoder()
+
+    @classmethod
+    def recount(cls, blocks: Sequence[WireBlock]) -> Recount | None:
+        """Decode a log of the line, by the decoder that talks to the device; any
+        content is allowed. None where the backend has no line.
+        """
+        return None
+
+
+class Driver:
+    """Base class of drivers, each for a kind of energy monitor. No method but `open`
+    and `scan` touches an instrument.
+    """
+
+    Settings: ClassVar[type[Any]]
+
+    @classmethod
+    def open(cls, settings: Any, context: BenchContext) -> EnergyMonitor:
+        """Connect to the instrument; the DUT's supply stays as it is."""
+        raise NotImplementedError
+
+    @classmethod
+    def simulates(cls, settings: Any) -> bool | None:
+        """Return whether the instrument is simulated with these settings; None where
+        the settings do not determine it.
+        """
+        return None
+
+    @classmethod
+    def origin(cls, settings: Any) -> Origin | None:
+        """Return the origin of the energies; None: measured, or simulated where
+        `simulates` says so.
+        """
+        return None
+
+    @classmethod
+    def restated(cls, settings: Any, info: Any) -> Any:
+        """Return the MonitorInfo of a session with every field that the settings
+        determine computed a second time: rates, clocks, limits of error. What only the
+        instrument knows stays as `info` has it, and so do limits from a calibration
+        file, which no session holds.
+        """
+        return info
+
+    @classmethod
+    def sampling(cls, settings: Any) -> Sampling | None:
+        """Return the rates that the settings determine, for a plan without the
+        instrument; None where they do not.
+        """
+        return None
+
+    @classmethod
+    def wires(cls, settings: Any) -> Sequence[Connection]:
+        """Return the wires between device and instrument that have to be made."""
+        return ()
+
+    @classmethod
+    def scan(cls) -> Sequence[FoundInstrument]:
+        """List the instruments that are attached, for `rig scan`; changes nothing on
+        them. Empty where the driver cannot look for any.
+        """
+        return ()
 
 
 @runtime_checkable
 class MapsNetworks(Protocol):
-    """Optional hook of a backend's class: how its chip would hold a network, with no
-    chip."""
+    """A backend's class whose chip maps networks, without a chip."""
 
     def mapping(
         self, settings: Any, model: Path, dt_s: float | None, rule: str = ""
     ) -> Mapping[str, Any]:
-        """Return what there is to say of a NIR file, JSON-able; DataError or BenchError
-        where the chip cannot be it. `dt_s` is the time step where the file states none;
+        """Describe how the chip would hold a NIR file, JSON-able; DataError or
+        BenchError where it cannot. `dt_s` is the time step where the file states none;
         `rule` the text of the conventions (rig/network/conventions.py), where others
         than the file's were chosen.
         """
@@ -133,7 +185,7 @@ class MapsNetworks(Protocol):
 
 @runtime_checkable
 class SensesItself(Protocol):
-    """Optional hook of a backend's class: times and energies by the board's own means,
+    """A backend's class whose board reads times and energies by its own sensors,
     without SYNC and so without a monitor.
     """
 
@@ -145,46 +197,16 @@ class SensesItself(Protocol):
         inputs: Any,
         rule: str = "",
     ) -> Mapping[str, Any]:
-        """Run a NIR file on inputs (samples, steps, channels) and return what the board
-        or its SDK says of that, JSON-able, each with its origin (rig/model/origin.py).
+        """Run a NIR file on inputs (samples, steps, channels) and return the readings
+        of the board or its SDK, JSON-able, each with its origin (rig/model/origin.py).
         `dt_s` and `rule` are as of MapsNetworks.
         """
 
 
 @runtime_checkable
-class Paced(Protocol):
-    """Optional hook of a backend's class: how long things take, for a plan without the
-    device."""
-
-    def pace(self, settings: Any) -> Pace:
-        """Return what the settings determine of the device's times; no device is
-        touched."""
-
-
-@runtime_checkable
-class Sampled(Protocol):
-    """Optional hook of a driver's class: what it will write, for a plan without the
-    instrument."""
-
-    def sampling(self, settings: Any) -> Sampling | None:
-        """Return the rates that the settings determine, None where they do not."""
-
-
-@runtime_checkable
-class Wires(Protocol):
-    """Optional hook of a backend's or a driver's class: the wires that have to be
-    made."""
-
-    def wires(self, settings: Any) -> Sequence[Connection]:
-        """Return the wires between device and host, or between device and instrument,
-        so set; none where there is no wire.
-        """
-
-
-@runtime_checkable
 class Talks(Protocol):
-    """Optional hook of the class of a backend with a line: listen and speak to a device
-    of which nothing is known yet, so that each wire can be told from the others.
+    """A backend's class that listens and speaks to a device before its wires are
+    proven, so that each wire can be distinguished from the others.
     """
 
     def talk(
@@ -199,52 +221,3 @@ class Talks(Protocol):
         how many pulses a monitor saw meanwhile. Raises RigError where the port does not
         open.
         """
-
-
-@runtime_checkable
-class Overhears(Protocol):
-    """Optional hook of the class of a backend with a line: ask a device of which the
-    supply is off, and which must not answer.
-    """
-
-    def overhears(self, settings: Any, context: BenchContext) -> str | None:
-        """Return the name that it answered with, empty where it is silent; None where
-        that cannot be asked. Raises RigError where the port does not open.
-        """
-
-
-@runtime_checkable
-class Probes(Protocol):
-    """Optional hook of a backend's class: talk to the device step by step, for `rig
-    probe`."""
-
-    def probe(self, settings: Any, context: BenchContext) -> Iterable[Finding]:
-        """Yield a finding a step; the first that is not ok ends the probe."""
-
-
-@runtime_checkable
-class Decodes(Protocol):
-    """Optional hook of a backend's class: what passes its line, in words, for a
-    console."""
-
-    def decoder(self) -> Decoder:
-        """Return a decoder for one line, which has heard nothing yet."""
-
-
-@runtime_checkable
-class Scans(Protocol):
-    """Optional hook of a driver's class: look for its instruments, for `rig scan`."""
-
-    def scan(self) -> Sequence[FoundInstrument]:
-        """Return the instruments that are attached; changes nothing on them."""
-
-
-@runtime_checkable
-class TakesModel(Protocol):
-    """Optional hook of a task's class with the settings `model` and `samples`: which
-    NIR files are models of it.
-    """
-
-    def takes(self, model: Path) -> bool:
-        """Return whether a NIR file is a model of this task; False for what is no NIR
-        file."""

@@ -4,9 +4,9 @@ check`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from rig.model.completion import Completion
 
@@ -61,13 +61,3 @@ class Recount:
     facts: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[HeardStep, ...] = ()
     unread: str = ""
-
-
-@runtime_checkable
-class Recounts(Protocol):
-    """Optional hook of a backend's class with a line: decode a log of it, by the
-    decoder that talks to the device.
-    """
-
-    def recount(self, blocks: Sequence[WireBlock]) -> Recount:
-        """Return what a log has; whatever it holds is no error."""

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.comparison import Compared
@@ -22,128 +24,97 @@ if TYPE_CHECKING:
     from rig.model.step_record import StepRecord
 
 
-class Scenario(Protocol):
+class Scenario(ABC):
     """A traffic pattern: which samples are asked for, in which order and when; pure: no
     clock, no thread, no port.
+
+    A scenario overrides `open`, `plan` and `summarise`; the other methods have
+    defaults. `Settings` is a frozen dataclass whose fields are the keys of the table
+    `[scenario.KIND]` in a bench file.
     """
 
+    Settings: ClassVar[type[Any]]
     name: str
+    #: Whether `lines` states results in the words of the scenario's benchmark.
+    states_lines: ClassVar[bool] = False
 
+    @classmethod
+    def open(cls, settings: Any, context: BenchContext) -> Scenario:
+        """Check the settings; no device is touched."""
+        raise NotImplementedError
+
+    @abstractmethod
     def plan(self, task: Task, seed: int) -> Plan:
         """Yield the steps of one trial; Completion of each Query is sent back."""
 
+    @abstractmethod
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial to named metrics."""
 
-
-@runtime_checkable
-class Reviewer(Protocol):
-    """Optional hook of a scenario: benchmark-specific validity checks and result
-    lines."""
-
-    def problems(self, measured: Measured) -> tuple[Problem, ...]:
-        """Return which rules a trial does not meet."""
-
-    def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return a valid trial's results in the words of the benchmark."""
-
-
-@runtime_checkable
-class Fitter(Protocol):
-    """Optional hook of a scenario: a plan that depends on the device's capabilities."""
-
     def fitted(self, info: SutInfo) -> Scenario:
-        """Return the scenario for this device; raise ConfigError where it can do none
-        of it."""
-
-
-@runtime_checkable
-class Interleavable(Protocol):
-    """Optional hook of a scenario: whether all trials take turns at each sample, which
-    is loaded once for all of them (rig/session/turns.py). Its plan must not depend on
-    answers.
-    """
+        """Adapt the plan to what the device can do (slots, batches); raise ConfigError
+        where it can do none of it.
+        """
+        return self
 
     @property
-    def interleaved(self) -> bool:
-        """Return True where the trials take turns, False where they follow each
-        other."""
+    def interleaved(self) -> bool | None:
+        """True where the trials take turns at each sample, which is loaded once for all
+        of them (rig/session/turns.py), False where they follow each other, None where
+        the scenario has no such choice. A plan of interleaved trials must not depend on
+        answers.
+        """
+        return None
 
+    @property
+    def needs_energy(self) -> bool:
+        """True where the result is an energy: a bench without a monitor is refused."""
+        return False
 
-@runtime_checkable
-class Withholder(Protocol):
-    """Optional hook of a scenario: reasons why a trial cannot give a metric."""
+    def problems(self, measured: Measured) -> tuple[Problem, ...]:
+        """List the rules of the benchmark that a trial does not meet."""
+        return ()
 
-    def absent(self, measured: Measured) -> dict[str, str]:
-        """Return the names of the metrics that are left out, each with the reason."""
+    def lines(self, measured: Measured) -> tuple[str, ...]:
+        """State a valid trial's results in the words of the benchmark; called where
+        `states_lines` is true.
+        """
+        return ()
 
-
-@runtime_checkable
-class Surveyor(Protocol):
-    """Optional hook of a scenario whose plan is a grid of cells: which are done, failed
-    or missing.
-    """
+    def absent(self, measured: Measured) -> Mapping[str, str]:
+        """Name the metrics that a trial cannot give, each with the reason."""
+        return {}
 
     def survey(
         self, names: Sequence[str], done: Sequence[StepRecord]
     ) -> tuple[Covered, ...]:
-        """Return the cells of one trial; `names` are those of the task's samples,
-        `done` is what was done of the trial's plan.
+        """List the cells of one trial with what is done, failed or missing, where the
+        plan is a grid; `names` are those of the task's samples, `done` are the step
+        records of the trial.
         """
-
-
-@runtime_checkable
-class Metered(Protocol):
-    """Optional hook of a scenario: whether its result is an energy, which a bench
-    without a monitor cannot give.
-    """
-
-    @property
-    def needs_energy(self) -> bool:
-        """Return True where the scenario cannot do without energy."""
-
-
-@runtime_checkable
-class Pooler(Protocol):
-    """Optional hook of a scenario: intervals that it knows better than the general
-    methods, from all trials together.
-    """
+        return ()
 
     def intervals(
         self, trials: Sequence[Measured], phases: Sequence[str]
     ) -> Mapping[str, Intervals]:
-        """Return both intervals of some of its metrics, by name; every other metric
-        gets those of the general methods.
+        """Compute both intervals of metrics, by name, from all trials; every other
+        metric gets those of the general methods.
         """
+        return {}
 
-
-@runtime_checkable
-class Comparer(Protocol):
-    """Optional hook of a scenario: the costs that it found beside the official and the
-    best known ones.
-    """
-
-    def compared(self, trials: Sequence[Measured]) -> Sequence[Compared]:
-        """Return the rows of all trials together, those of whole cells first."""
-
-
-@runtime_checkable
-class Gatherer(Protocol):
-    """Optional hook of a scenario: values of all trials together that are no means over
-    trials.
-    """
-
-    def gathered(
+    def pooled_metrics(
         self, trials: Sequence[Measured], phases: Sequence[str]
     ) -> Mapping[str, float]:
-        """Return the values of some of its metrics, by name; of every other metric the
+        """Compute metrics over all trials pooled, by name; of every other metric the
         mean over trials is stated.
         """
+        return {}
 
-
-@runtime_checkable
-class Illustrated(Protocol):
-    """Optional hook of a scenario: pictures of its own for the report."""
+    def comparisons(self, trials: Sequence[Measured]) -> Sequence[Compared] | None:
+        """Compare the costs of all trials with the official and the best known ones,
+        rows of whole cells first; None where the scenario searches for no costs.
+        """
+        return None
 
     def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw the finished session in a folder: its results.json, the samples.jsonl of
@@ -152,3 +123,4 @@ class Illustrated(Protocol):
         Figures are those of matplotlib; rig/report/style.py has the colours that follow
         the page.
         """
+        return ()

@@ -3,85 +3,30 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-from rig.interfaces.context import Searcher
+from rig.errors import LocalProtocolError
+from rig.interfaces.context import BenchContext, Searcher
+from rig.interfaces.cpu_program import Program
+from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.sut import SutInfo
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
 
-class Task(Protocol):
-    """A workload: what the bytes mean and how an answer is scored; knows nothing of
-    devices, time or energy.
-    """
-
-    name: str
-    phases: tuple[str, ...]
-
-    def __len__(self) -> int:
-        """Return the number of samples."""
-
-    def payload(self, index: int) -> bytes:
-        """Return the bytes that the device gets for sample `index`."""
-
-    def score(self, index: int, output: bytes) -> Score:
-        """Score the device's `output` for sample `index`; raise RemoteProtocolError if
-        it has another shape.
-        """
-
-    def provenance(self) -> dict[str, Any]:
-        """Return what identifies the data and the model: hashes, counts, split, source;
-        JSON-able.
-
-        What is said of the data becomes the labels of every result
-        (rig/results/labels.py). `source`: where they come from, beginning with
-        "generated" or "random" where they are; `official`: True only where they are the
-        benchmark's own; `unofficial`: what they are called otherwise, in a few words;
-        `statement`: the same in a sentence; `subset`: which part of them is measured,
-        or "all". Whoever leaves them out has the label DATA NOT STATED.
-        """
-
-
-@runtime_checkable
-class Catalogued(Protocol):
-    """Optional hook of a task: what each of its samples is, in the task's order."""
-
-    def catalogue(self) -> Sequence[Entry]:
-        """Return label, recording and city of every sample."""
-
-
-@runtime_checkable
-class Replicated(Protocol):
-    """Optional hook of a task's class: the task once more, without its data, so that
-    `rig check` plans and scores again.
-    """
-
-    @classmethod
-    def replica(
-        cls, settings: Any, facts: Mapping[str, Any], entries: Sequence[Entry]
-    ) -> Task:
-        """Return a stand-in made of the bench file's settings, the task's provenance
-        and its catalogue alone.
-
-        It has what its scenarios' plans ask for and scores as the task does, by the
-        same functions; `payload` raises NotInSession where the session does not hold
-        the content. Raise DataError where settings, facts and entries contradict each
-        other.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Regeneration:
-    """The part of a task that settings alone determine, made once more.
+    """The part of a task that settings alone determine, made a second time.
 
     `facts` are those keys of the task's provenance that follow from it; `entries` the
     catalogue, None where the data are not known. `task` is the whole task, where data
     and model are known; `unknown` says in words what is not, empty where everything is.
-    `lasting` names the facts that no other version of the rig makes otherwise.
+    `lasting` names the facts that every version of the rig makes alike.
     """
 
     facts: Mapping[str, Any]
@@ -91,37 +36,138 @@ class Regeneration:
     lasting: tuple[str, ...] = ()
 
 
-@runtime_checkable
-class Regenerated(Protocol):
-    """Optional hook of a task's class: data that are generated, and models that are
-    shipped, once more for `rig check`.
+class Task(ABC):
+    """A workload: what the bytes mean and how an answer is scored; knows nothing of
+    devices, time or energy.
+
+    A task overrides the abstract methods; the others have defaults. `Settings` is a
+    frozen dataclass whose fields are the keys of the table `[task.KIND]` in a bench
+    file. A task whose samples are stretches of a signal derives from SignalTask, one
+    whose samples are workloads to search from OptimizationTask.
     """
 
+    Settings: ClassVar[type[Any]]
+    name: str
+    phases: tuple[str, ...]
+    #: Programs that run the workload on this computer's processor, by name.
+    programs: Mapping[str, Program] = MappingProxyType({})
+    #: The network that backends may run.
+    network: NetworkWorkload | None = None
+
     @classmethod
-    def regenerated(cls, settings: Any) -> Regeneration:
-        """Return what the bench file's settings determine. No path of theirs is opened:
-        they may come from an untrusted source.
+    def open(cls, settings: Any, context: BenchContext) -> Task:
+        """Load the data; no device is touched."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of samples."""
+
+    @abstractmethod
+    def payload(self, index: int) -> bytes:
+        """Return the bytes that the device gets for sample `index`."""
+
+    @abstractmethod
+    def score(self, index: int, output: bytes) -> Score:
+        """Score the device's `output` for sample `index`; raise RemoteProtocolError if
+        it has another shape.
         """
 
+    @abstractmethod
+    def provenance(self) -> dict[str, Any]:
+        """Identify the data and the model: hashes, counts, split, source; JSON-able.
 
-@runtime_checkable
-class Derives(Protocol):
-    """Optional hook of a task's class: files that its commands make of a finished
-    session."""
+        The labels of every result are made of it (rig/results/labels.py). `source`:
+        where the data come from, beginning with "generated" or "random" where they are;
+        `official`: True only where they are the benchmark's own; `unofficial`: what
+        they are called otherwise, in a few words; `statement`: the same in a sentence;
+        `subset`: which part of them is measured, or "all". A task that leaves them out
+        has the label DATA NOT STATED.
+        """
+
+    def catalogue(self) -> Sequence[Entry]:
+        """Return label, recording and city of every sample, in the task's order; empty
+        where they are not known.
+        """
+        return ()
+
+    def accepts(self, info: SutInfo) -> bool:
+        """Return whether a device is for this task, by what it reports about itself."""
+        return info.task in (self.name, "any", "")
+
+    def parts(self, output: bytes) -> Mapping[str, Sequence[float]]:
+        """Split an output into named parts, such as spike counts and membranes, so that
+        answers of several devices are compared part by part (`rig compare`); raise
+        RemoteProtocolError if it has another shape.
+        """
+        return {}
+
+    def firmware_header(self) -> str:
+        """Return the text of the header of the workload `network` in the firmware, for
+        inputs as long as the samples; empty where the firmware does not run it.
+        """
+        return ""
+
+    @property
+    def membrane_unit(self) -> Any:
+        """The value of one unit of an output's membranes in the units of the NIR file:
+        a number, or one for each; None where outputs have no membranes.
+        """
+        return None
+
+    def membranes(self, output: bytes) -> Any:
+        """Return the last membranes (outputs,) of an output, in the file's units."""
+        raise NotImplementedError
+
+    def trains(self, payload: bytes) -> Any:
+        """Return the spike trains of the task's own answer to a payload, an array
+        (steps, outputs); None where it has none.
+        """
+        return None
+
+    @classmethod
+    def takes(cls, model: Path) -> bool:
+        """Return whether a NIR file is a model of this task, which then has the
+        settings `model` and `samples`; False for a file that is no NIR file.
+        """
+        return False
+
+    @classmethod
+    def replica(
+        cls, settings: Any, facts: Mapping[str, Any], entries: Sequence[Entry]
+    ) -> Task | None:
+        """Make a stand-in from the bench file's settings, the task's provenance and its
+        catalogue alone, so that `rig check` plans and scores without the data; None
+        where the task has none.
+
+        It has what its scenarios' plans ask for and scores as the task does, by the
+        same functions; `payload` raises NotInSession where the session does not hold
+        the content. Raise DataError where settings, facts and entries contradict each
+        other.
+        """
+        return None
+
+    @classmethod
+    def regenerated(cls, settings: Any) -> Regeneration | None:
+        """Make a second time, for `rig check`, the data and models that the bench
+        file's settings determine; None where there are none. No path of theirs is
+        opened: they may come from an untrusted source.
+        """
+        return None
 
     @classmethod
     def derived(cls, session: Path, name: str, stored: Any) -> Any:
-        """Return the content of such a JSON file made once more, in which only what
-        tells when it was made is taken from `stored`; None where `name` is none of
-        them. Raise NotInSession where it was made with what is not at hand, DataError
-        where the session cannot be read.
+        """Make a second time the content of a JSON file that a command of the task made
+        of a finished session, in which only the time of making is taken from `stored`;
+        None where `name` is no such file. Raise NotInSession where it was made with
+        data that are not at hand, DataError where the session cannot be read.
         """
+        return None
 
 
-@runtime_checkable
-class Played(Protocol):
-    """Optional hook of a task whose samples are stretches of a signal in time, so that
-    they can be played as a stream.
+class SignalTask(Task):
+    """A task whose samples are stretches of a signal in time, so that they can be
+    played as a stream.
 
     `window` is how many samples of the signal one inference takes, `sample_b` how many
     bytes one of them has in a payload.
@@ -131,61 +177,46 @@ class Played(Protocol):
     window: int
     sample_b: int
 
+    @abstractmethod
     def recordings(self) -> Sequence[tuple[str, tuple[int, ...]]]:
-        """Return for each recording its label and the indices of its samples, one
-        behind the other in time.
+        """Return for each recording its label and the indices of its samples, in the
+        order of time.
         """
 
 
-@runtime_checkable
-class Optimized(Protocol):
-    """Optional hook of a task whose samples are workloads to search for a vector of low
-    cost; its phases are ("solve",).
+class OptimizationTask(Task):
+    """A task whose samples are workloads to search for a vector of low cost; its phases
+    are ("solve",).
     """
 
+    @abstractmethod
     def target(self, index: int) -> int:
         """Return the target cost of workload `index` for the result: the official one,
         the best known one where there is none.
         """
 
+    @abstractmethod
     def best_known(self, index: int) -> int | None:
         """Return the lowest cost that is known of workload `index`, None where it was
         never searched.
         """
 
+    @abstractmethod
     def cell(self, index: int) -> str:
         """Return the name of the cell that workload `index` is one of, such as
         "250n_5pct": letters, digits and underscores.
         """
 
+    @abstractmethod
     def workload(self, index: int) -> str:
         """Return the name of workload `index`, such as "250n_5pct_s0"."""
 
-
-@runtime_checkable
-class Searched(Protocol):
-    """Optional hook of a task whose workloads a virtual device can search, in virtual
-    time."""
-
     def searcher(self, payload: bytes, seed: int) -> Searcher:
-        """Return a search of the workload `payload` from `seed` on."""
-
-
-@runtime_checkable
-class Chooser(Protocol):
-    """Optional hook of a task that devices may run under other names than its own."""
-
-    def accepts(self, info: SutInfo) -> bool:
-        """Return whether a device is for this task, by what it reports about itself."""
-
-
-@runtime_checkable
-class Dissected(Protocol):
-    """Optional hook of a task and its replica: the parts of an output, so that answers
-    of several devices are compared part by part (`rig compare`).
-    """
-
-    def parts(self, output: bytes) -> Mapping[str, Sequence[float]]:
-        """Return the parts of an output by name, such as spike counts and membranes;
-        raise RemoteProtocolError if it has another shape.
+        """Return a search of the workload `payload` from `seed` on, for a virtual
+        device in virtual time.
         """
+        raise LocalProtocolError(
+            f"task {self.name} has no search for a virtual device",
+            evidence=f"{type(self).__name__} does not override searcher()",
+            try_next="a backend that searches by itself",
+        )

@@ -6,12 +6,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate, pairwise
 
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.files import typed
-from rig.interfaces.task import Optimized, Task
+from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.kind import COMPLETION_B, FORESEEN_HZ, SAMPLE_B, StepKind
 from rig.kinds.span import Span, Timed, Windows
@@ -33,14 +32,6 @@ class QueryForm:
     warmup: bool
     timed: bool = typed.optional(True)
     batch: bool = typed.optional(False)
-
-
-@cache
-def _is_searched(task: type[Task]) -> bool:
-    """Return whether a task's samples are workloads to search; a plan asks for each of
-    its steps, and Python looks at every attribute of both.
-    """
-    return issubclass(task, Optimized)
 
 
 class QueryKind(StepKind[Query]):
@@ -99,7 +90,7 @@ class QueryKind(StepKind[Query]):
 
     def refuse_unsuited(self, step: Query, scenario: str, task: Task) -> None:
         """Raise ConfigError for a task whose samples are workloads to search."""
-        if _is_searched(type(task)):
+        if isinstance(task, OptimizationTask):
             raise ConfigError(
                 f"{task.name} has workloads to search, no samples to answer",
                 path=f"scenario.{scenario}",

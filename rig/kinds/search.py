@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Optimized, Task
+from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds import thresholds
 from rig.kinds.crossings import crossings
 from rig.kinds.imagined import ImaginedTrial, window
@@ -80,7 +80,7 @@ class SearchKind(StepKind[Solve]):
         try:
             score = task.score(step.index, completion.output)
         except RemoteProtocolError as error:
-            case = task.cell(step.index) if isinstance(task, Optimized) else ""
+            case = task.cell(step.index) if isinstance(task, OptimizationTask) else ""
             score = Score(False, "", "", case=case, fault=error.cause)
         return StepRecord(number, step, completion, score)
 
@@ -182,7 +182,8 @@ class SearchKind(StepKind[Solve]):
         like = next(
             one for one in solves if one.index == first and _way(one) == _way(step)
         )
-        case = trial.task.cell(step.index) if isinstance(trial.task, Optimized) else ""
+        task = trial.task
+        case = task.cell(step.index) if isinstance(task, OptimizationTask) else ""
         asked: Hashable = (case, *_way(step))
         trial.asked[asked] += 1
         right = trial.outcome.right(trial.asked[asked])

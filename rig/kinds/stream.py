@@ -13,7 +13,7 @@ from typing import overload
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Played, Task
+from rig.interfaces.task import SignalTask, Task
 from rig.kinds import imagined
 from rig.kinds.imagined import IDLE_W, WINDOW_S, ImaginedTrial
 from rig.kinds.kind import COMPLETION_B, StepKind
@@ -65,7 +65,7 @@ class StreamKind(StepKind[Stream]):
 
     def sample_b(self, task: Task, step: Stream) -> int | None:
         """Return the bytes of a window, where the task is one that is played."""
-        return step.window * task.sample_b if isinstance(task, Played) else None
+        return step.window * task.sample_b if isinstance(task, SignalTask) else None
 
     def answers(self, step: Stream) -> int:
         """Return how many windows are to be answered."""
@@ -93,7 +93,7 @@ class StreamKind(StepKind[Stream]):
 
     def payloads(self, task: Task, step: Stream) -> Sequence[bytes]:
         """Return the payload of each window: what is played, cut again every hop."""
-        assert isinstance(task, Played)
+        assert isinstance(task, SignalTask)
         width_b = task.sample_b
         scenes = (
             b"".join(task.payload(index) for index in scene.indices)[

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rig.errors import RigError
-from rig.interfaces.scenario import Illustrated
+from rig.interfaces.scenario import Scenario
 from rig.model.picture import Picture
 from rig.results.results import Context
 from rig.store.session_folder import RESULTS, SessionFolder
@@ -16,7 +16,7 @@ def of_scenario(session: SessionFolder) -> Sequence[Picture]:
     """Return the pictures of a session's scenario, in the style at hand."""
     try:
         scenario = Context.of(session).scenario
-        if not isinstance(scenario, Illustrated):
+        if type(scenario).pictures is Scenario.pictures:
             return ()
         if not (session.path / RESULTS).exists():
             return (

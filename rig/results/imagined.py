@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rig.errors import RigError
-from rig.interfaces.scenario import Scenario, Withholder
-from rig.interfaces.task import Catalogued, Optimized, Searched, Task
+from rig.interfaces.scenario import Scenario
+from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds import registry as kinds
 from rig.kinds.imagined import IDLE_W, ImaginedOutcome, ImaginedTrial
 from rig.model.metric import Metric
@@ -67,18 +67,14 @@ def forecast(
             try:
                 measured = _measured(task, steps, phases, score, outcome)
                 found = scenario.summarise(measured, phases)
-                missing = (
-                    scenario.absent(measured)
-                    if isinstance(scenario, Withholder)
-                    else {}
-                )
+                missing = scenario.absent(measured)
             except Exception:
                 # Whatever a scenario of anybody makes of a trial that never was proves
                 # nothing against its claim.
                 continue
             for name, metric in found.items():
                 metrics[name] = _merged(metrics.get(name), metric)
-            reasons |= missing
+            reasons.update(missing)
     absent = {name: reason for name, reason in reasons.items() if name not in metrics}
     return Forecast(metrics, absent) if metrics else None
 
@@ -96,7 +92,7 @@ def _scores(task: Task, steps: Sequence[Step]) -> list[Score]:
     first = next((index for step in measured for index in step.samples_named[:1]), 0)
     reference: Any = getattr(task, "reference", None)
     try:
-        if isinstance(task, Searched):
+        if isinstance(task, OptimizationTask):
             return [
                 task.score(first, task.searcher(task.payload(first), 0).output(False))
             ]
@@ -104,7 +100,7 @@ def _scores(task: Task, steps: Sequence[Step]) -> list[Score]:
             return [task.score(first, reference(task.payload(first)))]
     except RigError:
         pass
-    if isinstance(task, Optimized):
+    if isinstance(task, OptimizationTask):
         return []
     return [
         Score(True, "0", "0"),
@@ -120,11 +116,7 @@ def _measured(
     score: Score,
     outcome: ImaginedOutcome,
 ) -> Measured:
-    labels = (
-        [entry.label for entry in task.catalogue()]
-        if isinstance(task, Catalogued)
-        else []
-    )
+    labels = [entry.label for entry in task.catalogue()]
     of_kinds: dict[str, list[Step]] = {}
     for step in steps:
         of_kinds.setdefault(step.kind, []).append(step)

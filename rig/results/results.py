@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,15 +16,7 @@ from rig.bench import config, plugins
 from rig.bench.config import REDUCED_RATE, Config
 from rig.errors import DataError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.scenario import (
-    Comparer,
-    Gatherer,
-    Pooler,
-    Reviewer,
-    Scenario,
-    Surveyor,
-    Withholder,
-)
+from rig.interfaces.scenario import Scenario
 from rig.measure import repeated_answers
 from rig.measure.measure import Outcome, Rail, measure, together
 from rig.model import grid
@@ -56,7 +48,6 @@ from rig.results.document import (
 )
 from rig.results.judging import Measurement
 from rig.results.metric_result import metric_result, statements
-from rig.stats.interval import Intervals
 from rig.store import provenance_file, session_folder
 from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, segments, word
@@ -133,7 +124,7 @@ def reduce_trial(
 
     metrics = context.summarise(outcome.measured)
     influences = budget.influences(outcome.measured, metrics, context.summarise)
-    problems = (*outcome.problems, *_rules(context.scenario, outcome.measured))
+    problems = (*outcome.problems, *context.scenario.problems(outcome.measured))
     return Trial(
         number=number,
         seed=seed,
@@ -157,8 +148,6 @@ def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
     """Return what of its plan a trial has done, also one that was cut off or never
     begun; empty where the plan is no grid.
     """
-    if not isinstance(context.scenario, Surveyor):
-        return ()
     done = [item for steps in counted(folder) for item in steps]
     return context.scenario.survey(context.provenance.task.names, done)
 
@@ -202,16 +191,12 @@ def _measured(context: Context, folder: Path, traces: Path, number: int) -> Outc
     return dataclasses.replace(outcome, problems=(*outcome.problems, *changed))
 
 
-def _rules(scenario: Scenario, measured: Measured) -> tuple[Problem, ...]:
-    return scenario.problems(measured) if isinstance(scenario, Reviewer) else ()
-
-
 def _lines(
     context: Context, measured: Measured, problems: Sequence[Problem]
 ) -> tuple[str, ...]:
     """Return the lines of a trial; of one that does not count, what is wrong with it
     instead."""
-    if not isinstance(context.scenario, Reviewer):
+    if not context.scenario.states_lines:
         return ()
     lines = () if problems else context.scenario.lines(measured)
     return result_lines.of_trial(context.provenance.stored, lines, problems)
@@ -281,9 +266,8 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
 def _targets(
     scenario: Scenario, trials: Sequence[Trial]
 ) -> tuple[Compared, ...] | None:
-    if not isinstance(scenario, Comparer):
-        return None
-    return tuple(scenario.compared([trial.measured for trial in trials]))
+    rows = scenario.comparisons([trial.measured for trial in trials])
+    return None if rows is None else tuple(rows)
 
 
 def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
@@ -331,9 +315,8 @@ def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:
                 for name, metric in metrics.items()
                 if metric.unit in _ENERGETIC
             }
-        if isinstance(scenario, Withholder):
-            for name, reason in scenario.absent(trial.measured).items():
-                reasons.setdefault(name, f"trial {trial.number}: {reason}")
+        for name, reason in scenario.absent(trial.measured).items():
+            reasons.setdefault(name, f"trial {trial.number}: {reason}")
     return reasons
 
 
@@ -385,17 +368,12 @@ def _metrics(
     if not trials:
         return {}
     knife = jackknife(trials, context.catalogue, context.summarise)
-    own: Mapping[str, Intervals] = {}
-    if isinstance(context.scenario, Pooler):
-        own = context.scenario.intervals(
-            [trial.measured for trial in trials], context.phases
-        )
-    values: Mapping[str, float] = {}
-    if isinstance(context.scenario, Gatherer):
-        values = context.scenario.gathered(
-            [trial.measured for trial in trials], context.phases
-        )
-    rows = {name: metric_result(name, trials, knife, own.get(name)) for name in names}
+    measured = [trial.measured for trial in trials]
+    intervals = context.scenario.intervals(measured, context.phases)
+    values = context.scenario.pooled_metrics(measured, context.phases)
+    rows = {
+        name: metric_result(name, trials, knife, intervals.get(name)) for name in names
+    }
     if context.interleaved:
         rows = {name: interleaving.noted(row) for name, row in rows.items()}
     return {

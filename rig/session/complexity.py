@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rig.errors import RigError
-from rig.interfaces.network_task import Networked, NetworkWorkload
+from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.task import Task
 from rig.network import complexity, conventions, graph
 from rig.network.checks import require_sound
@@ -30,12 +30,13 @@ def facts(task: Task) -> dict[str, Any]:
     """Return what the provenance of a task says of its network's complexity; nothing
     where it has no network, or one that the reference interpreter does not run.
     """
-    if not isinstance(task, Networked) or not len(task):
+    network = task.network
+    if network is None or not len(task):
         return {}
     count = min(_SAMPLES, len(task))
     indices = [len(task) * place // count for place in range(count)]
     try:
-        found = counted(task.network, [task.payload(index) for index in indices])
+        found = counted(network, [task.payload(index) for index in indices])
     except (RigError, ImportError, ValueError):
         return {}
     return {KEY: dataclasses.asdict(found)}

@@ -5,7 +5,7 @@ on the disk.
 Times are estimates where the settings determine them, and limits where only the device
 knows; a `Duration` says which. A virtual device's times pass faster than real ones.
 Nothing here looks at a device: rates and paces come from the settings of the parts
-(`Sampled`, `Paced`), or, of an open bench, from what the parts say of themselves. What
+(`sampling`, `pace`), or, of an open bench, from what the parts say of themselves. What
 no setting determines is expected as an earlier session of the same bench had it.
 """
 
@@ -22,11 +22,10 @@ from rig.bench.config import REDUCED_RATE, Config
 from rig.bench.examples import refuse_missing
 from rig.errors import StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Paced, Sampled
-from rig.interfaces.scenario import Interleavable, Scenario
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
-from rig.model.pace import Duration, Pace
+from rig.model.pace import Duration
 from rig.model.steps import Load, Step
 from rig.session import earlier, planning
 from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
@@ -197,7 +196,7 @@ def of_plan(
 ) -> Estimate:
     """Return what a plan will take, by what the settings of its parts determine."""
     sampled = {
-        rail: _sampling(plugins.find("monitor", choice.kind), choice.settings)
+        rail: plugins.find("monitor", choice.kind).sampling(choice.settings)
         for rail, choice in resolved.monitors.items()
     }
     return _estimate(scenario, task, resolved, sampled, trials, root)
@@ -262,7 +261,7 @@ def _estimate(
     root: Path,
 ) -> Estimate:
     kind = plugins.find("sut", resolved.sut.kind)
-    pace = kind.pace(resolved.sut.settings) if isinstance(kind, Paced) else Pace()
+    pace = kind.pace(resolved.sut.settings)
     claimed_s = pace.phases_s or _claimed_s(resolved.claim, task)
     pace = dataclasses.replace(pace, phases_s=claimed_s)
     seed = planning.trial_seed(resolved.bench.seed, 1)
@@ -287,9 +286,7 @@ def _estimate(
         files_b=files_b,
         free_b=free_bytes(root),
         claim=dict(resolved.claim),
-        interleaved=(
-            scenario.interleaved if isinstance(scenario, Interleavable) else None
-        ),
+        interleaved=scenario.interleaved,
     )
 
 
@@ -322,10 +319,6 @@ def _spared_hz(sampling: Sampling | None, resolved: Config) -> float:
     ):
         return 0.0
     return _INDEX * (2 * _FLOAT_B * sampling.sample_hz - 3 * _FLOAT_B * MEAN_HZ)
-
-
-def _sampling(kind: object, settings: object) -> Sampling | None:
-    return kind.sampling(settings) if isinstance(kind, Sampled) else None
 
 
 def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rig.errors import ConfigError
-from rig.interfaces.scenario import Fitter, Scenario
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
@@ -157,8 +157,6 @@ def _fitted(scenario: Scenario, pace: Pace) -> Scenario:
     """Return the scenario for a device that can do what there is, with as much memory
     as is known.
     """
-    if not isinstance(scenario, Fitter):
-        return scenario
     slots = pace.slots or _SLOTS
     device = SutInfo(
         "a device",

@@ -19,8 +19,7 @@ from rig.bench.compatibility import (
 from rig.errors import ConfigError, RigError
 from rig.host.stop import Stop
 from rig.interfaces.context import Wire
-from rig.interfaces.scenario import Fitter
-from rig.interfaces.task import Catalogued, Optimized
+from rig.interfaces.task import OptimizationTask
 from rig.kinds import registry as kinds
 from rig.live.block import Observer
 from rig.model.metric import Metric
@@ -135,9 +134,7 @@ def run(
     planned = _estimated(bench, trials, root)
     estimate.refuse_no_room(planned, root)
     folder = SessionFolder.create(root, bench.config.bench.name)
-    entries = (
-        tuple(bench.task.catalogue()) if isinstance(bench.task, Catalogued) else ()
-    )
+    entries = tuple(bench.task.catalogue())
     started = SessionStarted(folder.path, trials, queries, about, entries)
     return _session(
         bench,
@@ -237,8 +234,7 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
         # that scenario and task do not suit each other is said before what the device
         # lacks
     )
-    if isinstance(bench.scenario, Fitter):
-        bench.scenario = bench.scenario.fitted(bench.sut.info)
+    bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [
         step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured
     ]
@@ -338,7 +334,7 @@ def _provenance(
     phases = list(own_phases) or phases
     names = (
         {"names": [bench.task.workload(index) for index in range(len(bench.task))]}
-        if isinstance(bench.task, Optimized)
+        if isinstance(bench.task, OptimizationTask)
         else {}
     )
     task = {

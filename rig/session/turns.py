@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from rig.errors import BenchError, DataError
-from rig.interfaces.scenario import Interleavable, Scenario
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.completion import Completion
@@ -32,7 +32,7 @@ Turns = Generator[Turn, Completion | None, None]
 
 def interleaved(scenario: Scenario) -> bool:
     """Return whether a scenario's trials take turns."""
-    return isinstance(scenario, Interleavable) and scenario.interleaved
+    return bool(scenario.interleaved)
 
 
 def seed_of(scenario: Scenario, seed: int, number: int) -> int:

@@ -15,6 +15,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Interval, Unit, doc
 
 from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.metric import Metric, Prominence, Statistic
@@ -45,12 +46,13 @@ THROUGHPUT = "throughput"
 _MEDIAN = 1.198
 
 
-class Tiny:
+class Tiny(Scenario):
     """MLPerf Tiny: five inputs, each at least 10 s and 10 iterations, their median; or
     every file once.
     """
 
     name = "tiny"
+    states_lines = True
 
     @dataclass(frozen=True, slots=True)
     class Settings:

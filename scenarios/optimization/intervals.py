@@ -59,7 +59,9 @@ def intervals(
     return found
 
 
-def gathered(trials: Sequence[Measured], gaps: Sequence[float]) -> dict[str, float]:
+def pooled_metrics(
+    trials: Sequence[Measured], gaps: Sequence[float]
+) -> dict[str, float]:
     """Return the values of all searches together, and the mean over trials does not:
     TTS99, and the median time.
     """

@@ -15,8 +15,9 @@ from annotated_types import Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Optimized, Task
+from rig.interfaces.task import OptimizationTask, Task
 from rig.model.comparison import Compared
 from rig.model.grid import Covered
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
@@ -55,7 +56,7 @@ Gap = Annotated[float, Or(0, "the target"), Interval(ge=GAP_STEP, lt=1), Unit("1
 ATTEMPTS_MAX = 10_000
 
 
-class Optimization:
+class Optimization(Scenario):
     """Workloads in an order shuffled by the trial's seed; each loaded, untimed, and
     searched to each time-out and to its target.
 
@@ -63,6 +64,7 @@ class Optimization:
     """
 
     name = "optimization"
+    states_lines = True
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -195,7 +197,7 @@ class Optimization:
         """Yield idle time, then each workload's load and searches, and idle again; what
         the device cannot hold is skipped.
         """
-        if not isinstance(task, Optimized):
+        if not isinstance(task, OptimizationTask):
             raise ConfigError(
                 f"{task.name} has no workloads to search",
                 path="scenario.optimization",
@@ -246,11 +248,11 @@ class Optimization:
         trials."""
         return intervals.intervals(trials, self.settings.gaps, self.settings.curve)
 
-    def gathered(
+    def pooled_metrics(
         self, trials: Sequence[Measured], phases: Sequence[str]
     ) -> dict[str, float]:
         """Return the values that all searches together tell."""
-        return intervals.gathered(trials, self.settings.gaps)
+        return intervals.pooled_metrics(trials, self.settings.gaps)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return no problem: a time-out that the device did not keep makes its cell
@@ -342,7 +344,7 @@ class Optimization:
     def _gaps(self) -> tuple[float, ...]:
         return tuple(dict.fromkeys((*self.settings.gaps, *self.settings.curve)))
 
-    def compared(self, trials: Sequence[Measured]) -> list[Compared]:
+    def comparisons(self, trials: Sequence[Measured]) -> list[Compared]:
         """Return official, best known and measured costs of each cell and workload, for
         each way to search.
         """

@@ -14,8 +14,9 @@ from annotated_types import Ge, Gt, Interval, Unit, doc
 
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Played, Task
+from rig.interfaces.task import SignalTask, Task
 from rig.model.metric import Metric, Prominence
 from rig.model.picture import Picture
 from rig.model.steps import Idle, Plan, Stream
@@ -31,12 +32,13 @@ from scenarios.real_time.power import energies
 SLOTS = 2
 
 
-class RealTime:
+class RealTime(Scenario):
     """One stream a trial, between two idle times; its scenes are drawn by the trial's
     seed: onsets lie anywhere in a hop.
     """
 
     name = "real_time"
+    states_lines = True
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -228,7 +230,7 @@ class RealTime:
         return plots.pictures(folder, self.settings.deadline_s)
 
     def _stream(self, task: Task, seed: int) -> Stream:
-        if not isinstance(task, Played):
+        if not isinstance(task, SignalTask):
             raise ConfigError(
                 f"the samples of {task.name} are no stretches of a signal, and cannot"
                 " be played",
@@ -258,7 +260,7 @@ class RealTime:
             )
         return stream
 
-    def _refuse(self, task: Played, hop: int) -> None:
+    def _refuse(self, task: SignalTask, hop: int) -> None:
         """Raise ConfigError where hop, window and scenes do not go together."""
         settings = self.settings
         hop_s = hop / task.sample_hz

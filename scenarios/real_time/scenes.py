@@ -9,14 +9,14 @@ import random
 from collections.abc import Sequence
 
 from rig.errors import ConfigError
-from rig.interfaces.task import Played
+from rig.interfaces.task import SignalTask
 from rig.model.steps import Scene
 
 Recording = tuple[str, tuple[int, ...]]
 
 
 def draw(
-    task: Played, seed: int, duration: int, shortest: int, longest: int
+    task: SignalTask, seed: int, duration: int, shortest: int, longest: int
 ) -> tuple[Scene, ...]:
     """Return scenes of `duration` samples in all, each of `shortest` to `longest`
     samples, no two of one label in a row.
@@ -58,7 +58,7 @@ def lengths(
 
 
 def refuse_short(
-    by_label: dict[str, list[tuple[int, ...]]], task: Played, longest: int
+    by_label: dict[str, list[tuple[int, ...]]], task: SignalTask, longest: int
 ) -> None:
     """Raise ConfigError where a label has no recording long enough, or there is but one
     label."""

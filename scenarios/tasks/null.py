@@ -14,7 +14,7 @@ from annotated_types import Interval, Unit, doc
 
 from rig.errors import ConfigError, DataError, RemoteProtocolError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.task import Regeneration
+from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.settings.declare import Count, Seed
@@ -28,7 +28,7 @@ _REPLICA_MAX_B = 1 << 32
 _ENTRY_B = 1 << 10
 
 
-class NullTask:
+class NullTask(Task):
     """Random payloads whose right answer is their own beginning: what link, firmware
     and rig cost.
     """

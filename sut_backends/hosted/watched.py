@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from rig.errors import DeadlineError, DeviceLost, ProtocolError
+from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.recount import Recount, WireBlock
 from rig.model.completion import Completion
 from rig.model.steps import Step
@@ -20,7 +21,7 @@ from sut_backends.uart.backend import UartSut
 from sut_backends.uart.self_test import SelfTested
 
 
-class WatchedSut:
+class WatchedSut(Backend):
     """Do what the UART backend does, and tell the end of the process, or a fault of the
     edge wire, before what followed from it.
     """

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
+from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.recount import Recount, WireBlock
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import Completion
@@ -30,7 +31,7 @@ from sut_backends.uart.text_client import TextClient
 from sut_backends.uart.wiring import connections, overheard, talked, words_at_power_up
 
 
-class UartSut:
+class UartSut(Backend):
     """A device behind a serial port or URL, over the shim protocol."""
 
     Settings = PortSettings

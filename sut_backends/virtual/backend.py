@@ -19,6 +19,7 @@ from rig.errors import (
     SutError,
 )
 from rig.interfaces.context import BenchContext
+from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import (
     BATCH,
@@ -52,7 +53,7 @@ _ANSWERS_KEPT = 1024
 _AHEAD = 16
 
 
-class VirtualSut:
+class VirtualSut(Backend):
     """A device that only exists in virtual time, with phases of known length and power;
     simulated.
     """

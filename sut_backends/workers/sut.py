@@ -13,6 +13,7 @@ from typing import Any
 
 from rig.errors import LocalProtocolError, SutError
 from rig.host.stop import pause
+from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
@@ -41,7 +42,7 @@ _REFUSED = 1
 _FAILED = 2
 
 
-class WorkerSut:
+class WorkerSut(Backend):
     """A program in a worker, as a system under test; `info` says what it is."""
 
     def __init__(self, info: SutInfo, worker: Worker, wire: ImaginedWire) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from rig.interfaces.scenario import Withholder
 from rig.model.metric import Prominence, Repeatability, Statistic
 from rig.model.trial import Measured, Sample, Window
 from scenarios.single_stream import EARLY_STOPPING, SingleStream
@@ -48,7 +47,6 @@ def test_where_there_is_none_the_reason_is_told_and_nothing_stands_in(
     scenario = SingleStream(SingleStream.Settings())
     assert EARLY_STOPPING not in scenario.summarise(measured(count, repeat), PHASES)
     assert reason in scenario.absent(measured(count, repeat))[EARLY_STOPPING]
-    assert isinstance(scenario, Withholder)
 
 
 def test_accuracy_is_a_share_with_the_interval_of_its_count() -> None:

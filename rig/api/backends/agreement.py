@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rig.api.sessions.session import Session
 from rig.errors import DataError, RigError
-from rig.interfaces.task import Dissected, Task
+from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
@@ -162,10 +162,12 @@ def _words(theirs: Sequence[Answer]) -> str:
 
 
 def _parts(
-    theirs: Mapping[int, Sequence[Answer]], ours: Mapping[int, Answer], task: object
+    theirs: Mapping[int, Sequence[Answer]],
+    ours: Mapping[int, Answer],
+    task: Task | None,
 ) -> Iterator[Agreed]:
     """Yield the agreement of each part of an output that the task can tell."""
-    if not isinstance(task, Dissected):
+    if task is None:
         return
     read = {index: _numbers(task, answer.output) for index, answer in ours.items()}
     others = {
@@ -196,7 +198,7 @@ def _parts(
         )
 
 
-def _numbers(task: Dissected, output: bytes) -> Mapping[str, Floats]:
+def _numbers(task: Task, output: bytes) -> Mapping[str, Floats]:
     try:
         return {
             name: np.asarray(part, np.float64)

@@ -25,7 +25,6 @@ from rig.bench import config
 from rig.bench.parts import open_task
 from rig.check.replay import Replay
 from rig.errors import DataError, RigError
-from rig.interfaces.network_task import TellsMembranes
 from rig.interfaces.task import Task
 from rig.model.metric import Prominence, Statistic
 from rig.network.conventions import NOT_STATED, STATE_IT
@@ -177,7 +176,9 @@ class _References:
     @property
     def by_file(self) -> bool:
         """Return whether the file in floating point is the reference."""
-        trained = bool(self.own_trains) and not isinstance(self.task, TellsMembranes)
+        trained = bool(self.own_trains) and (
+            self.task is None or self.task.membrane_unit is None
+        )
         return self.file is not None and (self.own is None or not trained)
 
     @property

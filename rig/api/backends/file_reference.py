@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rig.api.backends.agreement import Agreed, Agreement, Answer, Answers
 from rig.api.backends.trains import Trains
-from rig.interfaces.network_task import Networked, TellsMembranes
 from rig.interfaces.task import Task
 from rig.network import conventions, graph, interpreter
 
@@ -43,9 +42,9 @@ class FileRun:
 def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
     """Run the network of a task in floating point over samples; None where the task has
     none."""
-    if not isinstance(task, Networked):
-        return None
     workload = task.network
+    if workload is None:
+        return None
     read = graph.read(workload.path)
     network = graph.network(read)
     how = conventions.of_rule(workload.rule, graph.taken_apart(read)[0])
@@ -76,12 +75,12 @@ def of_file(task: Task, indices: Sequence[int]) -> FileRun | None:
 
 
 def with_membranes(
-    found: Agreement, told: Answers, file: FileRun, task: object
+    found: Agreement, told: Answers, file: FileRun, task: Task | None
 ) -> Agreement:
     """Return an agreement whose membranes are compared in the file's units, where the
     task tells them so.
     """
-    if not isinstance(task, TellsMembranes):
+    if task is None or task.membrane_unit is None:
         return found
     common = sorted(set(told) & set(file.membranes))
     unit = float(np.max(task.membrane_unit))

@@ -16,7 +16,7 @@ from rig.bench.config import Config
 from rig.errors import BenchError, ConfigError
 from rig.firmware import project as projects
 from rig.firmware import toolchain
-from rig.interfaces.network_task import BuildsImages
+from rig.interfaces.task import Task
 from rig.store.session_folder import write_text
 
 FOLDER = "images"
@@ -35,13 +35,15 @@ def needs_image(planned: Planned) -> bool:
     return _bench(planned).task.kind == "network"
 
 
-def with_image(planned: Planned, task: object, root: Path) -> Planned:
+def with_image(planned: Planned, task: Task | None, root: Path) -> Planned:
     """Return a bench whose program is an image of the task's network, built below
     `root` where it is not there yet; raises ConfigError and BenchError where none can
     be made.
     """
     port = _port(planned)
-    if not isinstance(task, BuildsImages):
+    workload = None if task is None else task.network
+    text = "" if task is None else task.firmware_header()
+    if workload is None or not text:
         raise ConfigError(
             f"no image for {planned.name}: the task does not open, or has no firmware",
             path="--suts",
@@ -50,8 +52,7 @@ def with_image(planned: Planned, task: object, root: Path) -> Planned:
                 " program"
             ),
         )
-    text = task.firmware_header()
-    name = f"{task.network.model}-{port}-{sha256(text.encode()).hexdigest()[:8]}"
+    name = f"{workload.model}-{port}-{sha256(text.encode()).hexdigest()[:8]}"
     image = _built((root / FOLDER / name).resolve(), port, text)
     resolved = _bench(planned)
     program = f"sut.{resolved.sut.kind}.program={image}"

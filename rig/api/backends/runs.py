@@ -20,7 +20,6 @@ from rig.bench.config import NO_MONITOR, Config
 from rig.errors import ConfigError, DataError, RigError, did_you_mean
 from rig.files import small_text
 from rig.host.stop import Stop
-from rig.interfaces.plugin_classes import TakesModel
 from rig.interfaces.task import Task
 from rig.session import session
 from rig.store.events import Subscriber
@@ -252,7 +251,7 @@ def task_of(model: Path) -> str:
             found = plugins.find("task", kind)
         except RigError:
             continue
-        if isinstance(found, TakesModel) and found.takes(model):
+        if found.takes(model):
             return kind
     if _ANY_MODEL in plugins.names("task"):
         return _ANY_MODEL

@@ -26,7 +26,7 @@ from rig.bench import config
 from rig.bench.parts import open_part, open_task
 from rig.errors import DataError, NotInSession
 from rig.files import foreign_files
-from rig.interfaces.network_task import Trained
+from rig.interfaces.task import Task
 from rig.model.steps import Load, Query
 from rig.network.trains import unpacked
 from rig.store.event_file import write_derived
@@ -106,17 +106,20 @@ def read(session: Session) -> Trains:
         raise DataError(f"{path} holds no trains", evidence=str(error)) from error
 
 
-def of_task(task: object, indices: Sequence[int]) -> Trains:
+def of_task(task: Task | None, indices: Sequence[int]) -> Trains:
     """Return the trains of the task's own answers; none where it tells none."""
-    if not isinstance(task, Trained):
+    if task is None:
         return {}
+    found: dict[int, NDArray[np.float64]] = {}
     try:
-        return {
-            index: np.asarray(task.trains(task.payload(index)), np.float64)
-            for index in indices
-        }
+        for index in indices:
+            train = task.trains(task.payload(index))
+            if train is None:
+                return {}
+            found[index] = np.asarray(train, np.float64)
     except NotInSession:
         return {}
+    return found
 
 
 def agreed(theirs: Trains, ours: Trains) -> Agreed | None:

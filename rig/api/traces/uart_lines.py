@@ -21,7 +21,7 @@ from rig.api.traces.spans import CROSSING, NONE, Spans
 from rig.bench import plugins
 from rig.bench.console import decoder_of
 from rig.interfaces.console import WireLine, hex_text
-from rig.interfaces.recount import HeardStep, Recounts, WireBlock
+from rig.interfaces.recount import HeardStep, WireBlock
 from rig.model.completion import Completion
 from rig.model.step_record import StepRecord
 from rig.store import provenance_file, wire_lines
@@ -86,9 +86,10 @@ def of_trial(
     if not blocks or kind_name not in plugins.names("sut"):
         return None
     kind = plugins.find("sut", kind_name)
-    if not isinstance(kind, Recounts):
+    recount = kind.recount(blocks)
+    if recount is None:
         return None
-    heard = kind.recount(blocks).steps
+    heard = recount.steps
     records = counted(recorded)[segment - 1]
     ties = list(_ties(heard, records, _marked(spans)))
     lines = list(_decoded(kind_name, blocks))

@@ -60,7 +60,7 @@ def map_model(
 
     Nothing is run: where an SDK maps, it does so without a board.
     """
-    backend = plugins.find("sut", kind)
+    backend: object = plugins.find("sut", kind)
     if not isinstance(backend, MapsNetworks):
         able = [
             name

@@ -48,7 +48,7 @@ def sense_model(
     Times and energies without SYNC: means over runs, each with its label. A monitor of
     the rig and an external meter are the measured way.
     """
-    backend = plugins.find("sut", kind)
+    backend: object = plugins.find("sut", kind)
     if not isinstance(backend, SensesItself):
         raise ConfigError(f"[sut.{kind}] has no sensors of its own", path="--on")
     values = array_of(inputs)

@@ -13,6 +13,7 @@ import numpy as np
 
 from rig.errors import DataError, NotInSession, RemoteProtocolError
 from rig.files import typed
+from rig.interfaces.task import SignalTask
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.asc.dataset import CLASSES
@@ -55,7 +56,7 @@ class _Holes:
 
 
 @dataclass(frozen=True, slots=True)
-class AscReplica:
+class AscReplica(SignalTask):
     """Labels and recordings of the samples, from the catalogue; `holes` are samples
     that do not follow the one before in time.
     """

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
-from rig.interfaces.task import Regeneration
+from rig.interfaces.task import Regeneration, SignalTask
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
@@ -60,7 +60,7 @@ class AscSample:
     second: int
 
 
-class AscTask:
+class AscTask(SignalTask):
     """The test split of a data set; a payload is 8000 int16 at 8 kHz, an output four
     int32, both little endian.
     """

@@ -11,6 +11,7 @@ from typing import Any
 
 from rig.errors import DataError
 from rig.files import typed
+from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from scenarios.tasks.mlperf_tiny import answer
@@ -27,7 +28,7 @@ class _Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class TinyReplica:
+class TinyReplica(Task):
     """Labels and files of the tensors, from the catalogue; `same` tells of some which
     earlier one has the same bytes.
     """

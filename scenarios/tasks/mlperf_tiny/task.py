@@ -16,7 +16,7 @@ from rig.errors import ConfigError, DataError
 from rig.files.user_folders import cache, expanded
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
-from rig.interfaces.task import Regeneration
+from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
@@ -32,7 +32,7 @@ _FILES_MAX = 2000
 _LASTING = ("data_sha256", "tensors", "classes", "same_content")
 
 
-class MlperfTiny:
+class MlperfTiny(Task):
     """MLPerf Tiny: a folder of tensors and labels; a payload is the bytes of a file, or
     of a window slid over it.
     """

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rig.errors import DataError, NotInSession, RemoteProtocolError
+from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
@@ -47,7 +48,7 @@ def scored(label: str, outputs: int, output: bytes) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkReplica:
+class NetworkReplica(Task):
     """Labels of the samples, from the catalogue, and how many values the network
     gives."""
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt, Interval, Unit, doc
 from rig.errors import ConfigError
 from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext
-from rig.interfaces.task import Regeneration
+from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.network.conventions import SPIKES_MAX, Choice
@@ -47,7 +47,7 @@ GENERATED = "generated"
 EXAMPLE = Path(__file__).with_name("example.nir")
 
 
-class NetworkTask:
+class NetworkTask(Task):
     """Any NIR file: a payload is the network's input step after step, an output the
     sums of its outputs and their last membranes (docs/FIXED_POINT.md).
     """

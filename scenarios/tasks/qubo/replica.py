@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rig.errors import DataError, NotInSession
+from rig.interfaces.task import OptimizationTask
 from rig.model.catalogue import Entry
 from rig.model.scores import Costs, Score
 from scenarios.tasks.qubo import answer, official, targets
@@ -77,7 +78,7 @@ class Graphs:
 
 
 @dataclass(frozen=True, slots=True)
-class QuboReplica:
+class QuboReplica(OptimizationTask):
     """The workloads of a session, each with the target and the graph's hash that the
     session names.
     """

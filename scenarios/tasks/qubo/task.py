@@ -17,7 +17,7 @@ from rig.errors import ConfigError, DataError
 from rig.files import typed
 from rig.files.user_folders import expanded
 from rig.interfaces.context import BenchContext, Searcher
-from rig.interfaces.task import Regeneration
+from rig.interfaces.task import OptimizationTask, Regeneration
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 from rig.results import labels
@@ -41,7 +41,7 @@ SOURCE = (
 )
 
 
-class QuboTask:
+class QuboTask(OptimizationTask):
     """Graphs of every size, density and seed named; a payload is a graph on the wire,
     an answer a vector and its claimed cost.
     """

@@ -15,6 +15,7 @@ import pytest
 from rig.bench import plugin_check, plugins
 from rig.cli import plugin_commands
 from rig.errors import ConfigError
+from rig.interfaces.task import Task
 
 INSTALLED = [
     (section, entry_point.name)
@@ -43,7 +44,7 @@ class Empty:
     """Settings without a key."""
 
 
-class Right:
+class Right(Task):
     """A task as small as one can be."""
 
     Settings = Empty
@@ -81,6 +82,14 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no settings": (changed(Settings=None), "it has no Settings"),
     "settings that are none": (changed(Settings=int), "its Settings are no dataclass"),
     "settings that change": (changed(Settings=Thawed), "is not frozen"),
+    "no base class": (
+        type("Alone", (), {"Settings": Empty}),
+        "it does not derive from rig.interfaces.task.Task",
+    ),
+    "the open of the base class": (
+        changed(open=vars(Task)["open"]),
+        "it has no open(settings: 'Any', context: 'BenchContext')",
+    ),
     "no open": (
         changed(open=None),
         "it has no open(settings: 'Any', context: 'BenchContext')",
@@ -117,6 +126,7 @@ def test_a_wrong_class_is_refused_with_what_it_lacks(
     with pytest.raises(ConfigError, match=r"third_party:Kind is no task") as caught:
         plugins.find("task", "odd")
     assert caught.value.path == "task.odd" and message in caught.value.evidence
+    assert "derives from rig.interfaces.task.Task" in caught.value.try_next
 
 
 def offered(kind: Any) -> Callable[..., list[EntryPoint]]:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rig.errors import RemoteProtocolError
+from rig.interfaces.task import Task
 from rig.kinds import stream as streaming
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
 from rig.model.scores import Score
@@ -26,7 +27,7 @@ from rig.store.completion_lines import from_json, to_json
 SCENES = st.lists(st.integers(1, 400), min_size=1, max_size=8)
 
 
-class Letters:
+class Letters(Task):
     """A task that answers with a letter."""
 
     name = "letters"

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from rig.cli.main import rig as command
 from rig.errors import ConfigError
+from rig.interfaces.scenario import Scenario
 from rig.model.steps import Query
 from rig.results import claim as claims
 from rig.results.imagined import Forecast, forecast
@@ -201,7 +202,7 @@ def test_a_phase_that_the_device_does_not_mark_is_refused_once_that_is_known() -
         planning.refuse_claim(resolved, scenario, task, ["infer"])
 
 
-class Strange:
+class Strange(Scenario):
     """A scenario of somebody else, which falls over an imagined trial."""
 
     name = "strange"

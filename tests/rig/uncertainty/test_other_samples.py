@@ -18,6 +18,7 @@ from rich.console import Console
 from benchmarks.populations import Draw, areas, jitter
 from rig.api.sessions.session import open_session
 from rig.cli.printed.result_tables import print_results
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.metric import Metric
@@ -332,7 +333,7 @@ def test_the_standard_error_of_neurobench_is_that_over_samples(
     assert metric["standard_error_over_samples"] == pytest.approx(mean(errors))
 
 
-class Knowing:
+class Knowing(Scenario):
     """A scenario that knows the interval of one of its metrics."""
 
     name = "knowing"

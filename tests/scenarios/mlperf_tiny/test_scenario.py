@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from benchmarks.forger import rehash
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
-from rig.interfaces.scenario import Reviewer
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step
@@ -689,10 +688,6 @@ def test_single_stream_claims_no_accuracy_of_what_gives_no_answers(
     ) as bench:
         metrics = bench.run(1, tmp_path).metrics
     assert "accuracy" not in metrics and metrics["latency_infer"].value > 0
-
-
-def test_it_is_a_scenario_that_reviews_its_trials() -> None:
-    assert isinstance(tiny(), Reviewer)
 
 
 def tensors(folder: Path) -> list[Path]:

@@ -12,7 +12,6 @@ import pytest
 import scipy  # its statistics are imported where they are used: that takes a second
 
 from rig.interfaces.context import BenchContext
-from rig.interfaces.scenario import Pooler
 from rig.model.effects import COMMON, TRIAL, Effect, Effects
 from rig.model.scores import Costs
 from rig.model.steps import Solve
@@ -92,7 +91,6 @@ def fixed(
 
 def told(*trials: Sequence[Sample]) -> dict[str, Intervals]:
     scenario = Optimization.open(Optimization.Settings(gaps=GAPS), BenchContext())
-    assert isinstance(scenario, Pooler)
     return dict(
         scenario.intervals([Measured(tuple(trial), ()) for trial in trials], ["solve"])
     )
@@ -154,7 +152,7 @@ def test_the_time_with_repetitions_has_the_interval_of_its_share() -> None:
         round(low, 2),
         round(high, 2),
     ) == (0.09, 0.43)
-    gathered = intervals.gathered(
+    gathered = intervals.pooled_metrics(
         [Measured(tuple(trial), ()) for trial in trials], GAPS
     )
     assert gathered[f"tts99_to_1pct_{CELL}"] == pytest.approx(0.1803, abs=5e-5)

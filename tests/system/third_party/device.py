@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rig.interfaces.context import BenchContext
+from rig.interfaces.plugin_classes import Backend
 from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step, Sync
@@ -21,7 +22,7 @@ _BUSY_W = 0.030
 _COUNT_S = 0.02
 
 
-class Device:
+class Device(Backend):
     """Counts the bits of a payload in a fiftieth of a second."""
 
     @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import MonitorInfo, Recording
+from rig.interfaces.plugin_classes import Driver
 from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -22,7 +23,7 @@ _SUPPLY_V = 3.0
 _NS_PER_S = 1_000_000_000
 
 
-class Meter:
+class Meter(Driver):
     """A meter without noise."""
 
     @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Self
 from matplotlib.figure import Figure
 
 from rig.interfaces.context import BenchContext
+from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.model.metric import Deviation, Metric, Prominence, Repeatability, Statistic
 from rig.model.picture import Picture
@@ -24,7 +25,7 @@ from rig.stats.summary import mean, ratio, standard_error
 from rig.store.session_folder import RESULTS
 
 
-class Counting:
+class Counting(Scenario):
     """Every payload once, in an order shuffled by the trial's seed."""
 
     name = "acme_counting"

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rig.interfaces.context import BenchContext
+from rig.interfaces.task import Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
 
 
-class BitsTask:
+class BitsTask(Task):
     """Random payloads, whose set bits are to be counted."""
 
     @dataclass(frozen=True, slots=True)

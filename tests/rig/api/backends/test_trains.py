@@ -18,6 +18,7 @@ from rig.api.backends.runs import Wanted
 from rig.api.sessions.session import Session
 from rig.bench import plugins
 from rig.errors import DataError
+from rig.interfaces import plugin_classes
 from rig.interfaces.context import BenchContext
 from rig.model.origin import Origin, Origins
 from rig.network.trains import packed, unpacked
@@ -38,7 +39,7 @@ warmup = 0
 """
 
 
-class ByHand:
+class ByHand(plugin_classes.Backend):
     """A backend whose runner is beside this file; `changed` adds that to one weight."""
 
     changed = 0
