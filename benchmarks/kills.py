@@ -61,9 +61,8 @@ POLL_S = 0.002
 TOO_SLOW = "the simulated device reported"
 RESUMES_KILLED = 1 / 3
 IMPORTED = (
-    "rig.cli.run",
-    "rig.cli.resume",
-    "rig.cli.check",
+    "rig.cli.run_bench",
+    "rig.cli.check_session",
     "rig.report.report",
     "pyjls",
 )

@@ -25,8 +25,8 @@ import pytest
 #: Modules of the commands, and what they import when they use it.
 _IMPORTED = (
     *(
-        "rig.cli.run",
-        "rig.cli.check",
+        "rig.cli.run_bench",
+        "rig.cli.check_session",
         "rig.cli.report",
         "rig.cli.measure",
         "rig.cli.list",

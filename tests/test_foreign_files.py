@@ -46,6 +46,7 @@ ELSEWHERE = {
     "rig/api/traces/export.py": (1, OWN_OUTPUT),
     "rig/bench/bench_file.py": (1, NAMED),
     "rig/bench/contact_file.py": (2, NAMED),
+    "rig/bench/entry_points.py": (1, SHIPPED),
     "rig/bench/examples.py": (3, SHIPPED),
     "rig/bench/scan.py": (1, SYSTEM),
     "rig/cli/docs.py": (2, SHIPPED),

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+import inspect
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from rig.bench.entry_points import installed, loaded
-from rig.bench.plugin_check import BASES, class_faults
+from rig.bench.entry_points import docstring, installed, loaded
 from rig.errors import ConfigError, did_you_mean
-from rig.interfaces.plugin_classes import Backend, Driver
-from rig.interfaces.scenario import Scenario
-from rig.interfaces.task import Task
+
+if TYPE_CHECKING:
+    from rig.interfaces.plugin_classes import Backend, Driver
+    from rig.interfaces.scenario import Scenario
+    from rig.interfaces.task import Task
 
 #: Section of a bench file -> entry point group.
 GROUPS = {
@@ -46,23 +49,41 @@ def find(section: str, kind: str) -> Any:
     """Return the class behind a kind; raise ConfigError where there is none, or it
     does not derive from the base class of its group.
     """
+    # Imported here: `rig list` names the kinds and needs no numpy.
+    from rig.bench.plugin_check import BASES, class_faults
+
+    entry_point = _entry_point(section, kind)
+    plugin_class = loaded(entry_point, f"{section}.{kind}", extra(kind))
+    if faults := class_faults(section, plugin_class):
+        base = BASES[section]
+        raise ConfigError(
+            f"{entry_point.value} is no {section} for this version of the rig",
+            path=f"{section}.{kind}",
+            evidence="; ".join(faults),
+            try_next=(
+                "another version of the package that brings it; a plug-in of your own"
+                f" derives from {base.__module__}.{base.__qualname__} and overrides"
+                " what it offers"
+            ),
+        )
+    return plugin_class
+
+
+def description(section: str, kind: str) -> str:
+    """Return the first paragraph of the docstring of a kind's class; raise ConfigError
+    as `find` does.
+    """
+    text = docstring(_entry_point(section, kind))
+    if not text:
+        # Not inspect.getdoc, which inherits the docstring of the base class.
+        text = inspect.cleandoc(find(section, kind).__doc__ or "")
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _entry_point(section: str, kind: str) -> EntryPoint:
     for entry_point in installed(GROUPS[section]):
         if entry_point.name == kind:
-            found = loaded(entry_point, f"{section}.{kind}", extra(kind))
-            if faults := class_faults(section, found):
-                base = BASES[section]
-                raise ConfigError(
-                    f"{entry_point.value} is no {section} for this version of the rig",
-                    path=f"{section}.{kind}",
-                    evidence="; ".join(faults),
-                    try_next=(
-                        "another version of the package that brings it; a plug-in of"
-                        " your own derives from"
-                        f" {base.__module__}.{base.__qualname__} and overrides what it"
-                        " offers"
-                    ),
-                )
-            return found
+            return entry_point
     known = names(section)
     raise ConfigError(
         f"no such kind of {section}",

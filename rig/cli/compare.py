@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from rig.api.backends.runs import Wanted
-from rig.cli.compare_backends import of_model, of_sessions
-from rig.cli.compare_sessions import two_sessions
-from rig.cli.models.conventions_options import conventions_options
-from rig.cli.models.map_model import dt_option
+from rig.cli.lazy import LateCommand
+from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.options import json_option, refuse_idle, sessions_option, set_option
 from rig.errors import ConfigError
 from rig.network.conventions import Choice
+
+if TYPE_CHECKING:
+    from rig.api.backends.runs import Wanted
 
 #: Parameters of what --suts runs.
 _OF_SUTS = (
@@ -27,7 +28,10 @@ _FORMS = "rig compare MODEL.nir --suts A,B,... or two or more session folders"
 _PLACE = click.Path(exists=True, path_type=Path)
 
 
-@click.command()
+@click.command(
+    cls=LateCommand,
+    modules=["rig.cli.compare_backends", "rig.cli.compare_sessions"],
+)
 @click.argument(
     "places", metavar="MODEL.nir | SESSION SESSION...", nargs=-1, type=_PLACE
 )
@@ -112,6 +116,9 @@ def compare(
     session was changed after its run: its numbers are shown with a mark. It is 2 where
     none has results, 4 where a verdict is NOT TESTED.
     """
+    from rig.cli.compare_backends import of_model, of_sessions
+    from rig.cli.compare_sessions import two_sessions
+
     if suts:
         refuse_idle("beside --suts", "everything")
         wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)
@@ -154,6 +161,8 @@ def _wanted(
     inputs: Path | None,
     labels: Path | None,
 ) -> Wanted:
+    from rig.api.backends.runs import Wanted
+
     if len(places) != 1 or places[0].is_dir():
         raise ConfigError("--suts goes with one MODEL.nir", try_next=_FORMS)
     files = {"inputs": inputs, "labels": labels}

@@ -12,7 +12,7 @@ from typing import Literal
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from rig.api.backends import comparison, forms, images, picture, runs, trains
+from rig.api.backends import comparison, forms, images, runs, trains
 from rig.api.backends.rows import Backend, Failure, ModelComparison
 from rig.api.backends.runs import Planned, UnknownBackend, Wanted
 from rig.api.sessions.session import open_session
@@ -235,6 +235,9 @@ def _upright(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
 
 
 def _write(out: Terminal, found: ModelComparison, folder: Path) -> None:
+    # Imported here: it brings matplotlib.
+    from rig.api.backends import picture
+
     texts = {"csv": forms.csv_text, "json": forms.json_text, "md": forms.markdown}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from rig.cli.lazy import LateCommand
 from rig.cli.options import sessions_option, wide_option
-from rig.cli.run import Shown, run_bench
 from rig.files.shipped import DEMO
 
 
-@click.command()
+@click.command(cls=LateCommand, modules=["rig.cli.run_bench"])
 @click.option(
     "--bench",
     type=click.Path(path_type=Path),
@@ -23,4 +23,6 @@ from rig.files.shipped import DEMO
 @wide_option
 def demo(bench: Path, sessions: Path, wide: bool) -> int:
     """Run acoustic scene classification, five trials, without any hardware."""
+    from rig.cli.run_bench import Shown, run_bench
+
     return run_bench(bench, (), None, sessions, Shown(wide=wide))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -42,9 +42,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; raise ConfigError where there is
-        none, with what may be meant. What the context carries is called once that is
-        imported.
+        """Return the command that the arguments name; raise ConfigError with similar
+        names if there is none. The object of the context is called once the command is
+        imported, unless that is a `LateCommand`, which calls it later.
         """
         if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             raise ConfigError(
@@ -53,8 +53,8 @@ class LazyGroup(click.Group):
                 f"{ctx.command_path} --help lists the commands",
             )
         found = super().resolve_command(ctx, args)
-        if callable(ctx.obj) and not isinstance(found[1], click.Group):
-            ctx.obj()
+        if not isinstance(found[1], click.Group | LateCommand):
+            _call_object(ctx)
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -83,6 +83,31 @@ class LazyGroup(click.Group):
                 yield name, self.lazy[name][1]
             elif command := self.get_command(ctx, name):
                 yield name, summary(command)
+
+
+class LateCommand(click.Command):
+    """A command that imports `modules`, which do its work, only when it is invoked: its
+    help needs none of them.
+    """
+
+    def __init__(
+        self, *arguments: Any, modules: Sequence[str] = (), **options: Any
+    ) -> None:
+        super().__init__(*arguments, **options)
+        self.modules = tuple(modules)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Import the modules, call the object of the context, and run the command."""
+        for name in self.modules:
+            import_module(name)
+        _call_object(ctx)
+        return super().invoke(ctx)
+
+
+def _call_object(ctx: click.Context) -> None:
+    """Call the object of a context: from then on Ctrl-C ends a command in order."""
+    if callable(ctx.obj):
+        ctx.obj()
 
 
 def summary(command: click.Command) -> str:

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rig.api.archive.listing import UNREADABLE, Listed, Listing
 from rig.bench import plugins
-from rig.bench.config import BenchSettings
 from rig.cli.options import (
     NO_SESSIONS,
     has_sessions,
@@ -24,7 +21,10 @@ from rig.cli.options import (
 )
 from rig.cli.printed.terminal import Terminal, escape, print_rows, say
 from rig.errors import ConfigError, RigError, did_you_mean
-from rig.settings.fields import SettingField, fields_of, flat
+
+if TYPE_CHECKING:
+    from rig.api.archive.listing import Listed
+    from rig.settings.fields import SettingField
 
 _TITLES = {
     "sut": "systems under test",
@@ -58,25 +58,37 @@ def list_(name: str, sessions: Path, as_json: bool) -> None:
     With a name, as sut.uart, list the settings of that kind; with bench, those of the
     bench.
     """
-    out = Terminal()
     if name:
         refuse_idle("beside SECTION.KIND", "sessions")
-        fields = list(flat(fields_of(_settings(name))))
-        if as_json:
-            out.out(
-                json.dumps(
-                    {"name": name, "settings": [_of_field(*each) for each in fields]}
-                )
-            )
-        else:
-            print_settings(out, name, fields)
-        return
-    kinds = {
-        section: [_listed(section, kind) for kind in plugins.names(section)]
-        for section in _TITLES
-    }
+        _list_settings(name, as_json=as_json)
+    else:
+        _list_kinds(sessions, as_json=as_json)
+
+
+def _list_settings(name: str, *, as_json: bool) -> None:
+    from rig.settings.fields import fields_of, flat
+
+    out = Terminal()
+    fields = list(flat(fields_of(_settings(name))))
+    if as_json:
+        settings = [_of_field(*each) for each in fields]
+        out.out(json.dumps({"name": name, "settings": settings}))
+    else:
+        print_settings(out, name, fields)
+
+
+def _list_kinds(sessions: Path, *, as_json: bool) -> None:
+    out = Terminal()
+    kinds: dict[str, list[ListedKind]] = {}
+    for section in _TITLES:
+        kinds[section] = [_listed(section, kind) for kind in plugins.names(section)]
     is_there = has_sessions(sessions)
-    rows = Listing(sessions).rows()
+    rows: Sequence[Listed] = ()
+    if is_there:
+        # Imported here: it brings numpy and pyjls, most of the command's time.
+        from rig.api.archive.listing import Listing
+
+        rows = Listing(sessions).rows()
     if as_json:
         out.out(json.dumps(document(kinds, rows), indent=1))
     else:
@@ -152,9 +164,11 @@ def _settings(name: str) -> type:
                 f"{did_you_mean(section, ('bench', *plugins.GROUPS))}bench, {names}"
             ),
         )
-    settings: type = (
-        BenchSettings if name == "bench" else plugins.find(section, kind).Settings
-    )
+    if name == "bench":
+        from rig.bench.config import BenchSettings
+
+        return BenchSettings
+    settings: type = plugins.find(section, kind).Settings
     return settings
 
 
@@ -170,15 +184,16 @@ def _of_field(key: str, field: SettingField) -> dict[str, Any]:
 
 
 def _listed(section: str, kind: str) -> ListedKind:
-    """Return a kind with the first paragraph of what its class says of itself."""
+    """Return a kind with its description, or with the reason why it is not usable."""
     try:
-        about = inspect.getdoc(plugins.find(section, kind)) or ""
+        return ListedKind(kind, plugins.description(section, kind))
     except RigError as error:
         return ListedKind(kind, "", error.cause)
-    return ListedKind(kind, " ".join(about.split("\n\n")[0].split()))
 
 
 def _status(row: Listed) -> str:
+    from rig.api.archive.listing import UNREADABLE
+
     reason = row.reason if row.status == UNREADABLE else ""
     outcome = "" if row.outcome.upper() in row.labels else row.outcome
     return ", ".join(filter(None, (outcome, reason, *row.labels)))

@@ -9,7 +9,6 @@ import click
 from click.core import ParameterSource
 
 from rig.errors import ConfigError, DataError
-from rig.store.session_folder import refuse_unwritable
 
 
 def refuse_idle(where: str, *names: str) -> None:
@@ -64,6 +63,9 @@ def to_write(
             path=name,
             try_next="make it first, or another one",
         )
+    # Imported here: the help of a command does without numpy.
+    from rig.store.session_folder import refuse_unwritable
+
     refuse_unwritable(path.parent, f"{name} with a file in another folder")
     return path
 

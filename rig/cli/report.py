@@ -7,26 +7,28 @@ from pathlib import Path
 
 import click
 
-from rig.api.report import write_report
-from rig.check.check import check
 from rig.cli.exit_codes import FAIL
+from rig.cli.lazy import LateCommand
 from rig.cli.options import session_argument
-from rig.cli.printed.terminal import Terminal, escape, print_line
-from rig.store.event_file import mend
-from rig.store.session_folder import (
-    PARTIAL_SUFFIX,
-    READ_ONLY_TRY,
-    REPORT,
-    SessionFolder,
-    refuse_unwritable,
-)
 
 
-@click.command()
+@click.command(cls=LateCommand, modules=["rig.check.check"])
 @session_argument
 def report(path: Path) -> int:
     """Write the session's report: one HTML page; say so when the session was changed
     since."""
+    from rig.api.report import write_report
+    from rig.check.check import check
+    from rig.cli.printed.terminal import Terminal, escape, print_line
+    from rig.store.event_file import mend
+    from rig.store.session_folder import (
+        PARTIAL_SUFFIX,
+        READ_ONLY_TRY,
+        REPORT,
+        SessionFolder,
+        refuse_unwritable,
+    )
+
     SessionFolder(path).refuse_other()
     SessionFolder(path).refuse_unfinished()
     refuse_unwritable(path, READ_ONLY_TRY)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rig.cli.kept_session import KeptSession
+from rig.cli.lazy import LateCommand
 from rig.cli.options import (
     explain_option,
     json_option,
@@ -15,14 +15,9 @@ from rig.cli.options import (
     session_argument,
     wide_option,
 )
-from rig.cli.printed.progress import RunProgress
-from rig.cli.run import Shown, finish
-from rig.host.second_signal import stopped_by_signals
-from rig.host.stop import Stop
-from rig.session import session
 
 
-@click.command()
+@click.command(cls=LateCommand, modules=["rig.cli.run_bench"])
 @session_argument
 @wide_option
 @json_option
@@ -30,12 +25,8 @@ from rig.session import session
 def resume(path: Path, wide: bool, as_json: bool, explain: bool) -> int:
     """Go on with a session that was cut off, where it stopped; the bench must be the
     same."""
+    from rig.cli.run_bench import Shown, resume_session
+
     if as_json:
         refuse_idle("beside --json", "wide")
-    shown = Shown(wide=wide, as_json=as_json, explain=explain)
-    console = shown.console
-    stop = Stop()
-    with KeptSession(path) as kept:
-        with stopped_by_signals(stop), RunProgress(console) as progress:
-            result = session.resume(path, (progress, kept), stop)
-        return finish(result, shown, console)
+    return resume_session(path, Shown(wide=wide, as_json=as_json, explain=explain))

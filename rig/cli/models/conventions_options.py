@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of what a NIR file leaves open: whose conventions, the reset, the spike
-limit, the initial state.
+"""Options for what a NIR file leaves open: the time step, whose conventions, the reset,
+the spike limit, the initial state.
 """
 
 from __future__ import annotations
@@ -13,6 +13,13 @@ import click
 
 from rig.network.conventions import PRESETS, RESETS, SPIKES_MAX, Choice, Start
 
+dt_option = click.option(
+    "--dt",
+    "dt_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time step, where the file states none.",
+)
 _OPTIONS = (
     click.option(
         "--as",

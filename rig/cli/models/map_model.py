@@ -12,7 +12,7 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import settings_of
-from rig.cli.models.conventions_options import conventions_options
+from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
@@ -22,13 +22,6 @@ from rig.network.conventions import Choice
 _OUT = Terminal()
 
 
-dt_option = click.option(
-    "--dt",
-    "dt_s",
-    type=float,
-    metavar="SECONDS",
-    help="The time step, where the file states none.",
-)
 set_option = click.option(
     "--set",
     "changes",

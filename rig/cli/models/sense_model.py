@@ -10,10 +10,9 @@ import click
 
 from rig.bench import plugins
 from rig.bench.config import settings_of
-from rig.cli.models.conventions_options import conventions_options
+from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.map_model import (
     asked,
-    dt_option,
     json_option,
     print_report,
     set_option,

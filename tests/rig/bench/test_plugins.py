@@ -4,6 +4,7 @@ refused."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -32,6 +33,13 @@ def test_the_class_of_every_entry_point_keeps_its_contract(
     assert plugin_check.class_faults(section, found) == []
     if (section, kind) != ("monitor", "none"):
         assert plugin_check.instance_faults(section, found) == []
+
+
+@pytest.mark.parametrize(("section", "kind"), INSTALLED)
+def test_a_description_is_that_of_the_imported_class(section: str, kind: str) -> None:
+    text = inspect.getdoc(plugins.find(section, kind))
+    assert text
+    assert plugins.description(section, kind) == " ".join(text.split("\n\n")[0].split())
 
 
 @pytest.mark.parametrize("name", plugin_commands.names())

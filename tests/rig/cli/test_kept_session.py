@@ -67,7 +67,9 @@ def test_other_errors_are_left_as_they_are() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
-@pytest.mark.parametrize("blocked", ["click", "rig.cli.main", "rig.cli.run"])
+@pytest.mark.parametrize(
+    "blocked", ["click", "rig.cli.main", "rig.cli.run", "rig.session.session"]
+)
 def test_while_modules_are_imported_it_ends_without_a_traceback(
     tmp_path: Path, blocked: str
 ) -> None:

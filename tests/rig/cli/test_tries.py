@@ -35,7 +35,7 @@ CONTEXTS = {
     "rig/cli/compare_backends.py": ("compare",),
     "rig/cli/measure_windows.py": ("measure",),
     "rig/cli/options.py": ("sessions", "list"),
-    "rig/cli/run.py": ("run", "demo"),
+    "rig/cli/run_bench.py": ("run", "demo"),
     "rig/firmware/flasher.py": ("firmware flash",),
     # In a bench file drivers/playback.py, in the window gui/trace/shown/engine.py
     # translates them.

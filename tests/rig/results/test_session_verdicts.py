@@ -154,7 +154,7 @@ def test_a_published_search_a_hundred_times_too_good_is_refused_by_its_searches_
 
 def checked(folder: Path, path: Path, *options: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rig.cli.check.check_session", checking.check)
+        patch.setattr("rig.cli.check_session.recompute", checking.check)
         words = ["check", str(folder), "--claim", str(path), *options]
         return CliRunner().invoke(command, words, standalone_mode=False)
 
