@@ -99,7 +99,6 @@ ELSEWHERE = {
     "sut_backends/served/requests.py": (1, MEMORY),
     "sut_backends/spinnaker/energy_lines.py": (1, OWN_OUTPUT),
     "sut_backends/spinnaker/runner.py": (1, JOB),
-    "sut_backends/spinnaker/sim/spynnaker.py": (1, OWN_CACHE),
     "sut_backends/spinnaker/two.py": (1, JOB),
     "sut_backends/workers/inside/plain_network.py": (1, JOB),
     "sut_backends/workers/inside/processor_counter.py": (1, SYSTEM),

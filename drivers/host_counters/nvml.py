@@ -43,14 +43,15 @@ from drivers.host_counters.recording import (
     HostClock,
     Polling,
 )
+from drivers.host_counters.settings import CounterSettings, Longest
 from drivers.host_counters.sim.nvml import NvmlSimulator
-from rig.errors import BenchError, ConfigError, DeviceNotFound
+from rig.errors import BenchError, DeviceNotFound
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
 from rig.measure.problems import SHORT_PERIODS
 from rig.model.origin import Origin
-from rig.settings.declare import Number, PathText, Ratio, Why
+from rig.settings.declare import Number, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -93,8 +94,8 @@ _SOURCE = (
 class Nvml(Driver):
     """The power and energy sensors of an NVIDIA GPU board, through NVML."""
 
-    @dataclass(frozen=True, slots=True)
-    class Settings:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(CounterSettings):
         """Settings: the board, and how it is polled."""
 
         index: Annotated[Number, Ge(0), doc("Number of the board in this host.")] = 0
@@ -116,6 +117,7 @@ class Nvml(Driver):
             Literal["refuse", "state"],
             doc("What to do where others compute on the board, or MIG shares it out."),
         ] = REFUSE
+        longest_s: Longest = 0.25
         poll_hz: Annotated[
             int,
             Interval(ge=1, le=50),
@@ -123,26 +125,19 @@ class Nvml(Driver):
             Why("the sensors are updated every 20 to 100 ms"),
             doc("Readings a second; a window needs 20 of them: 0.4 s at 50 Hz."),
         ] = 50
-        longest_s: Annotated[
-            float,
-            Interval(gt=0, le=10),
-            Unit("s"),
-            doc(
-                "Time without news of the counter that makes a gap; 2 / poll_hz or"
-                " more."
-            ),
-        ] = 0.25
         gain_limit: Annotated[
             Ratio,
             Interval(gt=0, lt=1),
             doc("Relative limit of error; NVIDIA states 5 % for some boards."),
         ] = 0.05
-        calibration: Annotated[
-            PathText, doc("File of limits of error, in place of `gain_limit`.")
-        ] = ""
         simulator: Annotated[NvmlSimulator.Settings, doc("The simulated board.")] = (
             field(default_factory=NvmlSimulator.Settings)
         )
+
+        @property
+        def simulated(self) -> bool:
+            """Whether the bench file names the simulator."""
+            return self.uuid == "simulator"
 
     def __init__(
         self, settings: Settings, library: Any, simulator: NvmlSimulator | None
@@ -176,13 +171,12 @@ class Nvml(Driver):
     @staticmethod
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
-        return settings.uuid == "simulator"
+        return settings.simulated
 
     @staticmethod
     def origin(settings: Settings) -> Origin:
         """Return that its energies are the board's own, or the simulator's."""
-        simulated = settings.uuid == "simulator"
-        return Origin.SIMULATED if simulated else Origin.OWN_SENSOR
+        return Origin.SIMULATED if settings.simulated else Origin.OWN_SENSOR
 
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
@@ -192,10 +186,10 @@ class Nvml(Driver):
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the board and read its sensor once; the board stays on."""
-        _validate(settings)
+        settings.validate("nvml")
         simulator = (
             NvmlSimulator(settings.simulator, context.world)
-            if settings.uuid == "simulator"
+            if settings.simulated
             else None
         )
         if simulator:
@@ -295,7 +289,7 @@ class Nvml(Driver):
 
 
 def _accuracy(settings: Nvml.Settings) -> Accuracy:
-    simulated = settings.uuid == "simulator"
+    simulated = settings.simulated
     gain = abs(settings.simulator.gain) if simulated else settings.gain_limit
     step_w = 1e-3 * settings.poll_hz if settings.source == ENERGY else 1e-3
     late_s = _FILTER_S if settings.source == POWER else _UPDATE_S
@@ -327,13 +321,4 @@ def _refuse_average(settings: Nvml.Settings, board: Board) -> None:
                 f'source = "energy", or "instant"; or poll_hz = {_AVERAGED_HZ} or less,'
                 " and windows of 2 s and more (repeat)"
             ),
-        )
-
-
-def _validate(settings: Nvml.Settings) -> None:
-    if settings.longest_s < 2 / settings.poll_hz:
-        raise ConfigError(
-            f"{settings.longest_s}",
-            path="monitor.nvml.longest_s",
-            try_next="2 / poll_hz or more",
         )

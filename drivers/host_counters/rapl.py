@@ -26,6 +26,7 @@ from drivers.host_counters.recording import (
     HostClock,
     Polling,
 )
+from drivers.host_counters.settings import CounterSettings, Longest
 from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.files import typed
@@ -33,7 +34,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
 from rig.interfaces.plugin_classes import Driver
 from rig.model.origin import Origin
-from rig.settings.declare import Or, PathText, Ratio, Why
+from rig.settings.declare import Or, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
 
@@ -70,8 +71,8 @@ class _Counted:
 class Rapl(Driver):
     """The processor's own energy counters (Linux powercap): a host measures itself."""
 
-    @dataclass(frozen=True, slots=True)
-    class Settings:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(CounterSettings):
         """Settings: the counter, how it is polled, and the limit of error that you
         claim."""
 
@@ -95,24 +96,21 @@ class Rapl(Driver):
                 " time."
             ),
         ] = 100
-        longest_s: Annotated[
-            float,
-            Interval(gt=0, le=10),
-            Unit("s"),
-            doc("Time between two readings that makes a gap; 2 / poll_hz or more."),
-        ] = 0.05
+        longest_s: Longest = 0.05
         gain_limit: Annotated[
             Ratio,
             Or(0, "none claimed"),
             Interval(gt=0, lt=1),
             doc("Relative limit of error that you claim; the maker states none."),
         ] = 0.0
-        calibration: Annotated[
-            PathText, doc("File of limits of error, in place of `gain_limit`.")
-        ] = ""
         simulator: Annotated[RaplSimulator.Settings, doc("The simulated counter.")] = (
             field(default_factory=RaplSimulator.Settings)
         )
+
+        @property
+        def simulated(self) -> bool:
+            """Whether the bench file names the simulator."""
+            return self.root == "simulator"
 
     def __init__(
         self, settings: Settings, zone: Zone, simulator: RaplSimulator | None
@@ -136,13 +134,12 @@ class Rapl(Driver):
     @staticmethod
     def simulates(settings: Settings) -> bool:
         """Return whether the bench file names the simulator."""
-        return settings.root == "simulator"
+        return settings.simulated
 
     @staticmethod
     def origin(settings: Settings) -> Origin:
         """Return that its energies are the processor's own, or the simulator's."""
-        simulated = settings.root == "simulator"
-        return Origin.SIMULATED if simulated else Origin.OWN_SENSOR
+        return Origin.SIMULATED if settings.simulated else Origin.OWN_SENSOR
 
     @staticmethod
     def sampling(settings: Settings) -> Sampling:
@@ -155,7 +152,7 @@ class Rapl(Driver):
         _validate(settings)
         simulator = (
             RaplSimulator(settings.simulator, context.world)
-            if settings.root == "simulator"
+            if settings.simulated
             else None
         )
         if simulator:
@@ -398,7 +395,7 @@ def _number(path: Path) -> int:
 def _accuracy(settings: Rapl.Settings, largest_nj: int) -> Accuracy:
     if settings.calibration:
         return accuracy.load(Path(settings.calibration))
-    simulated = settings.root == "simulator"
+    simulated = settings.simulated
     if not settings.gain_limit and not simulated:
         raise ConfigError(
             "how far this counter may be off is not known",
@@ -445,19 +442,10 @@ def _accuracy(settings: Rapl.Settings, largest_nj: int) -> Accuracy:
 
 
 def _validate(settings: Rapl.Settings) -> None:
-    for name, ok, rule in (
-        (
-            "root",
-            settings.root == "simulator" or Path(settings.root).is_absolute(),
-            'an absolute path, or "simulator"',
-        ),
-        (
-            "longest_s",
-            2 / settings.poll_hz <= settings.longest_s,
-            "2 / poll_hz or more",
-        ),
-    ):
-        if not ok:
-            raise ConfigError(
-                f"{getattr(settings, name)}", path=f"monitor.rapl.{name}", try_next=rule
-            )
+    if not settings.simulated and not Path(settings.root).is_absolute():
+        raise ConfigError(
+            settings.root,
+            path="monitor.rapl.root",
+            try_next='an absolute path, or "simulator"',
+        )
+    settings.validate("rapl")

@@ -15,8 +15,12 @@ from typing import Annotated
 
 from annotated_types import Gt, Unit, doc
 
+from drivers.host_counters.settings import (
+    BasePower,
+    SimulatedCounterSettings,
+    UpdateInterval,
+)
 from drivers.host_counters.sim.simulator import SimulatedCounter
-from rig.settings.declare import Ratio
 from rig.simulation.world import World
 
 #: What a test may set as `fault`, one at a time, and the code that the library then
@@ -53,39 +57,21 @@ class NvmlSimulator:
 
     NVMLError = SimulatedNvmlError
 
-    @dataclass(frozen=True, slots=True)
-    class Settings:
-        """Settings of the simulated board: what it draws apart from the DUT, and how
-        its sensor errs.
-        """
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(SimulatedCounterSettings):
+        """Power of the simulated board apart from the DUT, and errors of its sensor."""
 
-        base_w: Annotated[
-            float, Unit("W"), doc("Power of the board apart from the DUT.")
-        ] = 20.0
-        gain: Annotated[Ratio, doc("Gain error of the sensor.")] = 0.0
-        clock_ppm: Annotated[
-            float, Gt(-1e6), Unit("ppm"), doc("How fast the sensor's clock is.")
-        ] = 0.0
-        update_s: Annotated[
-            float, Gt(0), Unit("s"), doc("Time between two updates of the sensor.")
-        ] = 0.02
+        base_w: BasePower = 20.0
+        update_s: UpdateInterval = 0.02
         counts_energy: Annotated[
             bool, doc("It counts energy; an old board tells only its power.")
         ] = True
-        share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
         busy_w: Annotated[
             float, Gt(0), Unit("W"), doc("Power from which on its clocks are up.")
         ] = 60.0
 
     def __init__(self, settings: Settings, world: World) -> None:
-        self.counter = SimulatedCounter(
-            world,
-            update_s=settings.update_s,
-            clock_ppm=settings.clock_ppm,
-            gain=settings.gain,
-            base_w=settings.base_w,
-            share=settings.share,
-        )
+        self.counter = SimulatedCounter(world, settings)
         self.counter.updated = self._update
         self.fault = ""
         self.initialized = 0

@@ -17,10 +17,15 @@ from io import FileIO
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Interval, Unit, doc
+from annotated_types import Ge, doc
 
+from drivers.host_counters.settings import (
+    BasePower,
+    SimulatedCounterSettings,
+    UpdateInterval,
+)
 from drivers.host_counters.sim.simulator import SimulatedCounter
-from rig.settings.declare import Number, Ratio
+from rig.settings.declare import Number
 from rig.simulation.world import World
 
 _REGISTER = 1 << 32
@@ -57,41 +62,20 @@ class RaplSimulator:
     update of the files on: one of FAULTS.
     """
 
-    @dataclass(frozen=True, slots=True)
-    class Settings:
-        """Settings of the simulated processor: what it draws apart from the DUT, and
-        how its counter errs.
-        """
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Settings(SimulatedCounterSettings):
+        """Power of the simulated host apart from the DUT, and errors of its counter."""
 
-        base_w: Annotated[
-            float, Unit("W"), doc("Power of the host apart from the DUT.")
-        ] = 5.0
-        gain: Annotated[Ratio, doc("Gain error of the counter.")] = 0.0
-        clock_ppm: Annotated[
-            float, Gt(-1e6), Unit("ppm"), doc("How fast the counter's clock is.")
-        ] = 0.0
-        update_s: Annotated[
-            float,
-            Interval(gt=0, le=10),
-            Unit("s"),
-            doc("Time between two updates of the counter."),
-        ] = 0.001
+        base_w: BasePower = 5.0
+        update_s: UpdateInterval = 0.001
         first: Annotated[
             Number,
             Ge(0),
             doc("What the counter counts at the start, in its own steps."),
         ] = 4_000_000_000
-        share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
 
     def __init__(self, settings: Settings, world: World) -> None:
-        self.counter = SimulatedCounter(
-            world,
-            update_s=settings.update_s,
-            clock_ppm=settings.clock_ppm,
-            gain=settings.gain,
-            base_w=settings.base_w,
-            share=settings.share,
-        )
+        self.counter = SimulatedCounter(world, settings)
         self.counter.updated = self._update
         self.fault = ""
         self._first = settings.first

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from drivers.front_end import FrontEnd
+from drivers.host_counters.settings import SimulatedCounterSettings
 from rig.errors import DeadlineError
 from rig.simulation.world import NS_PER_S, World
 
@@ -19,37 +20,26 @@ _TIMEOUT_S = 2.0
 
 
 class SimulatedCounter:
-    """Counts energy in steps of `update_s`, and is the clock that it is read by: its
-    time goes on only while it is waited for.
+    """Energy counter of a simulated host, and the clock by which it is read.
 
-    `gain` is its error, `base_w` what the host draws apart from the DUT, `clock_ppm`
-    how fast the host's clock is. `stall_s`, a fault: the next wait takes so much
-    longer, as that of a thread that gets no processor. `updated` is called after every
+    Its time goes on only while a caller waits for it. `stall_s`, a fault, lengthens the
+    next wait, as for a thread that gets no processor. `updated` is called after every
     wait.
     """
 
-    def __init__(
-        self,
-        world: World,
-        *,
-        update_s: float,
-        clock_ppm: float = 0.0,
-        gain: float = 0.0,
-        base_w: float = 0.0,
-        share: float = 1.0,
-    ) -> None:
+    def __init__(self, world: World, settings: SimulatedCounterSettings) -> None:
         self._world = world
-        self._update_s = update_s
-        self._gain = gain
-        self._base_w = base_w
+        self._update_s = settings.update_s
+        self._gain = settings.gain
+        self._base_w = settings.base_w
         self._origin_ns = world.now_ns()
-        self._speed = 1 + clock_ppm * 1e-6
+        self._speed = 1 + settings.clock_ppm * 1e-6
         self._front_end = FrontEnd(
             world,
-            1 / update_s,
-            clock_ppm=clock_ppm,
+            1 / settings.update_s,
+            clock_ppm=settings.clock_ppm,
             start_ns=self._origin_ns,
-            share=share,
+            share=settings.share,
         )
         self._read_past_ns = 0  # since it began
         self._turn = threading.Condition()

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Gt, Unit, doc
 
 from drivers.front_end import FrontEnd
+from drivers.host_counters.settings import SimulatedCounterSettings
 from drivers.host_counters.sim.simulator import SimulatedCounter
 from rig.settings.declare import Ratio
 from rig.simulation.world import NS_PER_S, World
@@ -102,7 +103,7 @@ class _EventCounter(SimulatedCounter):
     def __init__(
         self, world: World, settings: BoardSimulator.Settings, hz: int
     ) -> None:
-        super().__init__(world, update_s=1 / hz)
+        super().__init__(world, SimulatedCounterSettings(base_w=0.0, update_s=1 / hz))
         start_ns = round(settings.start_s * NS_PER_S)
         began_ns = world.now_ns() + start_ns
         self._adc = FrontEnd(world, hz, start_ns=began_ns, share=settings.share)

@@ -28,7 +28,7 @@ from tests.conftest import ROOT
 STAND_IN = """
 import sys
 sys.path.insert(0, {root!r})
-from sut_backends.spinnaker.sim import spynnaker
+from tests.stand_ins import spynnaker
 assert sys.argv[1] == "-c"
 code, sys.argv = sys.argv[2], ["-c", *sys.argv[3:]]
 with spynnaker.installed():

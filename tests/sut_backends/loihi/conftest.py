@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from sut_backends.loihi import runner
-from sut_backends.loihi.sim import lava_loihi
+from tests.stand_ins import lava_loihi
 
 
 @pytest.fixture

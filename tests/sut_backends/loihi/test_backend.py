@@ -71,7 +71,7 @@ def stand_in_python(folder: Path) -> str:
     lava-loihi."""
     (folder / "sitecustomize.py").write_text(
         "from importlib import metadata\n"
-        "from sut_backends.loihi.sim import lava_loihi\n"
+        "from tests.stand_ins import lava_loihi\n"
         "metadata.version = lambda name: '0.10.0'\n"
         "held = lava_loihi.installed()\n"
         "held.__enter__()\n"

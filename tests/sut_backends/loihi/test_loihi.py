@@ -22,10 +22,10 @@ from rig.network.plain import write_plain
 from scenarios.tasks.asc.task import SHIPPED_MODEL
 from sut_backends.loihi import hardware, probes, runner
 from sut_backends.loihi.fixed_point import fixed_point
-from sut_backends.loihi.sim import lava_loihi
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
+from tests.stand_ins import lava_loihi
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
 
 CHIP = {"rule": "stock", "hardware": True}

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sut_backends.loihi.sim import lava_loihi
 from tests.contracts import described_by, lacking, looser
 from tests.scenarios.tasks.qubo import lava_optimization
+from tests.stand_ins import lava_loihi
 from tests.sut_backends.loihi.test_rules import PYTHON, with_lava
 
 _LIF = "lava.proc.lif.process"

@@ -22,11 +22,11 @@ from rig.network.conventions import PRESETS
 from rig.network.interpreter import run
 from sut_backends.spinnaker import runner
 from sut_backends.spinnaker.pynn_plan import plan
-from sut_backends.spinnaker.sim import spinnaker2, spynnaker
 from sut_backends.workers.environments import installed
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import read
 from tests.conftest import ROOT
+from tests.stand_ins import spinnaker2, spynnaker
 from tests.sut_backends.loihi.networks import cuba, lif, plain, two_layers
 
 PYTHON = os.environ.get("RIG_SPINNAKER_PYTHON", "") or str(installed("spinnaker"))

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sut_backends.spinnaker.sim import spinnaker2, spynnaker
 from tests.contracts import described, described_by, lacking, looser
+from tests.stand_ins import spinnaker2, spynnaker
 from tests.sut_backends.spinnaker.test_spinnaker import PYTHON
 
 needs_spynnaker = pytest.mark.skipif(

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that every energy counter of a host has, real or simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Gt, Interval, Unit, doc
+
+from rig.errors import ConfigError
+from rig.settings.declare import PathText, Ratio
+
+#: A kind of counter has a default of its own for each of these.
+Longest = Annotated[
+    float,
+    Interval(gt=0, le=10),
+    Unit("s"),
+    doc("Time without news of the counter that makes a gap; 2 / poll_hz or more."),
+]
+BasePower = Annotated[
+    float, Unit("W"), doc("Power of the board or host apart from the DUT.")
+]
+UpdateInterval = Annotated[
+    float,
+    Interval(gt=0, le=10),
+    Unit("s"),
+    doc("Time between two updates of the counter."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterSettings:
+    """Polling of a counter, and the file of its limits of error."""
+
+    poll_hz: int
+    longest_s: Longest
+    gain_limit: float
+    calibration: Annotated[
+        PathText, doc("File of limits of error, in place of `gain_limit`.")
+    ] = ""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the bench file names the simulator."""
+        raise NotImplementedError
+
+    def validate(self, kind: str) -> None:
+        """Raise ConfigError if every second reading would make a gap; `kind` is that of
+        the monitor."""
+        if self.longest_s < 2 / self.poll_hz:
+            raise ConfigError(
+                f"{self.longest_s}",
+                path=f"monitor.{kind}.longest_s",
+                try_next="2 / poll_hz or more",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedCounterSettings:
+    """Power of a simulated host apart from the DUT, and the errors of its counter."""
+
+    base_w: BasePower
+    gain: Annotated[Ratio, doc("Gain error of the counter.")] = 0.0
+    clock_ppm: Annotated[
+        float, Gt(-1e6), Unit("ppm"), doc("How fast the counter's clock is.")
+    ] = 0.0
+    update_s: UpdateInterval
+    share: Annotated[Ratio, doc("Part of the DUT's power that it counts.")] = 1.0
