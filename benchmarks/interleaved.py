@@ -29,7 +29,7 @@ from rig.store.events import Event, StepBegun, StepDone
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.messages import CapsMessage, More
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.framed_dut import FramedDut
 
 PROGRAM = Path(__file__).resolve().parents[1] / "firmware" / "build" / "posix" / "asc"
 BAUD = 921_600
@@ -107,18 +107,18 @@ class Times:
 @contextmanager
 def without_go() -> Iterator[None]:
     """Have the host act as one of before, to which the firmware's GO is unknown."""
-    hello = FramedClient.hello
+    hello = FramedDut.hello
 
-    def unknown(client: FramedClient, nonce: int) -> CapsMessage:
-        caps = hello(client, nonce)
-        client.caps = replace(caps, more=caps.more & ~More.GO)
-        return client.caps
+    def unknown(dut: FramedDut, nonce: int) -> CapsMessage:
+        caps = hello(dut, nonce)
+        dut.caps = replace(caps, more=caps.more & ~More.GO)
+        return dut.caps
 
-    FramedClient.hello = unknown  # type: ignore[method-assign]
+    FramedDut.hello = unknown  # type: ignore[method-assign]
     try:
         yield
     finally:
-        FramedClient.hello = hello  # type: ignore[method-assign]
+        FramedDut.hello = hello  # type: ignore[method-assign]
 
 
 def session(samples: int, *, interleaved: bool) -> Times:

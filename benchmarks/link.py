@@ -36,8 +36,8 @@ from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.link import ShimLink
 from sut_backends.shim.timeouts import BITS_PER_BYTE, RetransmissionTimeouts
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.exchange import FrameExchange
+from sut_backends.uart.framed_dut import FramedDut
 from sut_backends.uart.text_client import TextClient
 
 FIRMWARE = Path(__file__).resolve().parents[1] / "firmware"
@@ -120,11 +120,12 @@ def framed(program: Path, baud: int, rounds: int) -> Loads:
         text.attention(2.0)
         if not text.frame():
             raise RuntimeError("no framed layer")
-        client = FramedClient(Exchange(port, ShimLink(RetransmissionTimeouts(baud))))
-        client.hello(baud)
-        durations_s = timed(lambda content: client.load(0, content), rounds)
+        link = ShimLink(RetransmissionTimeouts(baud))
+        dut = FramedDut(FrameExchange(port, link))
+        dut.hello(baud)
+        durations_s = timed(lambda content: dut.slots.load(0, content), rounds)
         port.close()
-        return Loads(durations_s, client.retransmissions)
+        return Loads(durations_s, link.retransmissions)
 
 
 def classic(program: Path, baud: int, rounds: int) -> Loads:

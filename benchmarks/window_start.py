@@ -23,13 +23,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from rig.host.serial_port import SerialPort
+from rig.model.steps import Load, Query
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.paced_pty import PacedLine
 from sut_backends.shim.link import ShimLink
 from sut_backends.shim.messages import More
 from sut_backends.shim.timeouts import RetransmissionTimeouts
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.exchange import FrameExchange
+from sut_backends.uart.framed_dut import FramedDut
 from sut_backends.uart.text_client import TextClient
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "firmware" / "build" / "posix"
@@ -41,7 +42,7 @@ LIMIT_S = 5.0
 
 
 @contextmanager
-def client(workload: str, *, with_go: bool) -> Iterator[FramedClient]:
+def client(workload: str, *, with_go: bool) -> Iterator[FramedDut]:
     """Start the firmware behind the line, and speak the framed layer with it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     device = DutProcess(PROGRAMS / workload, [], nowhere)
@@ -52,9 +53,8 @@ def client(workload: str, *, with_go: bool) -> Iterator[FramedClient]:
             text.attention(2.0)
             if not text.frame():
                 raise RuntimeError("no framed layer")
-            framed = FramedClient(
-                Exchange(port, ShimLink(RetransmissionTimeouts(BAUD)))
-            )
+            link = ShimLink(RetransmissionTimeouts(BAUD))
+            framed = FramedDut(FrameExchange(port, link))
             caps = framed.hello(1)
             if More.GO not in caps.more:
                 raise RuntimeError("this firmware knows no GO: make firmware")
@@ -70,10 +70,11 @@ def client(workload: str, *, with_go: bool) -> Iterator[FramedClient]:
 def null_queries_s(count: int, *, with_go: bool) -> float:
     """Return the time of so many null queries."""
     with client("null", with_go=with_go) as framed:
-        framed.load(0, bytes(64))
+        framed.do(Load(0), [bytes(64)])
+        query = Query((0,), limit_s=LIMIT_S)
         started_s = time.monotonic()
         for _ in range(count):
-            if framed.run(0, 1, 50, LIMIT_S).rx_in_window_b:
+            if framed.do(query).rx_in_window_b:
                 raise RuntimeError("the host was heard in a window")
         return time.monotonic() - started_s
 
@@ -81,10 +82,12 @@ def null_queries_s(count: int, *, with_go: bool) -> float:
 def audio_s(count: int, *, with_go: bool) -> float:
     """Return the time of so many seconds of audio, loaded and run once a trial."""
     with client("asc", with_go=with_go) as framed:
+        query = Query((0,), limit_s=LIMIT_S)
         started_s = time.monotonic()
         for number in range(TRIALS * count):
-            framed.load(0, bytes([number % 251, number % 127]) * (SECOND_B // 2))
-            if framed.run(0, 1, 50, LIMIT_S).rx_in_window_b:
+            audio = bytes([number % 251, number % 127]) * (SECOND_B // 2)
+            framed.do(Load(0), [audio])
+            if framed.do(query).rx_in_window_b:
                 raise RuntimeError("the host was heard in a window")
         return time.monotonic() - started_s
 

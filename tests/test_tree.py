@@ -98,7 +98,7 @@ BY_NAME = {
     "scenarios/tasks/qubo/programs.py": (4, NAMES),
     "sut_backends/loihi/lava_rule/processes.py": (1, GIVEN),
     "sut_backends/spinnaker/own_home.py": (2, GIVEN),
-    "sut_backends/uart/framed_layer.py": (3, NAMES),
+    "sut_backends/uart/framed_dut.py": (3, NAMES),
     "sut_backends/xylo/runner.py": (1, GIVEN),
 }
 

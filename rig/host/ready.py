@@ -7,8 +7,11 @@ has.
 from __future__ import annotations
 
 import selectors
+import time
 from collections.abc import Iterable
 from typing import Protocol
+
+from rig.host.stop import LOOK_S, look
 
 
 class HasDescriptor(Protocol):
@@ -49,6 +52,20 @@ def ready(
     )
 
 
-def can_read(one: Waitable, timeout_s: float) -> bool:
-    """Return whether one can be read within `timeout_s`."""
-    return bool(ready([one], timeout_s=timeout_s)[0])
+def can_read(file: Waitable, timeout_s: float) -> bool:
+    """Return whether a file can be read within `timeout_s`."""
+    return bool(ready([file], timeout_s=timeout_s)[0])
+
+
+def can_read_unless_stopped(file: Waitable, timeout_s: float) -> bool:
+    """Return whether a file can be read within `timeout_s`, and look for a request to
+    stop all the while; raise Stopped.
+    """
+    end_s = time.monotonic() + timeout_s
+    while True:
+        look()
+        left_s = end_s - time.monotonic()
+        if can_read(file, min(left_s, LOOK_S)):
+            return True
+        if left_s <= LOOK_S:
+            return False

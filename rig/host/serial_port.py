@@ -28,7 +28,8 @@ from rig.errors import (
     RigError,
 )
 from rig.host.port_users import users
-from rig.host.ready import can_read, ready
+from rig.host.ready import can_read, can_read_unless_stopped, ready
+from rig.host.stop import look
 
 _FOREIGN: tuple[type[Exception], ...] = (OSError,)
 if sys.platform != "win32":
@@ -73,6 +74,9 @@ class Use:
 class SerialPort:
     """One open port, held alone where the system knows how to; `wire` is called with
     every block.
+
+    A port that `hears_stop` raises Stopped where the thread that uses it is asked to
+    stop (rig/host/stop.py).
     """
 
     def __init__(
@@ -81,8 +85,10 @@ class SerialPort:
         name: str,
         wire: Callable[[str, bytes], None],
         use: Use,
+        hears_stop: bool,
     ) -> None:
         self.name = name
+        self._hears_stop = hears_stop
         self._port = port
         self._wire = wire
         self._use = use
@@ -104,6 +110,8 @@ class SerialPort:
         baud: int,
         wire: Callable[[str, bytes], None] = lambda direction, block: None,
         use: Use | None = None,
+        *,
+        hears_stop: bool = False,
     ) -> SerialPort:
         """Open `url` at `baud`; raise DeviceNotFound, DeviceBusy or ConfigError."""
         use = use or Use()
@@ -112,14 +120,10 @@ class SerialPort:
                 f"a line rate is above 0 baud, not {baud}", path=f"{use.section}.baud"
             )
         try:
-            return cls(
-                serial.serial_for_url(
-                    url, baudrate=baud, timeout=_POLL_S, exclusive=True
-                ),
-                url,
-                wire,
-                use,
+            port = serial.serial_for_url(
+                url, baudrate=baud, timeout=_POLL_S, exclusive=True
             )
+            return cls(port, url, wire, use, hears_stop)
         except _AT_OPEN as error:
             raise _refusal(error, url, f"{use.section}.port") from error
 
@@ -147,6 +151,8 @@ class SerialPort:
 
     def write(self, block: bytes) -> None:
         """Send `block`; raise DeadlineError when the line takes nothing."""
+        if self._hears_stop:
+            look()
         # Before the answer, which another thread may read before this one goes on.
         self._wire("tx", block)
         try:
@@ -185,15 +191,21 @@ class SerialPort:
             left_open.close()
 
     def _read_ready(self, fd: int, timeout_s: float) -> bytes:
-        if not can_read(fd, timeout_s):
+        wait = can_read_unless_stopped if self._hears_stop else can_read
+        if not wait(fd, timeout_s):
             return b""
         return _read(fd) if self._is_plain else bytes(self._port.read(_BLOCK_B))
 
     def _read_polled(self, timeout_s: float) -> bytes:
         end_s = time.monotonic() + timeout_s
-        while not (first := bytes(self._port.read(1))) and time.monotonic() < end_s:
-            pass
-        return first + bytes(self._port.read(self._port.in_waiting)) if first else b""
+        while True:
+            if self._hears_stop:
+                look()
+            first = bytes(self._port.read(1))
+            if first:
+                return first + bytes(self._port.read(self._port.in_waiting))
+            if time.monotonic() >= end_s:
+                return b""
 
     def _failed(self, what: str, error: Exception) -> RigError:
         if isinstance(error, serial.SerialTimeoutException):

@@ -24,7 +24,7 @@ from rig.model.wiring import Connection, Talk
 from rig.settings.declare import Count, Or, ProgramText
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.hosted.sync_wire import EdgeWire, Power
-from sut_backends.hosted.watched import WatchedSut, watched
+from sut_backends.hosted.watched import WatchedSut
 from sut_backends.lines.faults import FaultyLink
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import probe
@@ -148,16 +148,22 @@ class PosixSut(WatchedSut):
             return options + (["--short-vector"] if self.short_vector else [])
 
     def __init__(
-        self,
-        uart: UartSut,
-        process: DutProcess,
-        edges: EdgeWire,
-        settings: Settings,
-        stack: ExitStack,
+        self, settings: Settings, context: BenchContext, stack: ExitStack
     ) -> None:
-        super().__init__(uart, process, edges, stack)
-        self._running = process
-        self._settings = settings
+        """Start the program and find the DUT; `stack` owns them until then."""
+        process, edges = _start(settings, context, stack)
+        port = _port(settings, process)
+        line = open_line(port.port, port, context)
+        super().__init__(
+            line,
+            port,
+            simulated=port.simulated,
+            process=process,
+            edges=edges,
+            stack=stack,
+        )
+        self._process = process
+        self._posix = settings
 
     @staticmethod
     def simulates(settings: PosixSut.Settings) -> bool:
@@ -194,11 +200,7 @@ class PosixSut(WatchedSut):
                 "the DUT has no supply", try_next="switch the monitor's supply on first"
             )
         with ExitStack() as stack:
-            process, edges = _start(settings, context, stack)
-            with watched(process, edges), edges.marking():
-                uart = UartSut.open(_uart(settings, process.port), context)
-            stack.callback(uart.close)
-            return cls(uart, process, edges, settings, stack.pop_all())
+            return cls(settings, context, stack)
 
     @staticmethod
     def wires(settings: PosixSut.Settings) -> Sequence[Connection]:
@@ -220,12 +222,12 @@ class PosixSut(WatchedSut):
         if not context.world.supply_on:
             return Talk(pulses=watch(lambda: context.world.wait(_SILENCE_NS)))
         with ExitStack() as stack:
-            # What is drawn from the start on, before there is an edge to tell of it.
+            # The power from the start on, before any edge states it.
             context.world.put(context.world.now_ns(), True, settings.power_w.idle)
             process, _ = _start(settings, context, stack)
-            port = _uart(settings, process.port)
-            # An open terminal forgets what came before it was opened; a port is open
-            # before that.
+            port = _port(settings, process)
+            # A terminal drops the bytes that came before it was opened; a real port is
+            # open before the device starts.
             at_power_up = process.first_words()
             line = open_line(port.port, port, context)
             stack.callback(line.close)
@@ -240,17 +242,17 @@ class PosixSut(WatchedSut):
         """
         with ExitStack() as stack:
             process, _ = _start(settings, context, stack)
-            uart = _uart(settings, process.port)
-            yield from probe(uart, context, lambda: UartSut.open(uart, context))
+            port = _port(settings, process)
+            yield from probe(port, context, lambda: UartSut.open(port, context))
 
     @property
     def info(self) -> SutInfo:
         """Return what the device reports about itself, and what the simulation is."""
-        info = self._uart.info
-        settings = self._settings
+        info = super().info
+        settings = self._posix
         firmware = (
-            f"{info.firmware}, {self._running.program.name} sha256"
-            f" {self._running.sha256}"
+            f"{info.firmware}, {self._process.program.name} sha256"
+            f" {self._process.sha256}"
         )
         # This host is no simulation of itself; whatever measures a simulated power says
         # so of itself.
@@ -275,12 +277,12 @@ def _stated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
     )
 
 
-def _uart(settings: PosixSut.Settings, port: str) -> PortSettings:
-    shared = {
-        part.name: getattr(settings, part.name)
-        for part in dataclasses.fields(LinkSettings)
-    }
-    return PortSettings(port=port, simulated=not settings.host_clock, **shared)
+def _port(settings: PosixSut.Settings, process: DutProcess) -> PortSettings:
+    """Return the settings of the process's line."""
+    names = [setting.name for setting in dataclasses.fields(LinkSettings)]
+    shared = {name: getattr(settings, name) for name in names}
+    simulated = not settings.host_clock
+    return PortSettings(port=process.port, simulated=simulated, **shared)
 
 
 def _start(

@@ -26,11 +26,10 @@ from rig.settings.declare import Number, ProgramText
 from sut_backends.hosted.guest_sync_wire import GuestWire
 from sut_backends.hosted.qemu_process import EmulatorProcess
 from sut_backends.hosted.sync_wire import Power
-from sut_backends.hosted.watched import WatchedSut, watched
+from sut_backends.hosted.watched import WatchedSut
 from sut_backends.lines.faults import FaultyLink
+from sut_backends.lines.line import DutLine
 from sut_backends.lines.socket import SocketLine
-from sut_backends.lines.stoppable import StoppableLine
-from sut_backends.uart.backend import UartSut
 from sut_backends.uart.bring_up import examine
 from sut_backends.uart.connect import LinkSettings, pace
 from sut_backends.uart.wiring import connections
@@ -78,16 +77,25 @@ class QemuSut(WatchedSut):
                 )
 
     def __init__(
-        self,
-        uart: UartSut,
-        process: EmulatorProcess,
-        edges: GuestWire,
-        settings: Settings,
-        stack: ExitStack,
+        self, settings: Settings, context: BenchContext, stack: ExitStack
     ) -> None:
-        super().__init__(uart, process, edges, stack)
-        self._running = process
-        self._settings = settings
+        """Start the emulator and find the DUT; `stack` owns them until then."""
+        process, edges = _start(settings, context, stack)
+        line: DutLine = SocketLine(
+            process.line, settings.machine, settings.baud, context.wire
+        )
+        if settings.faults.any:
+            line = FaultyLink(line, settings.faults)
+        super().__init__(
+            line,
+            settings,
+            simulated=True,
+            process=process,
+            edges=edges,
+            stack=stack,
+        )
+        self._process = process
+        self._qemu = settings
 
     @staticmethod
     def simulates(settings: QemuSut.Settings) -> bool:
@@ -128,18 +136,7 @@ class QemuSut(WatchedSut):
                 ),
             )
         with ExitStack() as stack:
-            process, edges = _start(settings, context, stack)
-            line = StoppableLine(
-                SocketLine(process.line, settings.machine, settings.baud, context.wire)
-            )
-            with watched(process, edges):
-                uart = UartSut.on(
-                    FaultyLink(line, settings.faults) if settings.faults.any else line,
-                    settings,
-                    simulated=True,
-                )
-            stack.callback(uart.close)
-            return cls(uart, process, edges, settings, stack.pop_all())
+            return cls(settings, context, stack)
 
     @staticmethod
     def wires(settings: QemuSut.Settings) -> Sequence[Connection]:
@@ -153,23 +150,31 @@ class QemuSut(WatchedSut):
         """
         with closing(QemuSut.open(settings, context)) as sut:
             yield from examine(
-                sut._uart, context.sample, own_time=True, sync_needed=context.monitored
+                sut,
+                sut.device_info,
+                context.sample,
+                own_time=True,
+                sync_needed=context.monitored,
             )
 
     @property
+    def device_info(self) -> SutInfo:
+        """Return what the device reports about itself."""
+        return super().info
+
+    @property
     def info(self) -> SutInfo:
-        """Return what the device reports about itself, and what the simulation is."""
-        info = self._uart.info
-        settings = self._settings
-        firmware = (
-            f"{info.firmware}, {self._running.program.name} sha256"
-            f" {self._running.sha256}"
-        )
-        details = info.details | {"emulator": self._running.version}
+        """Return what the device reports about itself, and what the emulation is."""
+        info = self.device_info
+        program = self._process.program
+        details = info.details | {"emulator": self._process.version}
         running = dataclasses.replace(
-            info, kind="qemu", firmware=firmware, details=details
+            info,
+            kind="qemu",
+            firmware=f"{info.firmware}, {program.name} sha256 {self._process.sha256}",
+            details=details,
         )
-        return self.restated(settings, running)
+        return self.restated(self._qemu, running)
 
 
 def _start(

@@ -1,48 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device behind a UART whose other end is a process of ours: when it fails, whether
-the process ended is looked at first.
-"""
+"""A device behind a UART whose other end is a child process of the rig."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from rig.errors import DeadlineError, DeviceLost, ProtocolError
-from rig.interfaces.plugin_classes import Backend
-from rig.interfaces.recount import Recount, WireBlock
-from rig.model.completion import Completion
-from rig.model.steps import Step
 from sut_backends.hosted.sync_wire import EdgeWire
+from sut_backends.lines.line import DutLine
 from sut_backends.processes.child_process import ChildProcess
-from sut_backends.shim.console import ShimDecoder
-from sut_backends.shim.recount import recounted
-from sut_backends.uart.backend import UartSut
-from sut_backends.uart.self_test import SelfTested
+from sut_backends.uart.connect import LinkSettings
+from sut_backends.uart.shim_sut import ShimSut
 
 
-class WatchedSut(Backend):
-    """Do what the UART backend does, and tell the end of the process, or a fault of the
-    edge wire, before what followed from it.
+class WatchedSut(ShimSut):
+    """A ShimSut that reports the end of its process, or a fault of its edge wire, in
+    place of the errors that follow from it.
+
+    It takes over the resources on `stack`, which are released when it is closed.
     """
 
     def __init__(
-        self, uart: UartSut, process: ChildProcess, edges: EdgeWire, stack: ExitStack
+        self,
+        line: DutLine,
+        settings: LinkSettings,
+        *,
+        simulated: bool,
+        process: ChildProcess,
+        edges: EdgeWire,
+        stack: ExitStack,
     ) -> None:
+        super().__init__(
+            line,
+            settings,
+            simulated=simulated,
+            guard=lambda: watched(process, edges),
+        )
         self.edges = edges
-        self._uart = uart
-        self._process = process
-        self._stack = stack
-
-    @staticmethod
-    def decoder() -> ShimDecoder:
-        """Return what puts the shim protocol into words."""
-        return ShimDecoder()
-
-    @staticmethod
-    def recount(blocks: Sequence[WireBlock]) -> Recount:
-        """Decode a log of the line."""
-        return recounted(blocks)
+        self._resources = stack.pop_all()
 
     @property
     def late_events(self) -> int:
@@ -51,30 +47,22 @@ class WatchedSut(Backend):
         """
         return self.edges.late_events
 
-    def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
-        """Do a step over the line of the process."""
-        with watched(self._process, self.edges), self.edges.marking():
-            return self._uart.do(step, payloads)
-
-    def self_test(self) -> SelfTested | None:
-        """Let the DUT test itself; None in the text layer, which has no self-test."""
-        with watched(self._process, self.edges), self.edges.marking():
-            return self._uart.self_test()
-
     def close(self) -> None:
         """Leave the DUT, end its process and its threads; closing twice is allowed."""
-        self._stack.close()
+        with self._resources:
+            super().close()
 
 
 @contextmanager
 def watched(process: ChildProcess, edges: EdgeWire) -> Iterator[None]:
-    """Raise the fault of the edge wire, or DeviceLost for a process that ended, in
-    place of what followed from it.
+    """Let the device mark in this context. Raise the fault of the edge wire, or
+    DeviceLost for a process that ended, in place of errors that follow from it.
     """
     if edges.fault is not None:
         raise edges.fault
     try:
-        yield
+        with edges.marking():
+            yield
     except (DeviceLost, DeadlineError, ProtocolError) as error:
         gone = process.gone()
         if gone is not None:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from annotated_types import Interval, doc
 
 from rig.settings.declare import Ratio, Seed
-from sut_backends.lines.line import Line
+from sut_backends.lines.line import DutLine
 
 #: The host's direction -> the DUT's pin.
 _PINS = {"tx": "rx", "rx": "tx"}
@@ -56,7 +56,7 @@ class FaultyLink:
     so that block sizes change nothing.
     """
 
-    def __init__(self, line: Line, faults: LineFaults) -> None:
+    def __init__(self, line: DutLine, faults: LineFaults) -> None:
         self._line = line
         self._faults = faults
         self.injected = {"tx": Injected(), "rx": Injected()}

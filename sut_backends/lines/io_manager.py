@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from rig.errors import ConfigError, DeadlineError, DeviceLost, RigError
 from rig.host.stop import pause
-from sut_backends.lines.line import Line
+from sut_backends.lines.line import DutLine
 
 PREFIX = b"[dut]: "
 # how much further than the DUT's line the host may be: the IO manager has room for 127
@@ -43,18 +43,17 @@ class Way(Enum):
 
 
 class IoManagerLine:
-    """Stand between a client and its line; do nothing unless an IO manager answers
-    there.
+    """A line on which an IO manager may answer; without one it passes every byte.
 
-    It is found by what `name%` gives: the name of an IO manager of ours; or twice an
-    answer that no DUT gives, and then one to `dut name%` that is passed on. Raises
-    DeadlineError where the IO manager says that the DUT behind it does not answer,
+    An IO manager is recognised by the answer to `name%`: the name of one of ours; or
+    twice an answer that no DUT gives, and then one to `dut name%` that is passed on.
+    Raises DeadlineError where the IO manager reports that the DUT does not answer it,
     DeviceLost where it has itself restarted.
     """
 
     def __init__(
         self,
-        line: Line,
+        line: DutLine,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = pause,
     ) -> None:
@@ -92,6 +91,13 @@ class IoManagerLine:
             if self._behind and self._dut_baud
             else self._line.baud
         )
+
+    @property
+    def beyond(self) -> DutLine:
+        """Return the line to use once a DUT has answered: the port itself where no IO
+        manager passes its bytes.
+        """
+        return self._line if self._way is Way.DIRECT else self
 
     def read(self, timeout_s: float) -> bytes:
         """Return what the DUT has said, without the prefix; waits up to `timeout_s` for

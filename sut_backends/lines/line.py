@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Line(Protocol):
+class DutLine(Protocol):
     """Bytes to and from the DUT; each method raises DeviceLost when the line is
     gone."""
 

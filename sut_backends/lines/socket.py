@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 
 from rig.errors import DeadlineError, DeviceLost
-from rig.host.ready import can_read
+from rig.host.ready import can_read_unless_stopped
+from rig.host.stop import look
 
 _BLOCK_B = 65_536
 _WRITE_TIMEOUT_S = 10.0
@@ -45,7 +46,7 @@ class SocketLine:
         when none came.
         """
         try:
-            there = can_read(self._socket, timeout_s)
+            there = can_read_unless_stopped(self._socket, timeout_s)
             block = self._socket.recv(_BLOCK_B) if there else b""
         except (OSError, ValueError) as error:
             raise self._lost(str(error)) from error
@@ -57,6 +58,7 @@ class SocketLine:
 
     def write(self, block: bytes) -> None:
         """Send `block`; raise DeadlineError when the line takes nothing."""
+        look()
         try:
             for at in range(0, len(block), _PIECE_B):
                 self._socket.sendall(block[at : at + _PIECE_B])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reliable host side of the framed layer: numbers, counters and what is under way.
-No port, no clock: time is passed in.
+"""The reliable host side of the framed layer: frame numbers, counters and the transfer
+in progress. No port, no clock: time is passed in.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from rig.errors import LocalProtocolError
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame, FrameDecoder
 from sut_backends.shim.messages import FIRST_MAX_PAYLOAD_B, MessageKind
-from sut_backends.shim.request import REPEATS_MAX, Request, Silence
+from sut_backends.shim.request import REPEATS_MAX, Request, SilentWindow
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.shim.window import RequestWindow
 
-#: A whole line that only the text layer has: within a frame the words may be a part of
+#: A whole line that only the text layer sends: within a frame the words may be part of
 #: an output.
 _TEXT_LAYER = re.compile(rb"(?:\A|\n)m-(?:init-done|ready)\r\n")
 
 
 class Transfer(Protocol):
-    """A transfer that may be in progress: a Request, a Stream or a Burst."""
+    """A transfer between host and DUT: a Request, a RequestWindow or a Burst."""
 
     failed: bool
     repeats: int
@@ -44,10 +44,10 @@ class Transfer(Protocol):
 
 
 class ShimLink:
-    """One thing under way at a time, in one order of numbers.
+    """One transfer at a time, with frames numbered in one sequence.
 
     `received_b` counts bytes and `retransmissions` frames retransmitted, over the whole
-    session; `restarted` is set when the DUT sends what it only sends at power-up.
+    session; `restarted` is set when the DUT sends a line of its power-up.
     """
 
     def __init__(self, timeouts: RetransmissionTimeouts) -> None:
@@ -73,7 +73,7 @@ class ShimLink:
         return self._transfer.wake_s if self._transfer else float("inf")
 
     def establish(self, window: int, max_payload_b: int) -> None:
-        """Take over what CAPS says, and forget the text that came before it."""
+        """Take over the limits of CAPS, and forget the text that came before it."""
         self.window = window
         self.max_payload_b = max_payload_b
         self.decoder.max_payload_b = max(max_payload_b, self.decoder.max_payload_b)
@@ -84,7 +84,7 @@ class ShimLink:
         self,
         kind: MessageKind,
         payload: bytes = b"",
-        silence: Silence | None = None,
+        silence: SilentWindow | None = None,
         repeats_max: int = REPEATS_MAX,
     ) -> Request:
         """Begin one request."""
@@ -92,11 +92,11 @@ class ShimLink:
         request = Request(
             kind,
             payload,
-            self._free(),
+            self._number,
             self.timeouts,
-            silence,
-            repeats_max,
-            self.max_payload_b,
+            silence=silence,
+            repeats_max=repeats_max,
+            longest_b=self.max_payload_b,
         )
         self._begin(request)
         return request
@@ -109,24 +109,30 @@ class ShimLink:
         for _, payload in requests:
             self._check(payload)
         stream = RequestWindow(
-            requests, self._free(), self.window, self.timeouts, fragile
+            requests, self._number, self.window, self.timeouts, fragile
         )
         self._begin(stream)
         return stream
 
     def burst(self) -> Burst:
         """Begin a burst of as many full frames as the DUT takes at once."""
-        burst = Burst(self.window, self.max_payload_b, self._free(), self.timeouts)
+        burst = Burst(self.window, self.max_payload_b, self._number, self.timeouts)
         self._begin(burst)
         return burst
+
+    def end(self) -> None:
+        """End the transfer in progress: the next one takes the number that follows."""
+        if self._transfer:
+            self._number = self._transfer.following
+            self._retransmissions += self._transfer.repeats
+            self._transfer = None
 
     def rewind(self) -> None:
         """Give the next request the number of the last one, which failed: only for the
         very same request.
         """
-        self._number = self._free() - 1
-        self._retransmissions = self.retransmissions
-        self._transfer = None
+        self.end()
+        self._number -= 1
 
     def feed(self, block: bytes, now_s: float) -> None:
         """Take received bytes."""
@@ -145,8 +151,8 @@ class ShimLink:
         return self._transfer.outgoing(now_s) if self._transfer else b""
 
     def expire(self, now_s: float) -> None:
-        """Let time pass; to be called only when nothing more can be read that came
-        before `now_s`.
+        """Let time pass; to be called only after all bytes that came before `now_s`
+        were read.
         """
         if self._transfer:
             self._transfer.expire(now_s)
@@ -157,11 +163,7 @@ class ShimLink:
                 f"payload of {len(payload)} bytes, the DUT takes {self.max_payload_b}"
             )
 
-    def _free(self) -> int:
-        return self._transfer.following if self._transfer else self._number
-
     def _begin(self, transfer: Transfer) -> None:
-        if self._transfer and not self._transfer.finished:
+        if self._transfer:  # an error left it unfinished
             raise LocalProtocolError(f"still waiting for {self._transfer.awaited}")
-        self._retransmissions = self.retransmissions
         self._transfer = transfer

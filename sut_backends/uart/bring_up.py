@@ -59,7 +59,7 @@ def probe(
             )
         return
     try:
-        yield from examine(sut, context.sample, sync_needed=context.monitored)
+        yield from examine(sut, sut.info, context.sample, sync_needed=context.monitored)
     finally:
         sut.close()
 
@@ -74,20 +74,24 @@ def _may_be_the_rate(error: RigError, port: str) -> bool:
 
 
 def examine(
-    sut: Probed, sample: bytes, *, own_time: bool = False, sync_needed: bool = True
+    sut: Probed,
+    info: SutInfo,
+    sample: bytes,
+    *,
+    own_time: bool = False,
+    sync_needed: bool = True,
 ) -> Iterator[Finding]:
-    """Try what comes after the answer, on an open DUT, to the first that fails.
+    """Try the steps after the answer, on an open DUT, up to the first that fails.
 
-    `sample` is a payload it must accept, or empty; `own_time` says that an emulator's
-    time passes in it, not this host's; `sync_needed`, that a monitor is to see its SYNC
-    line.
+    `info` is the device's report about itself; `sample` a payload it must accept, or
+    empty; `own_time` states that an emulator's time passes in it, not this host's;
+    `sync_needed`, that a monitor is to see its SYNC line.
     """
-    yield from _about(sut, sync_needed)
-    yield from _steps(sut, sample, own_time)
+    yield from _about(info, sync_needed)
+    yield from _steps(sut, info, sample, own_time)
 
 
-def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
-    info = sut.info
+def _about(info: SutInfo, sync_needed: bool) -> Iterator[Finding]:
     yield Finding(
         "answer",
         True,
@@ -114,26 +118,28 @@ def _about(sut: Probed, sync_needed: bool) -> Iterator[Finding]:
         )
 
 
-def _steps(sut: Probed, given: bytes, own_time: bool) -> Iterator[Finding]:
-    sample = given or bytes(min(_SAMPLE_B, sut.info.slot_bytes or _SAMPLE_B))
+def _steps(
+    sut: Probed, info: SutInfo, given: bytes, own_time: bool
+) -> Iterator[Finding]:
+    sample = given or bytes(min(_SAMPLE_B, info.slot_bytes or _SAMPLE_B))
     steps: list[tuple[str, Step, tuple[bytes, ...]]] = [
         ("timer", Idle(_IDLE_S), ()),
         ("SYNC pulses", Sync(), ()),
         ("load", Load(0), (sample,)),
         ("query", Query((0,), limit_s=_LIMIT_S), ()),
     ]
-    if sut.info.solves:
+    if info.solves:
         steps[-1] = ("search", Solve(0, _SEARCH_S, seed=1, limit_s=_LIMIT_S), ())
     for name, step, payloads in steps:
         try:
-            yield Finding(name, True, _said(sut.do(step, payloads), sut.info))
+            yield Finding(name, True, _said(sut.do(step, payloads), info))
         except RigError as error:
             yield _failed(name, error)
             return
-    yield from _self_test(sut, own_time)
+    yield from _self_test(sut, info.simulated, own_time)
 
 
-def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
+def _self_test(sut: Probed, simulated: bool, own_time: bool) -> Iterator[Finding]:
     try:
         tested = sut.self_test()
     except SutError as error:
@@ -158,7 +164,7 @@ def _self_test(sut: Probed, own_time: bool) -> Iterator[Finding]:
             " tried",
         )
     else:
-        yield from tested.findings(sut.info.simulated, own_time=own_time)
+        yield from tested.findings(simulated, own_time=own_time)
 
 
 def _said(completion: Completion, info: SutInfo) -> str:

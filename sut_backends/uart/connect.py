@@ -17,12 +17,11 @@ from rig.model.pace import Pace
 from rig.settings.declare import Count, Or
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.lines.io_manager import IoManagerLine
-from sut_backends.lines.line import Line
-from sut_backends.lines.stoppable import StoppableLine
-from sut_backends.uart.framed_layer import FramedLayer
-from sut_backends.uart.layer import ProtocolLayer, Pulses
+from sut_backends.lines.line import DutLine
+from sut_backends.uart.dut import Dut, Pulses
+from sut_backends.uart.framed_dut import FramedDut
 from sut_backends.uart.text_client import TextClient
-from sut_backends.uart.text_layer import TextLayer
+from sut_backends.uart.text_dut import TextDut
 
 #: Bits on the line for each byte: start, eight, stop.
 _BITS = 10
@@ -112,32 +111,40 @@ class PortSettings(LinkSettings):
     simulated: Annotated[bool, doc("An emulator is behind the port.")] = False
 
 
-def open_line(port: str, settings: LinkSettings, context: BenchContext) -> Line:
+def open_line(port: str, settings: LinkSettings, context: BenchContext) -> DutLine:
     """Open the port, with an IO manager found by itself, and the faults of `settings`
     in front of it where there are any.
     """
-    opened = StoppableLine(SerialPort.open(port, settings.baud, context.wire))
-    line = IoManagerLine(opened) if settings.through == "auto" else opened
+    line: DutLine = SerialPort.open(port, settings.baud, context.wire, hears_stop=True)
+    if settings.through == "auto":
+        line = IoManagerLine(line)
     return FaultyLink(line, settings.faults) if settings.faults.any else line
 
 
-def enter(line: Line, settings: LinkSettings) -> ProtocolLayer:
+def enter(line: DutLine, settings: LinkSettings) -> Dut:
+    """Find the DUT at an open line, whatever state it is in, in the layer that
+    `settings` ask for. Raise DeadlineError or ProtocolError where none answers.
+    """
     if line.baud != settings.baud:
         line.set_baud(settings.baud)  # a DUT that restarts does so at its first rate
     pulses = Pulses(settings.sync_hold_us, settings.sync_count, settings.sync_period_us)
     client = TextClient(line, settings.timeout_s)
     name = _attention(client, settings)
+    if isinstance(line, IoManagerLine):
+        line = client.line = line.beyond
     if settings.layer == "text":
-        return TextLayer(client, name, pulses)
+        return TextDut(client, name, pulses)
     if client.frame():
-        # The rate to come back to: not that of a dead host's frames; where the line has
-        # a slower part in it, the line says its own.
-        bauds = (
-            settings.baud if line.baud == settings.frame_baud else line.baud,
-            settings.frame_baud,
-        )
-        return FramedLayer.enter(
-            line, pulses, settings.timeout_s, bauds, secrets.randbits(32)
+        # A host that died may have left the DUT at `frame_baud`: that is no rate to
+        # come back to. A line with a slower part in it states its own.
+        left_at_frame_baud = line.baud == settings.frame_baud
+        return FramedDut.enter(
+            line,
+            pulses,
+            timeout_s=settings.timeout_s,
+            first_baud=settings.baud if left_at_frame_baud else line.baud,
+            frame_baud=settings.frame_baud,
+            nonce=secrets.randbits(32),
         )
     if settings.layer == "framed":
         raise SutError(
@@ -146,7 +153,7 @@ def enter(line: Line, settings: LinkSettings) -> ProtocolLayer:
             evidence=name,
             try_next='layer = "auto", or another firmware',
         )
-    return TextLayer(client, name, pulses)
+    return TextDut(client, name, pulses)
 
 
 def _attention(client: TextClient, settings: LinkSettings) -> str:

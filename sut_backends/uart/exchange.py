@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thin driver between a Link and a Line: reads, writes and looks at the clock;
-turns what failed into named errors.
+"""The loop that drives a ShimLink over a line: reads, writes, looks at the clock, and
+turns failures into named errors.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from rig.errors import (
     DeadlineError,
@@ -15,21 +16,27 @@ from rig.errors import (
     RigError,
     SutError,
 )
-from sut_backends.lines.line import Line
+from sut_backends.lines.line import DutLine
 from sut_backends.shim.burst import Burst
 from sut_backends.shim.frame import Frame
 from sut_backends.shim.link import ShimLink, Transfer
-from sut_backends.shim.messages import ERROR_MEANING, MessageKind, RefusalMessage
-from sut_backends.shim.request import REPEATS_MAX, Silence
+from sut_backends.shim.messages import (
+    ERROR_MEANING,
+    MessageKind,
+    Payload,
+    RefusalMessage,
+)
+from sut_backends.shim.request import REPEATS_MAX, SilentWindow
 
 _READ_MAX_S = 1.0
+_Reply = TypeVar("_Reply", bound=Payload)
 
 
-class Exchange:
+class FrameExchange:
     """Drive one transfer after the other to its end."""
 
     def __init__(
-        self, line: Line, link: ShimLink, clock: Callable[[], float] = time.monotonic
+        self, line: DutLine, link: ShimLink, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.line = line
         self.link = link
@@ -46,10 +53,10 @@ class Exchange:
         payload: bytes = b"",
         *,
         expect: MessageKind = MessageKind.STATUS,
-        silence: Silence | None = None,
+        silence: SilentWindow | None = None,
         repeats_max: int = REPEATS_MAX,
     ) -> bytes:
-        """Send one request; return the payload of its answer, which must be of type
+        """Send one request; return the payload of its answer, which must be of kind
         `expect`.
 
         Raise SutError when the DUT refuses, DeadlineError or RemoteProtocolError when
@@ -58,6 +65,31 @@ class Exchange:
         request = self.link.request(kind, payload, silence, repeats_max)
         self._drive(request)
         return _accepted(request.answer, kind, expect)
+
+    def fetch(
+        self,
+        request: Payload,
+        reply: type[_Reply],
+        *,
+        silence: SilentWindow | None = None,
+        repeats_max: int = REPEATS_MAX,
+    ) -> _Reply:
+        """Send one request and read its answer as a `reply`; raise as `ask` does, and
+        RemoteProtocolError for an answer that is none.
+        """
+        answer = self.ask(
+            request.kind,
+            request.pack(),
+            expect=reply.kind,
+            silence=silence,
+            repeats_max=repeats_max,
+        )
+        try:
+            return reply.unpack(answer)
+        except ValueError as error:
+            raise RemoteProtocolError(
+                f"an answer of the DUT cannot be read: {error}"
+            ) from error
 
     def stream(
         self, requests: Sequence[tuple[MessageKind, bytes]], fragile: bool = False
@@ -75,8 +107,9 @@ class Exchange:
         return not stream.abandoned
 
     def burst(self) -> Burst:
-        """Send as many full frames back to back as the DUT takes; return what became of
-        them."""
+        """Send as many full frames back to back as the DUT takes, which executes none
+        of them; return how many it received.
+        """
         burst = self.link.burst()
         self._drive(burst)
         return burst
@@ -88,7 +121,11 @@ class Exchange:
         while not transfer.finished:
             self._turn()
             if self.link.restarted:
-                raise self._restarted()
+                break
+        if transfer.finished:
+            self.link.end()
+        if self.link.restarted:
+            raise self._restarted()
         if transfer.failed:
             broken = self.link.decoder.dropped > dropped or bool(
                 self.link.decoder.pending
@@ -101,8 +138,8 @@ class Exchange:
             )
 
     def _turn(self) -> None:
-        # Time-outs count only when a read that began after them found nothing: a late
-        # scheduler is no lost frame.
+        # A time-out counts only after a read that began later returned no byte: where
+        # this process was scheduled late, the answer is waiting in the system's buffer.
         now_s = self._clock()
         block = self.link.outgoing(now_s)
         if block:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rig.errors import DeadlineError, RemoteProtocolError, SutError
 from sut_backends.shim import messages
 from sut_backends.shim.messages import MessageKind
-from sut_backends.uart.exchange import Exchange
+from sut_backends.uart.exchange import FrameExchange
 
 _ATTEMPTS = 2  # a lost STATUS costs one
 _PINGS = 5
@@ -17,14 +17,14 @@ _BACK_S = 0.6
 
 
 class Switch(NamedTuple):
-    """Result of a change of the line rate: the rate in use, and why not the one asked
-    for."""
+    """Result of a change of the line rate: the rate in use, and why it is not the one
+    asked for."""
 
     baud: int
     refusal: str = ""
 
 
-def switch_baud(exchange: Exchange, baud: int) -> Switch:
+def switch_baud(exchange: FrameExchange, baud: int) -> Switch:
     """Change the line rate of a DUT that can; stay at the old one where the new one
     does not work.
     """
@@ -38,7 +38,7 @@ def switch_baud(exchange: Exchange, baud: int) -> Switch:
     return Switch(exchange.line.baud, f"no answer at {baud} baud")
 
 
-def _moved(exchange: Exchange, baud: int) -> bool:
+def _moved(exchange: FrameExchange, baud: int) -> bool:
     old = exchange.line.baud
     status_s = time.monotonic()
     _set_baud(exchange, baud)
@@ -58,18 +58,18 @@ def _moved(exchange: Exchange, baud: int) -> bool:
     )
 
 
-def _set_baud(exchange: Exchange, baud: int) -> None:
+def _set_baud(exchange: FrameExchange, baud: int) -> None:
     exchange.line.set_baud(baud)
     exchange.link.timeouts.baud = baud
 
 
-def _answers(exchange: Exchange) -> bool:
+def _answers(exchange: FrameExchange) -> bool:
     try:
         exchange.ask(
             MessageKind.PING, b"baud", expect=MessageKind.PONG, repeats_max=_PINGS
         )
     except (DeadlineError, RemoteProtocolError):
-        # the DUT may never have seen this number: the next PING carries it again
+        # The DUT may not have received this number: the next PING carries it again.
         exchange.link.rewind()
         return False
     return True

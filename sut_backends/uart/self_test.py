@@ -18,7 +18,7 @@ from sut_backends.shim.messages import (
     ReportMessage,
     SelfTestMessage,
 )
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.framed_dut import FramedDut
 
 SPAN_S = 1.0  # between the two readings of the timer
 RATE_LIMIT = 0.02  # an RC oscillator is good to 1 or 2 %, a wrong prescaler is not
@@ -254,25 +254,26 @@ class SelfTested:
         return Finding("shim overhead", True, evidence)
 
 
-def self_test(client: FramedClient, span_s: float = SPAN_S) -> SelfTested:
+def self_test(dut: FramedDut, span_s: float = SPAN_S) -> SelfTested:
     """Let the DUT test itself before and after a burst, and time its timer; raise
     SutError where it does not know how to.
     """
-    first = _timed(client, _REPEATS[0])
-    burst = client.burst()
-    second = last = _timed(client, _REPEATS[1])
-    tick_hz = client.caps.tick_hz
+    first = _timed(dut, _REPEATS[0])
+    burst = dut.exchange.burst()
+    second = last = _timed(dut, _REPEATS[1])
+    tick_hz = dut.caps.tick_hz
     for _ in range(_RATE_ATTEMPTS):
         pause(span_s)
         before = last
-        last = _timed(client, _REPEATS[0])
+        last = _timed(dut, _REPEATS[0])
         rate = TimerRate.between(before, last, tick_hz)
         if rate.agrees_with(tick_hz) and rate.error_s < RATE_LIMIT / 2 * rate.span_s:
             break
-    return SelfTested(client.caps, first.report, second.report, burst, rate)
+    return SelfTested(dut.caps, first.report, second.report, burst, rate)
 
 
-def _timed(client: FramedClient, repeat: int) -> TimedQueries:
+def _timed(dut: FramedDut, repeat: int) -> TimedQueries:
+    request = SelfTestMessage(_READS, repeat)
     asked_s = time.monotonic()
-    report = client.self_test(_READS, repeat)
+    report = dut.exchange.fetch(request, ReportMessage)
     return TimedQueries(report, asked_s, time.monotonic())

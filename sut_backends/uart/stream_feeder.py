@@ -15,12 +15,13 @@ from rig.model.completion import Mark
 from rig.model.steps import Stream
 from sut_backends.shim.messages import (
     FRAME_OVERHEAD_B,
+    StreamMessage,
     StreamState,
     TakeMessage,
     TakenMessage,
 )
 from sut_backends.shim.stream_records import marks_of
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.slots import FramedSlots
 
 # at most: an answer that is late by so little delays nothing, and the DUT is not kept
 # from its work
@@ -49,28 +50,29 @@ class Heard:
 
 
 class Feed:
-    """Play `step`, whose windows as payloads are `windows`, on a DUT that nothing else
-    is asked of meanwhile.
+    """Play `step`, whose windows as payloads are `windows`, on a DUT that executes no
+    other request meanwhile.
 
     `clock` returns seconds, and `sleep` lets them pass.
     """
 
     def __init__(
         self,
-        client: FramedClient,
+        slots: FramedSlots,
         step: Stream,
         windows: Sequence[bytes],
         hold_us: int,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = pause,
     ) -> None:
-        self._client = client
+        self._slots = slots
+        self._exchange = slots.exchange
+        self._caps = slots.caps
         self._step = step
         self._windows = windows
         self._hold_us = hold_us
         self._clock = clock
         self._sleep = sleep
-        self._slots = client.caps.slots
         self._hop_s = step.hop / step.sample_hz
         self._answers: list[tuple[tuple[int, ...], bytes]] = []
         self._loaded = 0
@@ -87,44 +89,53 @@ class Feed:
         where it does not end in time.
         """
         step = self._step
-        while self._loaded < min(self._slots, len(self._windows)):
+        while self._loaded < min(self._caps.slots, len(self._windows)):
             self._load()
-        self._client.stream(
+        request = StreamMessage(
             len(self._windows), step.hop, step.window, step.sample_hz, self._hold_us
         )
+        self._exchange.ask(request.kind, request.pack())
         self._started_s = self._clock()
         try:
-            self._client.expect_busy(self._hop_s * _BUSY_GUESS)
+            self._expect_busy(self._hop_s * _BUSY_GUESS)
             taken = self._follow()
         finally:
-            self._client.expect_busy(0.0)
+            self._expect_busy(0.0)
         return self._heard(taken)
 
     def _refuse_misfits(self) -> None:
         count = len(self._windows)
-        largest_b = self._client.caps.slot_b
+        slots = self._caps.slots
+        largest_b = self._caps.slot_b
         if not count or any(
             not 0 < len(window) <= largest_b for window in self._windows
         ):
             raise LocalProtocolError(
                 f"a stream needs windows, of 1 to {largest_b} bytes each"
             )
-        if not self._step.preloaded and self._slots < 2 <= count:
+        if not self._step.preloaded and slots < 2 <= count:
             raise LocalProtocolError(
                 "a DUT with one slot cannot take in a window while it plays another",
                 try_next="another DUT",
             )
-        room = self._client.take(0).room if self._step.preloaded else count
-        if self._step.preloaded and count > min(self._slots, room):
+        if not self._step.preloaded:
+            return
+        room = self._exchange.fetch(TakeMessage(0), TakenMessage).room
+        if count > min(slots, room):
             raise LocalProtocolError(
-                f"a preloaded stream of {count} windows: the DUT has {self._slots}"
+                f"a preloaded stream of {count} windows: the DUT has {slots}"
                 f" slots and keeps {room} answers",
                 try_next="a shorter stream, a longer hop, or one that is not preloaded",
             )
 
     def _load(self) -> None:
-        self._client.load(self._loaded % self._slots, self._windows[self._loaded])
+        slot = self._loaded % self._caps.slots
+        self._slots.put(slot, self._windows[self._loaded])
         self._loaded += 1
+
+    def _expect_busy(self, busy_s: float) -> None:
+        """Allow for a DUT that works for `busy_s` and receives only afterwards."""
+        self._exchange.link.timeouts.busy_s = busy_s
 
     def _follow(self) -> TakenMessage:
         limit_s = self._ready_s(len(self._windows) - 1) + self._step.limit_s
@@ -141,7 +152,7 @@ class Feed:
             if self._clock() > end_s:
                 raise self._late(taken, limit_s)
             if taken.state == StreamState.PLAYING and self._loaded < min(
-                taken.done + self._slots, len(self._windows)
+                taken.done + self._caps.slots, len(self._windows)
             ):
                 self._load()
             elif fetched:
@@ -149,8 +160,9 @@ class Feed:
 
     def _take(self) -> TakenMessage:
         """Fetch what is there; from its ticks follows how long the DUT may be busy."""
-        caps = self._client.caps
-        taken = self._client.take(len(self._answers))
+        caps = self._caps
+        request = TakeMessage(len(self._answers))
+        taken = self._exchange.fetch(request, TakenMessage)
         if taken.first != len(self._answers) or taken.done > len(self._windows):
             evidence = (
                 f"answers from window {taken.first} on, {taken.done} of "
@@ -172,7 +184,7 @@ class Feed:
                 self._busy_s,
                 max(ticks[-1] - ticks[0] for ticks, _ in answers) / caps.tick_hz,
             )
-            self._client.expect_busy(self._busy_s * _BUSY_MARGIN)
+            self._expect_busy(self._busy_s * _BUSY_MARGIN)
         if self._step.preloaded and taken.state == StreamState.PLAYING:
             self._disturbed_b += _TAKE_B
         return taken
@@ -250,7 +262,7 @@ class Feed:
             return ""
         if missed and taken.worst_window == taken.done:
             return f"starved: {late} more came after their newest hop had begun"
-        worst_ms = 1e3 * taken.worst_ticks / self._client.caps.tick_hz
+        worst_ms = 1e3 * taken.worst_ticks / self._caps.tick_hz
         others = f", and {late - 1} others were late, by less" if late > 1 else ""
         return (
             f"starved: window {taken.worst_window} was there {worst_ms:.3g} ms after"

@@ -17,7 +17,7 @@ from rig.errors import (
     RigError,
     SutError,
 )
-from sut_backends.lines.line import Line
+from sut_backends.lines.line import DutLine
 from sut_backends.shim import messages
 from sut_backends.shim.text_answers import (
     LAP,
@@ -65,7 +65,7 @@ class TextClient:
 
     def __init__(
         self,
-        line: Line,
+        line: DutLine,
         timeout_s: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

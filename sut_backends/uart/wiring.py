@@ -14,7 +14,7 @@ from contextlib import suppress
 from rig.errors import DeadlineError, ProtocolError
 from rig.host.stop import pause
 from rig.model.wiring import Connection, Pin, Talk, WireName
-from sut_backends.lines.line import Line
+from sut_backends.lines.line import DutLine
 from sut_backends.uart.connect import LinkSettings
 from sut_backends.uart.rates_to_try import USUAL_BAUDS
 from sut_backends.uart.text_client import ATTENTION_S, READY, TextClient
@@ -35,7 +35,7 @@ def connections() -> Sequence[Connection]:
     )
 
 
-def overheard(line: Line, settings: LinkSettings) -> str:
+def overheard(line: DutLine, settings: LinkSettings) -> str:
     """Ask a device that must not answer; return its name, empty where none comes."""
     with suppress(DeadlineError, ProtocolError):
         return TextClient(line, settings.timeout_s).attention(2 * ATTENTION_S)
@@ -52,7 +52,7 @@ def words_at_power_up(read: Callable[[float], bytes], limit_s: float = BOOT_S) -
 
 
 def talked(
-    line: Line,
+    line: DutLine,
     settings: LinkSettings,
     at_power_up: bytes,
     watch: Callable[[Callable[[], None]], int | None],
@@ -78,13 +78,13 @@ def talked(
     )
 
 
-def _ask_for_pulses(line: Line) -> None:
+def _ask_for_pulses(line: DutLine) -> None:
     for _ in range(_PULSES):
         line.write(b"timestamp%")
         pause(_PULSE_PAUSE_S)
 
 
-def _other_baud(line: Line, settings: LinkSettings) -> int:
+def _other_baud(line: DutLine, settings: LinkSettings) -> int:
     for baud in USUAL_BAUDS:
         if baud == settings.baud:
             continue

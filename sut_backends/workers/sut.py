@@ -18,7 +18,7 @@ from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.model.completion import DECIDED, END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Solve, Step, Stream, Sync
 from rig.simulation.world import NS_PER_S
-from sut_backends.uart.slots import Slots
+from sut_backends.uart.slots import SlotMap
 from sut_backends.workers.imagined_sync_wire import ImaginedWire
 from sut_backends.workers.inside.protocol import (
     Done,
@@ -49,7 +49,7 @@ class WorkerSut(Backend):
         self._info = info
         self._process = worker
         self._wire = wire
-        self._slots = Slots(info.slots)
+        self._slots = SlotMap(info.slots)
         self._closed = False
         self._apart_ns = round(2e9 * info.sync_hold_s)
 
@@ -162,7 +162,7 @@ class WorkerSut(Backend):
         sizes_b = [len(window) for window in windows]
         self._refuse_stream(step, sizes_b)
         count = self._info.slots
-        self._slots = Slots(self._info.slots)
+        self._slots = SlotMap(self._info.slots)
         for slot, window in enumerate(windows[:count]):
             _good(self._process.ask(LoadRequest(slot), window, _LOAD_S))
         signal = Signal(

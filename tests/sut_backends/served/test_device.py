@@ -17,13 +17,10 @@ from hypothesis import strategies as st
 from rig.errors import RigError
 from sut_backends.served.device import ServedDevice
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
-from sut_backends.shim.link import ShimLink
 from sut_backends.shim.messages import MessageKind as Kind
-from sut_backends.shim.timeouts import RetransmissionTimeouts
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.text_client import TextClient
 from tests.length import length
+from tests.sut_backends.framed import framed, run_slot
 from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine
 from tests.sut_backends.served.serving import TimedDevice, echo
 from tests.sut_backends.uart.core_device import Device, build
@@ -223,12 +220,10 @@ def converse(line: FaultyLine, nonce: int) -> bytes:
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(
-        Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
-    )
+    client = framed(line, line.clock)
     client.hello(nonce)
-    client.load(1, CONTENT)
-    done = client.run(1, 2, 50, 1.0)
+    client.slots.put(1, CONTENT)
+    done = run_slot(client, 1, repeat=2)
     assert [phase for phase, _ in done.marks] == [1, 2, 0]
     assert done.iterations == 2
     try:

@@ -9,10 +9,10 @@ import pytest
 from rig.errors import RemoteProtocolError
 from sut_backends.shim.frame import Frame
 from sut_backends.shim.messages import CapsMessage, Flag, HelloMessage, MessageKind
-from sut_backends.shim.request import Request, Silence
+from sut_backends.shim.request import Request, SilentWindow
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 from sut_backends.shim.window import RequestWindow
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.framed_dut import FramedDut
 
 BAUD = 115_200
 WINDOW_S = 2.0
@@ -27,7 +27,7 @@ def test_acknowledgements_without_end_do_not_keep_a_window_open(
         b"\0" * 8,
         5,
         RetransmissionTimeouts(BAUD),
-        Silence(0.1, WINDOW_S),
+        silence=SilentWindow(0.1, WINDOW_S),
     )
     now_s = 0.0
     while not request.finished:
@@ -46,7 +46,7 @@ def test_an_acknowledgement_for_each_repeat_still_moves_the_limit() -> None:
         b"\0" * 8,
         5,
         RetransmissionTimeouts(BAUD),
-        Silence(0.1, WINDOW_S),
+        silence=SilentWindow(0.1, WINDOW_S),
     )
     now_s = 0.0
     for _ in range(2):
@@ -75,11 +75,10 @@ def test_a_device_without_slots_is_refused() -> None:
     class Exchange:
         """Answers HELLO with CAPS of no slots."""
 
-        def ask(self, kind: MessageKind, payload: bytes, **_: object) -> bytes:
-            nonce = HelloMessage.unpack(payload).nonce
+        def fetch(self, hello: HelloMessage, _: type[CapsMessage]) -> CapsMessage:
             return CapsMessage(
-                nonce, 1, 8, 64, 0, 64, 8, 8, 1_000_000, 1, 1, Flag(0)
-            ).pack()
+                hello.nonce, 1, 8, 64, 0, 64, 8, 8, 1_000_000, 1, 1, Flag(0)
+            )
 
     with pytest.raises(RemoteProtocolError, match="CAPS makes no sense"):
-        FramedClient(Exchange()).hello(7)  # type: ignore[arg-type]
+        FramedDut(Exchange()).hello(7)  # type: ignore[arg-type]

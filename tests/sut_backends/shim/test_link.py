@@ -25,13 +25,12 @@ from rig.errors import (
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
-from sut_backends.shim.link import ShimLink
 from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind, More
 from sut_backends.shim.messages.answers import MARK
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.framed_dut import FramedDut
 from tests.length import length
+from tests.sut_backends.framed import framed, run_slot
 
 CAPS = CapsMessage(
     0,
@@ -319,27 +318,21 @@ class FakeLine:
 
 def connect(
     dut: FakeDut, faults: LineFaults | None = None
-) -> tuple[FramedClient, FakeLine, FaultyLink]:
+) -> tuple[FramedDut, FakeLine, FaultyLink]:
     line = FakeLine(dut)
     faulty = FaultyLink(line, faults or LineFaults())
-    return (
-        FramedClient(
-            Exchange(faulty, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
-        ),
-        line,
-        faulty,
-    )
+    return framed(faulty, line.clock), line, faulty
 
 
 SAMPLE = bytes((number * 7 + number // 256) & 0xFF for number in range(3000))
 
 
-def converse(client: FramedClient, dut: FakeDut, rounds: int = 2) -> None:
+def converse(client: FramedDut, dut: FakeDut, rounds: int = 2) -> None:
     client.hello(0x1234)
     for number in range(rounds):
-        client.load(number % 2, SAMPLE)
+        client.slots.put(number % 2, SAMPLE)
         assert dut.slots[number % 2] == SAMPLE
-        done = client.run(number % 2, 1, 50, 1.0)
+        done = run_slot(client, number % 2)
         assert done.output == OUTPUT
         assert len(done.marks) == 2
     assert dut.runs == rounds  # nothing was executed twice
@@ -349,7 +342,7 @@ def test_without_faults_nothing_is_sent_twice_and_the_line_stays_full() -> None:
     dut = FakeDut()
     client, line, _ = connect(dut)
     converse(client, dut)
-    assert client.retransmissions == 0
+    assert client.exchange.link.retransmissions == 0
     frames_s = 2 * (3000 / 60) * 75 * 10 / 115_200  # what the DATA frames alone need
     assert line.now_s < 1.5 * frames_s + 0.2
 
@@ -365,7 +358,7 @@ def test_one_fault_in_a_thousand_bytes_changes_no_result_and_is_counted(
     assert (
         sum(way.dropped_b + way.duplicated_b + way.flipped_b for way in injected) > 10
     )
-    assert client.retransmissions > 0
+    assert client.exchange.link.retransmissions > 0
 
 
 @settings(max_examples=length(60, 20), deadline=None)
@@ -429,11 +422,11 @@ def test_one_lost_frame_of_each_kind_is_repaired_outside_the_window(
     client, line, _ = connect(dut)
     client.hello(1)
     lost = lose_once(line, lambda frame: frame.kind == kind, direction)
-    client.load(0, SAMPLE)
-    done = client.run(0, 1, 50, 1.0)
+    client.slots.put(0, SAMPLE)
+    done = run_slot(client, 0)
     assert len(lost) == 1
     assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
-    assert client.retransmissions in repeats
+    assert client.exchange.link.retransmissions in repeats
 
 
 def lasted_s(
@@ -444,13 +437,13 @@ def lasted_s(
     """
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     if lose:
         lose_once(line, lambda frame: frame.kind == lose[0], lose[1])
     before_s = line.now_s
-    done = client.run(0, 1, 50, 1.0)
+    done = run_slot(client, 0)
     assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
-    return line.now_s - before_s - dut.window_s, client.retransmissions
+    return line.now_s - before_s - dut.window_s, client.exchange.link.retransmissions
 
 
 def test_a_go_opens_the_window_at_once() -> None:
@@ -484,7 +477,7 @@ def test_no_go_is_sent_when_it_could_come_into_the_window() -> None:
     dut = FakeDut(takes_go=True)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     read = line.read
     stood: list[bytes] = []
 
@@ -496,9 +489,14 @@ def test_no_go_is_sent_when_it_could_come_into_the_window() -> None:
         return block
 
     line.read = stand_still  # type: ignore[method-assign]
-    done = client.run(0, 1, 50, 1.0)
+    done = run_slot(client, 0)
     assert FrameDecoder(256).feed(stood[0])[0].kind == MessageKind.ACK
-    assert (dut.goes, dut.runs, done.rx_in_window_b, client.retransmissions) == (
+    assert (
+        dut.goes,
+        dut.runs,
+        done.rx_in_window_b,
+        client.exchange.link.retransmissions,
+    ) == (
         0,
         1,
         0,
@@ -519,8 +517,12 @@ def test_a_lost_answer_to_commit_is_asked_for_and_nothing_is_executed_twice() ->
         ),
         "rx",
     )
-    client.load(0, SAMPLE)
-    assert (dut.slots[0], client.retransmissions, len(statuses)) == (SAMPLE, 1, 2)
+    client.slots.put(0, SAMPLE)
+    assert (dut.slots[0], client.exchange.link.retransmissions, len(statuses)) == (
+        SAMPLE,
+        1,
+        2,
+    )
 
 
 def test_load_data_and_commit_follow_each_other_without_a_wait() -> None:
@@ -528,7 +530,7 @@ def test_load_data_and_commit_follow_each_other_without_a_wait() -> None:
     client, line, _ = connect(dut)
     client.hello(1)
     before_s = line.now_s
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     wire_s = (50 * 76 + 30) * 10 / line.baud
     assert line.now_s - before_s < wire_s + 3 * LATENCY_S + 0.005
 
@@ -551,8 +553,8 @@ def share_of_the_line(
     client, line, _ = connect(dut)
     client.hello(1)
     before_s = line.now_s
-    client.load(0, sample)
-    assert (dut.slots[0], client.retransmissions) == (sample, 0)
+    client.slots.put(0, sample)
+    assert (dut.slots[0], client.exchange.link.retransmissions) == (sample, 0)
     return len(sample) * 10 / baud / (line.now_s - before_s)
 
 
@@ -579,13 +581,13 @@ def test_a_refused_load_leaves_no_number_open_and_the_session_goes_on() -> None:
     client, _, _ = connect(dut)
     client.hello(1)
     with pytest.raises(SutError, match="LOAD: too large") as caught:
-        client.load(0, bytes(CAPS.slot_b + 1))
+        client.slots.put(0, bytes(CAPS.slot_b + 1))
     assert caught.value.code == 4
     for content in (SAMPLE, SAMPLE[::-1]):
-        client.load(1, content)
+        client.slots.put(1, content)
         assert dut.slots[1] == content
-    assert client.run(1, 1, 50, 1.0).output == OUTPUT
-    assert client.retransmissions == 0
+    assert run_slot(client, 1).output == OUTPUT
+    assert client.exchange.link.retransmissions == 0
 
 
 def test_a_slot_left_open_by_an_older_load_never_takes_data_of_a_load_that_got_lost():
@@ -594,11 +596,11 @@ def test_a_slot_left_open_by_an_older_load_never_takes_data_of_a_load_that_got_l
     client.hello(1)
     dut.upload, dut.incoming = (1, 0), bytearray(5000)
     with pytest.raises(SutError):
-        client.load(1, bytes(CAPS.slot_b + 1))
+        client.slots.put(1, bytes(CAPS.slot_b + 1))
     dut.upload = (1, 0)
     lose_once(line, lambda frame: frame.kind == MessageKind.LOAD, "tx")
-    client.load(0, SAMPLE)
-    assert (dut.slots, client.retransmissions) == ({0: SAMPLE}, 1)
+    client.slots.put(0, SAMPLE)
+    assert (dut.slots, client.exchange.link.retransmissions) == ({0: SAMPLE}, 1)
 
 
 def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> None:
@@ -614,31 +616,35 @@ def test_frames_that_break_most_of_the_time_are_made_shorter_within_a_load() -> 
         [line._put("tx", encode(frame)) for frame in FrameDecoder(256).feed(block)]
         and None
     )  # type: ignore[method-assign]
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     assert dut.slots[0] == SAMPLE
-    assert client.retransmissions > 10
+    assert client.exchange.link.retransmissions > 10
     longest = len(SAMPLE) // 60 + 1
-    sent = client.retransmissions
-    client.load(1, SAMPLE)  # it has learnt
-    assert client.retransmissions - sent < 3 * longest
+    sent = client.exchange.link.retransmissions
+    client.slots.put(1, SAMPLE)  # it has learnt
+    assert client.exchange.link.retransmissions - sent < 3 * longest
 
 
 def test_a_lost_ack_of_run_is_repaired_before_the_window_opens() -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     lost = lose_once(line, lambda frame: frame.kind == MessageKind.ACK, "rx")
-    done = client.run(0, 1, 50, 1.0)
+    done = run_slot(client, 0)
     assert len(lost) == 1
-    assert (done.rx_in_window_b, dut.runs, client.retransmissions) == (0, 1, 1)
+    assert (done.rx_in_window_b, dut.runs, client.exchange.link.retransmissions) == (
+        0,
+        1,
+        1,
+    )
 
 
 def test_a_device_that_stands_still_longer_than_all_repeats_is_waited_for_in_silence():
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     stands_until_s = line.now_s + 1.5
     put = line._put
 
@@ -652,7 +658,7 @@ def test_a_device_that_stands_still_longer_than_all_repeats_is_waited_for_in_sil
             put(way, piece)
 
     line._put = stand_still  # type: ignore[method-assign]
-    done = client.run(0, 1, 50, 1.0)
+    done = run_slot(client, 0)
     assert line.now_s > stands_until_s
     assert (done.output, done.rx_in_window_b, dut.runs) == (OUTPUT, 0, 1)
 
@@ -661,12 +667,12 @@ def test_a_device_that_stands_still_for_good_is_a_deadline_error() -> None:
     dut = FakeDut()
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, b"x")
+    client.slots.put(0, b"x")
     dut.silent = True
     line._put = lambda way, block: None  # type: ignore[method-assign]
     before_s = line.now_s
     with pytest.raises(DeadlineError, match="acknowledgement of RUN"):
-        client.run(0, 1, 50, 60.0)
+        run_slot(client, 0, limit_s=60.0)
     assert 2.0 < line.now_s - before_s < 4.0
 
 
@@ -674,10 +680,10 @@ def test_a_lost_done_is_asked_for_as_soon_as_its_remains_are_heard() -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, b"x")
+    client.slots.put(0, b"x")
     lose_once(line, lambda frame: frame.kind == MessageKind.DONE, "rx")
     before_s = line.now_s
-    client.run(0, 1, 50, 60.0)
+    run_slot(client, 0, limit_s=60.0)
     assert line.now_s - before_s < 0.5
 
 
@@ -685,7 +691,7 @@ def test_a_done_that_breaks_many_times_in_a_row_is_asked_for_again_at_once() -> 
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, b"x")
+    client.slots.put(0, b"x")
     put = line._put
     left = [12]
 
@@ -696,7 +702,7 @@ def test_a_done_that_breaks_many_times_in_a_row_is_asked_for_again_at_once() -> 
         put(way, block)
 
     line._put = spoil  # type: ignore[method-assign]
-    assert client.run(0, 1, 50, 60.0).output == OUTPUT
+    assert run_slot(client, 0, limit_s=60.0).output == OUTPUT
     assert left == [0]
     assert line.now_s < 2
 
@@ -705,12 +711,12 @@ def test_a_done_of_which_no_byte_came_is_asked_for_at_the_limit() -> None:
     dut = FakeDut(window_s=0.2)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, b"x")
+    client.slots.put(0, b"x")
     put = line._put
     line._put = lambda way, block: (
         None if way == "rx" and len(block) > 50 and line.now_s < 1 else put(way, block)
     )  # type: ignore[method-assign]
-    done = client.run(0, 1, 50, 2.0)
+    done = run_slot(client, 0, limit_s=2.0)
     assert done.rx_in_window_b == 0
     assert 2.0 < line.now_s < 2.6
 
@@ -719,7 +725,7 @@ def test_noise_in_the_window_is_reported_as_a_disturbed_window() -> None:
     dut = FakeDut(window_s=1.0)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, b"x")
+    client.slots.put(0, b"x")
     put = line._put
     noisy = [True]
 
@@ -735,7 +741,7 @@ def test_noise_in_the_window_is_reported_as_a_disturbed_window() -> None:
             heapq.heappush(line._queue, (line.now_s + 0.5, line._serial, "rx", b"hum"))
 
     line._put = hum  # type: ignore[method-assign]
-    done = client.run(0, 1, 50, 5.0)
+    done = run_slot(client, 0, limit_s=5.0)
     assert done.rx_in_window_b > 0
     assert dut.runs == 1
 
@@ -744,9 +750,9 @@ def test_a_query_beyond_its_limit_is_a_deadline_error_in_bounded_time() -> None:
     dut = FakeDut(window_s=30.0)
     client, line, _ = connect(dut)
     client.hello(1)
-    client.load(0, b"x")
+    client.slots.put(0, b"x")
     with pytest.raises(DeadlineError, match="DONE of RUN") as caught:
-        client.run(0, 1, 50, 1.0)
+        run_slot(client, 0)
     assert line.now_s < 3
     assert "13 bytes received" in caught.value.evidence  # the acknowledgement
 
@@ -830,9 +836,9 @@ def test_a_window_in_which_a_timer_turned_over_is_refused() -> None:
     dut = Turning(window_s=5000.0)
     client, _, _ = connect(dut)
     client.hello(1)
-    client.load(0, SAMPLE)
+    client.slots.put(0, SAMPLE)
     with pytest.raises(RemoteProtocolError, match="5000") as caught:
-        client.run(0, 1, 50, 6000.0)
+        run_slot(client, 0, limit_s=6000.0)
     assert "turns over every 4294.97 s" in caught.value.evidence
 
 
@@ -840,8 +846,8 @@ def test_a_window_that_is_longer_than_a_turn_and_was_counted_whole_passes() -> N
     dut = FakeDut(window_s=5000.0)
     client, _, _ = connect(dut)
     client.hello(1)
-    client.load(0, SAMPLE)
-    done = client.run(0, 1, 50, 6000.0)
+    client.slots.put(0, SAMPLE)
+    done = run_slot(client, 0, limit_s=6000.0)
     assert done.marks[-1][1] - done.marks[0][1] == 5_000_000_000
 
 
@@ -858,7 +864,7 @@ def test_an_error_of_the_dut_is_a_sut_error_with_its_code_and_the_session_goes_o
     client, _, _ = connect(dut)
     client.hello(1)
     with pytest.raises(SutError, match="slot not loaded") as caught:
-        client.run(1, 1, 50, 1.0)
+        run_slot(client, 1)
     assert caught.value.code == 5
     client.ping(b"on")
 
@@ -888,5 +894,5 @@ def test_sequence_numbers_wrap_around() -> None:
     client.hello(1)
     for number in range(600):
         client.ping(bytes([number & 0xFF]))
-    client.load(0, bytes(8192) + SAMPLE[:0])
+    client.slots.put(0, bytes(8192) + SAMPLE[:0])
     assert dut.slots[0] == bytes(8192)

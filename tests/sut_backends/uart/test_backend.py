@@ -31,15 +31,13 @@ from rig.model.steps import Idle, Load, Query, Sync
 from rig.settings.check import checked
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.faults import FaultyLink, LineFaults
-from sut_backends.lines.line import Line
-from sut_backends.shim.link import ShimLink
-from sut_backends.shim.timeouts import RetransmissionTimeouts
+from sut_backends.lines.line import DutLine
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.connect import open_line
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.uart.framed_dut import FramedDut
 from sut_backends.uart.rates_to_try import USUAL_BAUDS
 from sut_backends.uart.text_client import TextClient
+from tests.sut_backends.framed import framed, run_slot
 
 pytestmark = pytest.mark.posix
 
@@ -298,7 +296,7 @@ def test_a_line_rate_that_the_dut_refuses_leaves_the_old_one_and_is_noted(
 class DeafAt:
     """A line that carries nothing at one rate, as a bridge may that cannot make it."""
 
-    def __init__(self, line: Line, deaf_baud: int) -> None:
+    def __init__(self, line: DutLine, deaf_baud: int) -> None:
         self._line = line
         self._deaf_baud = deaf_baud
         self.name = line.name
@@ -326,12 +324,12 @@ class DeafAt:
 
 def deaf_client(
     port: str, context: BenchContext, deaf_baud: int
-) -> tuple[FramedClient, DeafAt]:
+) -> tuple[FramedDut, DeafAt]:
     line = DeafAt(open_line(port, UartSut.Settings(port=port), context), deaf_baud)
     text = TextClient(line)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(Exchange(line, ShimLink(RetransmissionTimeouts(line.baud))))
+    client = framed(line)
     client.hello(99)
     return client, line
 
@@ -343,8 +341,8 @@ def test_a_line_rate_that_does_not_work_falls_back(
     switch = client.switch_baud(921_600)
     assert (switch.baud, line.baud) == (115_200, 115_200)
     assert "921600" in switch.refusal
-    client.load(0, SAMPLE)
-    assert client.run(0, 1, 50, 1.0).output == SAMPLE[:64]
+    client.slots.put(0, SAMPLE)
+    assert run_slot(client, 0).output == SAMPLE[:64]
     line.close()
 
 

@@ -15,12 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import RigError
-from sut_backends.shim.link import ShimLink
-from sut_backends.shim.timeouts import RetransmissionTimeouts
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
 from sut_backends.uart.text_client import TextClient
 from tests.length import length
+from tests.sut_backends.framed import framed, run_slot
 from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine, spread
 from tests.sut_backends.uart.core_device import OUTPUT_B, Device, build
 
@@ -41,13 +38,11 @@ def converse(device: Device, line: FaultyLine, sample: bytes, nonce: int) -> byt
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(
-        Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
-    )
+    client = framed(line, line.clock)
     client.hello(nonce)
-    client.load(1, sample)
+    client.slots.put(1, sample)
     assert device.slot(1, len(sample)) == sample
-    done = client.run(1, 2, 50, 1.0)
+    done = run_slot(client, 1, repeat=2)
     assert [phase for phase, _ in done.marks] == [1, 2, 0]
     assert done.iterations == 2
     try:

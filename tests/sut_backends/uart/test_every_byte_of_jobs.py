@@ -12,13 +12,12 @@ import pytest
 
 from rig.errors import RigError
 from rig.model.steps import Scene, Stream
-from sut_backends.shim.link import ShimLink
-from sut_backends.shim.timeouts import RetransmissionTimeouts
-from sut_backends.uart.exchange import Exchange
-from sut_backends.uart.framed_client import FramedClient
+from sut_backends.shim.messages import OptimizeMessage
+from sut_backends.uart.framed_dut import FramedDut
 from sut_backends.uart.stream_feeder import Feed
 from sut_backends.uart.text_client import TextClient
 from tests.length import length
+from tests.sut_backends.framed import framed
 from tests.sut_backends.lines.spoilt_line import KINDS, Fault, FaultyLine, spread
 from tests.sut_backends.uart.core_device import OUTPUT_B, Device, build
 
@@ -40,13 +39,11 @@ def device() -> Device:
     return build()
 
 
-def enter(line: FaultyLine, nonce: int) -> FramedClient:
+def enter(line: FaultyLine, nonce: int) -> FramedDut:
     text = TextClient(line, 2.0, line.clock)
     text.attention(2.0)
     assert text.frame()
-    client = FramedClient(
-        Exchange(line, ShimLink(RetransmissionTimeouts(line.baud)), line.clock)
-    )
+    client = framed(line, line.clock)
     client.hello(nonce)
     return client
 
@@ -65,8 +62,17 @@ def search(device: Device, line: FaultyLine, nonce: int) -> None:
     """
     client = enter(line, nonce)
     before = device.jobs
-    client.load(1, content(nonce))
-    done = client.optimize(1, nonce, 1.0, -9, (-3, -5), 50, 1.0)
+    client.slots.put(1, content(nonce))
+    request = OptimizeMessage(
+        slot=1,
+        seed=nonce,
+        timeout_us=1_000_000,
+        target=-9,
+        guard_us=client.guard_us,
+        hold_us=50,
+        thresholds=(-3, -5),
+    )
+    done = client.window(request, 2.0)
     assert [phase for phase, _ in done.marks] == [1, 0x60, 0x61, 0]
     moves = [(tick - done.marks[0][1]) // MOVE_US for _, tick in done.marks]
     assert moves == [0, 2, 3, 4]
@@ -80,7 +86,7 @@ def listen(device: Device, line: FaultyLine, nonce: int) -> None:
     client = enter(line, nonce)
     before = device.jobs
     windows = [content(nonce + number) for number in range(3)]
-    heard = Feed(client, STEP, windows, 50, line.clock, line.sleep).play()
+    heard = Feed(client.slots, STEP, windows, 50, line.clock, line.sleep).play()
     assert heard.faults == ()
     assert [mark.phase for mark in heard.marks] == [0x20, 1, 0x21, 1, 0x21, 1, 0x21, 0]
     begun_us = [

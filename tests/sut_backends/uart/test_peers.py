@@ -19,7 +19,7 @@ from rig.model.completion import END, IDLE, SYNC
 from rig.model.steps import Idle, Load, Query, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.lines.faults import LineFaults
-from sut_backends.lines.line import Line
+from sut_backends.lines.line import DutLine
 from sut_backends.uart.backend import UartSut
 from sut_backends.uart.connect import open_line
 from tests.sut_backends.uart.public_device import MEMORY_B, Build, PublicDevice
@@ -40,7 +40,7 @@ def driven(
 
 
 @contextmanager
-def raw(context: BenchContext, **build: Any) -> Iterator[tuple[Line, PublicDevice]]:
+def raw(context: BenchContext, **build: Any) -> Iterator[tuple[DutLine, PublicDevice]]:
     with PublicDevice(Build(**build)) as device:
         line = open_line(device.port, UartSut.Settings(port=device.port), context)
         try:
@@ -58,7 +58,7 @@ def answer(output: bytes) -> int:
     return scores.index(max(scores))
 
 
-def heard(line: Line, until: bytes) -> bytes:
+def heard(line: DutLine, until: bytes) -> bytes:
     said = b""
     while until not in said and (block := line.read(1.0)):
         said += block

@@ -18,7 +18,9 @@ from rig.interfaces.sut import SutInfo
 from rig.model.completion import END, Completion
 from rig.model.steps import Idle, Load, Query, Step, Sync
 from sut_backends.hosted.posix import PosixSut
-from sut_backends.uart.restarting import ResumingLayer
+from sut_backends.uart.connect import LinkSettings
+from sut_backends.uart.dut import Dut
+from sut_backends.uart.shim_sut import ShimSut
 from tests.waiting import eventually
 
 SAMPLES = [
@@ -133,13 +135,13 @@ def test_a_dut_that_is_only_busy_has_not_restarted_and_keeps_its_session(
 
 
 class Scripted:
-    """A layer that does what a test says at its next step."""
+    """A DUT that does what a test says at its next step."""
 
     slots = 2
 
     def __init__(self, steps: list[Callable[[], None]], model: str = "m") -> None:
         self.steps, self.model, self.samples = steps, model, dict[int, bytes]()
-        self.untold_retransmissions = 0
+        self.unreported_retransmissions = 0
 
     @property
     def info(self) -> SutInfo:
@@ -163,6 +165,34 @@ class Scripted:
     def leave(self) -> None: ...
 
 
+class UnusedLine:
+    """A line that no byte passes."""
+
+    name = "unused"
+    baud = 115_200
+
+    def read(self, timeout_s: float) -> bytes:
+        raise AssertionError("no byte is due")
+
+    def write(self, block: bytes) -> None:
+        raise AssertionError("no byte is due")
+
+    def set_baud(self, baud: int) -> None:
+        raise AssertionError("no change of the line rate here")
+
+    def close(self) -> None: ...
+
+
+def scripted(enter: Callable[[], Dut]) -> ShimSut:
+    """Return a system under test that finds these DUTs one after the other."""
+    return ShimSut(
+        UnusedLine(),
+        LinkSettings(),
+        simulated=False,
+        find=lambda line, settings: enter(),
+    )
+
+
 def restart() -> None:
     raise DeviceRestarted("the DUT restarted", evidence="heard m-init-done")
 
@@ -173,24 +203,24 @@ def nothing() -> None: ...
 def test_the_samples_it_had_acknowledged_come_back_and_no_others() -> None:
     first = Scripted([nothing] * 4 + [restart])
     second = Scripted([])
-    layers = iter([first, second])
-    layer = ResumingLayer(lambda: next(layers))
+    duts = iter([first, second])
+    sut = scripted(lambda: next(duts))
     for index in range(3):
-        layer.do(Load(index), [bytes([index])])
-    layer.do(Query((1,)))
-    first.untold_retransmissions = 5
-    second.untold_retransmissions = 0
-    done = layer.do(Query((2,)))
+        sut.do(Load(index), [bytes([index])])
+    sut.do(Query((1,)))
+    first.unreported_retransmissions = 5
+    second.unreported_retransmissions = 0
+    done = sut.do(Query((2,)))
     assert (done.output, done.restarts, done.retransmissions) == (b"\2", 1, 5)
     assert second.samples == {1: b"\1", 2: b"\2"}
-    assert layer.do(Idle(1.0)).restarts == 0
+    assert sut.do(Idle(1.0)).restarts == 0
 
 
 def test_two_restarts_in_one_step_are_a_lost_device() -> None:
-    layers = iter([Scripted([restart]), Scripted([restart])])
-    layer = ResumingLayer(lambda: next(layers))
+    duts = iter([Scripted([restart]), Scripted([restart])])
+    sut = scripted(lambda: next(duts))
     with pytest.raises(DeviceLost, match="twice in one step"):
-        layer.do(Idle(1.0))
+        sut.do(Idle(1.0))
 
 
 def test_a_dut_that_does_not_come_back_is_lost_with_both_causes() -> None:
@@ -202,15 +232,15 @@ def test_a_dut_that_does_not_come_back_is_lost_with_both_causes() -> None:
     entries: Iterator[Callable[[], Scripted]] = iter(
         [lambda: Scripted([restart]), gone]
     )
-    layer = ResumingLayer(lambda: next(entries)())
+    sut = scripted(lambda: next(entries)())
     with pytest.raises(DeviceLost, match="does not come back") as caught:
-        layer.do(Sync())
+        sut.do(Sync())
     assert "m-init-done" in caught.value.evidence and "silent" in caught.value.evidence
 
 
 def test_a_dut_that_comes_back_with_another_model_is_refused() -> None:
-    layers = iter([Scripted([restart]), Scripted([], model="other")])
-    layer = ResumingLayer(lambda: next(layers))
+    duts = iter([Scripted([restart]), Scripted([], model="other")])
+    sut = scripted(lambda: next(duts))
     with pytest.raises(RemoteProtocolError, match="as another one") as caught:
-        layer.do(Idle(0.0))
+        sut.do(Idle(0.0))
     assert "'other'" in caught.value.evidence

@@ -4,17 +4,17 @@ from __future__ import annotations
 import pytest
 
 from rig.errors import LocalProtocolError
-from sut_backends.uart.slots import Slots
+from sut_backends.uart.slots import SlotMap
 
 
-def load(slots: Slots, index: int) -> int:
+def load(slots: SlotMap, index: int) -> int:
     slot = slots.take(index)
     slots.keep(slot, index)
     return slot
 
 
 def test_the_least_recently_used_slot_is_taken() -> None:
-    slots = Slots(2)
+    slots = SlotMap(2)
     assert [load(slots, 10), load(slots, 11)] == [0, 1]
     assert slots.find(10) == 0
     assert load(slots, 12) == 1
@@ -22,14 +22,14 @@ def test_the_least_recently_used_slot_is_taken() -> None:
 
 
 def test_a_sample_is_loaded_again_into_its_own_slot() -> None:
-    slots = Slots(3)
+    slots = SlotMap(3)
     load(slots, 5)
     load(slots, 6)
     assert load(slots, 5) == 0
 
 
 def test_a_missing_sample_and_one_whose_load_failed_are_named() -> None:
-    slots = Slots(1)
+    slots = SlotMap(1)
     with pytest.raises(LocalProtocolError, match="sample 3 is not loaded"):
         slots.find(3)
     load(slots, 3)

@@ -174,8 +174,8 @@ def test_firmware_that_does_not_tell_is_not_asked(
 ) -> None:
     with opened(null_program, context) as sut:
         assert sut.info.details["knows_thresholds"] is True
-        client = sut._uart._layer.layer._client
-        client.caps = dataclasses.replace(client.caps, more=messages.More(0))
+        dut = sut._dut
+        dut.caps = dataclasses.replace(dut.caps, more=messages.More(0))
         assert sut.info.details["knows_thresholds"] is False
         sut.do(Load(0), [payloads[0]])
         done = sut.do(Solve(0, 0.01, seed=5, thresholds=(-1, -5)))

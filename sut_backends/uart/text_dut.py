@@ -16,7 +16,8 @@ from rig.model.completion import END, IDLE, SYNC, Completion, Mark
 from rig.model.steps import Idle, Load, Query, Step, Sync
 from rig.timebase.edge_clock import EDGE_CLOCK
 from sut_backends.shim.messages import SyncMessage
-from sut_backends.uart.layer import Pulses, only_index
+from sut_backends.uart.dut import Pulses
+from sut_backends.uart.slots import only_index
 from sut_backends.uart.text_client import TextClient
 
 PHASE = 0x01  # of `infer`, which is one phase here
@@ -26,7 +27,7 @@ _OWN_PROFILE = "neurorig "
 _OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
 
 
-class TextLayer:
+class TextDut:
     """Turn steps into commands; marks are the DUT's `m-lap-us` stamps.
 
     Firmware built for energy mode prints none and only pulses SYNC: then the edges that
@@ -146,7 +147,7 @@ class TextLayer:
         )
 
     @property
-    def untold_retransmissions(self) -> int:
+    def unreported_retransmissions(self) -> int:
         """Return 0: nothing is ever retransmitted."""
         return 0
 
