@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
+from gui.widgets.line_field import LineField
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
@@ -45,19 +46,15 @@ class ChoosePage(QWidget):
         self.setObjectName("bench-choose")
         self._all: list[Example] = []
         self._example: Example | None = None
-        self._find = QLineEdit()
-        self._find.setObjectName("examples-find")
-        self._find.setAccessibleName("Find an example")
-        self._find.setPlaceholderText("find: uart, joulescope, qubo, ...")
+        self._find = LineField(
+            "examples-find", "Find an example", "find: uart, joulescope, qubo, ..."
+        )
         self._find.setClearButtonEnabled(True)
         self._find.textChanged.connect(lambda text: self._filter())
         self._table = Table(_EXAMPLES, "examples")
         self._table.setAccessibleName("Examples of benches")
         self._table.chosen.connect(self._choose)
-        self._target = QLineEdit()
-        self._target.setObjectName("new-path")
-        self._target.setAccessibleName("File to write")
-        self._target.setPlaceholderText("file to write")
+        self._target = LineField("new-path", "File to write", "file to write")
         self._target.returnPressed.connect(self._create)
         self._create_button = _button("new-create", "&Create", self._create)
         self._create_button.setProperty("role", "primary")

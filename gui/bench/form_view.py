@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QPushButton,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.bench.field_row import FieldRow, matches
+from gui.widgets.line_field import LineField
 from gui.widgets.text import plain
 from rig.bench.forms import Form, FormSection
 
@@ -56,10 +56,7 @@ class FormView(QWidget):
         self._about = _label("form-about", "muted")
         self._error = plain("form-error", wrap=True)
         self._error.setProperty("severity", "error")
-        self._find = QLineEdit()
-        self._find.setObjectName("form-find")
-        self._find.setAccessibleName("Find a setting")
-        self._find.setPlaceholderText("find in all parts")
+        self._find = LineField("form-find", "Find a setting", "find in all parts")
         self._find.setClearButtonEnabled(True)
         self._find.textChanged.connect(lambda text: self._filter())
         self._none = plain(
@@ -213,10 +210,9 @@ class FormView(QWidget):
         self._new_kind = QComboBox()
         self._new_kind.setObjectName("form-new-kind")
         self._new_kind.setAccessibleName("Kind of another monitor")
-        self._new_rail = QLineEdit()
-        self._new_rail.setObjectName("form-new-rail")
-        self._new_rail.setAccessibleName("Name of its supply")
-        self._new_rail.setPlaceholderText("name of its supply")
+        self._new_rail = LineField(
+            "form-new-rail", "Name of its supply", "name of its supply"
+        )
         add = QPushButton("&Add monitor")
         add.setObjectName("form-add-monitor")
         add.setAccessibleName("Add a monitor")

@@ -7,13 +7,13 @@ from PySide6.QtGui import QFontDatabase, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLineEdit,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
+from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
 from rig.files.plain_text import one_line
 
@@ -36,10 +36,9 @@ class ConsoleView(QWidget):
         for direction in DIRECTIONS:
             self.direction.addItem(_NAMES[direction], direction)
         self.direction.currentIndexChanged.connect(self.render_all)
-        self.search = QLineEdit()
-        self.search.setObjectName("console-filter")
-        self.search.setAccessibleName("Filter of the console")
-        self.search.setPlaceholderText("only lines with ...  (Ctrl+L)")
+        self.search = LineField(
+            "console-filter", "Filter of the console", "filter (Ctrl+L)"
+        )
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self.render_all)
         shortcut = QShortcut(QKeySequence("Ctrl+L"), self)

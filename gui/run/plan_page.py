@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 from gui.run import plan_text
 from gui.run.setup_panel import SetupPanel
 from gui.theme import Theme
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel, tip
@@ -53,9 +53,7 @@ class PlanPage(QWidget):
         self._grid.setColumnStretch(1, 1)
         self._head = _heading("What will happen")
         #: A line of its own, to be copied whole however long its paths are.
-        self._same = QLineEdit()
-        self._same.setObjectName("run-plan-command")
-        self._same.setAccessibleName("The command that does the same")
+        self._same = LineField("run-plan-command", "The command that does the same")
         self._same.setReadOnly(True)
         self._same_row = QWidget()
         self._same_row.hide()

@@ -9,7 +9,6 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
-    QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
     QSpinBox,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
+from gui.widgets.line_field import LineField
 from gui.widgets.text import tip
 from rig.files.user_folders import expanded
 
@@ -46,7 +46,7 @@ class SetupPanel(QWidget):
         self._settle.setSingleShot(True)
         self._settle.setInterval(_SETTLE_MS)
         self._settle.timeout.connect(self.changed)
-        self.bench = self._line("run-bench", "Bench file", "a bench file (.toml)")
+        self.bench = LineField("run-bench", "Bench file", "a bench file (.toml)")
         self.bench.editingFinished.connect(self._bench_typed)
         self.kinds = {section: self._kind(section) for section in form.SECTIONS}
         self.trials = QSpinBox()
@@ -58,11 +58,11 @@ class SetupPanel(QWidget):
         self.trials.setRange(0, 1000)
         self.trials.setSpecialValueText(_OF_THE_FILE)
         self.trials.valueChanged.connect(self._settle.start)
-        self.claim = self._line(
+        self.claim = LineField(
             "run-claim", "Claim file", "none: the bench file's own, if any"
         )
         self.claim.textChanged.connect(self._settle.start)
-        self.root = self._line("run-root", "Folder of the sessions", "sessions")
+        self.root = LineField("run-root", "Folder of the sessions", "sessions")
         self.root.setText(str(root))
         self.root.textChanged.connect(self._settle.start)
         self.settings = QPlainTextEdit()
@@ -120,13 +120,6 @@ class SetupPanel(QWidget):
             box.addItem(kind, kind)
         box.currentIndexChanged.connect(self._settle.start)
         return box
-
-    def _line(self, name: str, accessible: str, hint: str) -> QLineEdit:
-        line = QLineEdit()
-        line.setObjectName(name)
-        line.setAccessibleName(accessible)
-        line.setPlaceholderText(hint)
-        return line
 
     def _lay_out(self) -> None:
         rows = QFormLayout(self)

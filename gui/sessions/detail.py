@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QGridLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -23,6 +22,7 @@ from gui.sessions.delete_bar import DeleteBar
 from gui.sessions.rows import facts, outcome_colour
 from gui.theme import Theme
 from gui.widgets.labels import Labels
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity, set_severity
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel, ShortenedLabel, shortened
@@ -68,10 +68,11 @@ class DetailPanel(QWidget):
         self._facts = QFormLayout()
         self._facts.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         self._facts.setHorizontalSpacing(14)
-        self._tags = QLineEdit()
-        self._tags.setObjectName("session-tags")
-        self._tags.setAccessibleName("Tags of the session")
-        self._tags.setPlaceholderText("tags, with blanks between; Enter keeps them")
+        self._tags = LineField(
+            "session-tags",
+            "Tags of the session",
+            "tags, with blanks between; Enter keeps them",
+        )
         self._tags.returnPressed.connect(self._tag)
         self._findings = Table(_FINDINGS, "session-findings")
         self._checked = _label("session-checked", "Outcome of the check")

@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLineEdit,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -27,6 +26,7 @@ from gui.sessions.detail import DetailPanel
 from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
 from gui.widgets.file_dialog import Wanted, with_chooser
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Table
@@ -78,11 +78,10 @@ class SessionsScreen(Screen):
         )
         self._root.setText(str(self._listing.root))
         self._root.given.connect(self._take_root)
-        self._search = QLineEdit()
-        self._search.setObjectName("sessions-search")
-        self._search.setAccessibleName("Search sessions")
-        self._search.setPlaceholderText(
-            "search: words, #tag, status:killed, verdict:fail, -without"
+        self._search = LineField(
+            "sessions-search",
+            "Search sessions",
+            "search: words, #tag, status:killed, verdict:fail, -without",
         )
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)

@@ -149,9 +149,7 @@ class StartScreen(Screen):
             "start-bench", "&Connect a bench", lambda: self.shell.go("bench")
         )
         connect.setProperty("role", "primary")
-        path = PathField(
-            "start-bench-path", "Path of a bench file", "a bench file, or drop it here"
-        )
+        path = PathField("start-bench-path", "Path of a bench file", "a bench file")
         path.given.connect(self.shell.open_path)
         choose = chooser(path, Wanted.FILE, BENCHES, self.shell.open_path)
         return _card("Connect a bench", _CONNECT, connect, _beside(path, choose))

@@ -19,7 +19,6 @@ from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
-from gui.widgets.text import tip
 from gui.worker import Worker
 
 
@@ -123,7 +122,6 @@ class SecondTrace(QWidget):
             "second",
         )
         self.path.setText(str(subject.path))
-        self.path.setToolTip(tip(f"Second trace: {subject.path}"))
         self.labels.set_labels(subject.labels)
         with QSignalBlocker(self.trial):
             self.trial.clear()

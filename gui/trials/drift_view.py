@@ -41,14 +41,12 @@ class DriftView(QWidget):
         self.setObjectName("trials-drift")
         self._theme = theme
         self._metric: MetricTrials | None = None
-        plots.configure(theme)
-        self.plot = pyqtgraph.PlotWidget(enableMenu=False)
+        self.plot = plots.new_plot(theme)
         self.plot.setObjectName("trials-drift-plot")
         self.plot.setAccessibleName("Trials in order of time")
         # Before there is a label: it would keep the prefix of that moment's range.
         self.plot.getAxis("left").enableAutoSIPrefix(False)
         self.plot.setToolTip(_MEANING)
-        self.plot.hideButtons()
         self.plot.setMouseEnabled(x=False, y=False)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.plot.scene().sigMouseClicked.connect(self._clicked)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -28,6 +27,7 @@ from gui.trials.dots import Dots
 from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.labels import Labels
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Table
 from gui.widgets.text import plain
@@ -66,10 +66,9 @@ class TrialsScreen(Screen):
         self._trace.setObjectName("trials-odd-trace")
         self._trace.setAccessibleName("Show the trace of the odd trial")
         self._trace.clicked.connect(self._show_odd_trace)
-        self.filter = QLineEdit()
-        self.filter.setObjectName("trials-filter")
-        self.filter.setAccessibleName("Filter metrics by name")
-        self.filter.setPlaceholderText("Filter metrics (Ctrl+F)")
+        self.filter = LineField(
+            "trials-filter", "Filter metrics by name", "Filter metrics (Ctrl+F)"
+        )
         self.filter.setClearButtonEnabled(True)
         self.details = QCheckBox("&Details")
         self.details.setObjectName("trials-details")

@@ -12,29 +12,26 @@ from PySide6.QtWidgets import (
     QFileSystemModel,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QPushButton,
     QWidget,
 )
 
 from gui.widgets.file_dialog import ANY, BENCHES, TRACES, Wanted, ask
+from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
 from rig.files.user_folders import expanded
 
 
-class PathField(QLineEdit):
+class PathField(LineField):
     """A path; `given` is emitted with it when Enter is pressed. A file can be dropped
     on it."""
 
     given = Signal(object)
 
     def __init__(
-        self, name: str, said: str, hint: str, parent: QWidget | None = None
+        self, name: str, accessible: str, hint: str, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self.setObjectName(name)
-        self.setAccessibleName(said)
-        self.setPlaceholderText(hint)
+        super().__init__(name, accessible, hint, parent)
         self._model: QFileSystemModel | None = None
         self.returnPressed.connect(self.give)
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 #: In the order in which they are given away, as #rrggbb.
 LIGHT = ("#0072b3", "#e69f01", "#56b4ea", "#cc79a8", "#8c510a", "#80146e")
 DARK = ("#3d8fd1", "#f0a030", "#9fdcff", "#e58fbe", "#a0785a", "#f7e97a")
+#: Signals of a trace on light paper.
+SIGNALS = {"current": "#b35900", "voltage": "#1f6feb", "power": "#8a1c5b"}
 #: Phases that the rig measures beside those of the task.
 _OTHERS = ("stream", "batch", "reached")
 

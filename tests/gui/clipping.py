@@ -11,17 +11,20 @@ import html
 from collections.abc import Iterator
 from typing import Any
 
+import pyqtgraph
 import pytest
 from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF, QPainter, QPicture
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
     QCheckBox,
     QComboBox,
+    QGraphicsTextItem,
     QGroupBox,
     QHeaderView,
     QLabel,
+    QLineEdit,
     QListWidget,
     QPushButton,
     QRadioButton,
@@ -29,6 +32,7 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyleOptionButton,
     QStyleOptionComboBox,
+    QStyleOptionFrame,
     QStyleOptionTab,
     QTabBar,
     QTableView,
@@ -43,6 +47,8 @@ from gui.widgets.text import ShortenedLabel
 _SLACK_PX = 1.0
 #: Border, padding and margin of a cell, both sides together: gui/style.py.
 _CELL_PX = 2 * 5
+#: Beside the text of a field, for the caret.
+_CARET_PX = 2 * 2
 _TOOL_PX = 2 * (6 + 1)
 
 
@@ -66,6 +72,8 @@ def measured(top: QWidget) -> int:
         QTableView,
         QGroupBox,
         QComboBox,
+        QLineEdit,
+        pyqtgraph.GraphicsView,
     )
     return sum(
         isinstance(each, kinds) and each.isVisible()
@@ -91,6 +99,10 @@ def _faults(widget: QWidget) -> Iterator[str]:
             yield f"title {widget.title()!r}"
     elif isinstance(widget, QComboBox):
         yield from _combo(widget)
+    elif isinstance(widget, QLineEdit):
+        yield from _line(widget)
+    elif isinstance(widget, pyqtgraph.GraphicsView):
+        yield from _plot(widget)
     elif isinstance(widget, QSpinBox):
         if _wide(widget, widget.text()) > widget.lineEdit().contentsRect().width():
             yield repr(widget.text())
@@ -249,6 +261,57 @@ def _combo(box: QComboBox) -> Iterator[str]:
         box.toolTip(), text
     ):
         yield f"{text!r} needs {_wide(box, text):.0f} px, has {room}"
+
+
+def _line(field: QLineEdit) -> Iterator[str]:
+    """Look at a text or a placeholder: a text that a person types may be longer than
+    its field, if it stands under the mouse.
+    """
+    option = QStyleOptionFrame()
+    field.initStyleOption(option)
+    part = QStyle.SubElement.SE_LineEditContents
+    contents = field.style().subElementRect(part, option, field)
+    room = contents.marginsRemoved(field.textMargins()).width() - _CARET_PX
+    text = field.displayText() or field.placeholderText()
+    if _wide(field, text) > room + _SLACK_PX and not _under_the_mouse(
+        field.toolTip(), text
+    ):
+        yield f"{text!r} needs {_wide(field, text):.0f} px, has {room}"
+
+
+def _plot(view: Any) -> Iterator[str]:
+    """Look at the texts of a plot: those of ticks, axes, titles, legends and lines."""
+    seen = QRectF(view.viewport().rect()).adjusted(-2, -2, 2, 2)
+    for item in view.scene().items():
+        if not item.isVisible():
+            continue
+        if isinstance(item, pyqtgraph.AxisItem):
+            texts = _ticks(item)
+        elif isinstance(item, QGraphicsTextItem):
+            margin = item.document().documentMargin()
+            box = item.boundingRect().adjusted(margin, margin, -margin, -margin)
+            texts = [(box, item.toPlainText())]
+        else:
+            continue
+        for box, text in texts:
+            place = view.mapFromScene(item.mapToScene(box)).boundingRect()
+            if text and not seen.contains(QRectF(place)):
+                yield f"plotted {text!r} at {place.getRect()}"
+
+
+def _ticks(axis: Any) -> list[tuple[QRectF, str]]:
+    """Return the texts of an axis's ticks in its own place."""
+    recorded = QPicture()
+    with QPainter(recorded) as painter:
+        specs = axis.generateDrawSpecs(painter)
+    if specs is None:
+        return []
+    metrics = QFontMetricsF(axis.style["tickFont"] or axis.font())
+    found = []
+    for box, flags, text in specs[2]:
+        wide = metrics.boundingRect(box, int(flags), text)
+        found.append((wide, text))
+    return found
 
 
 def _painted(widget: QWidget) -> list[str]:

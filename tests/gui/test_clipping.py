@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyqtgraph
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QGroupBox,
     QLabel,
+    QLineEdit,
     QListWidget,
     QPushButton,
     QScrollArea,
@@ -127,6 +129,23 @@ def spin() -> QSpinBox:
     return box
 
 
+def line() -> QLineEdit:
+    return QLineEdit(LONG)
+
+
+def hint() -> QLineEdit:
+    field = QLineEdit()
+    field.setPlaceholderText(LONG)
+    return field
+
+
+def plot() -> QWidget:
+    made = pyqtgraph.PlotWidget()
+    made.setLabel("bottom", LONG)
+    made.getPlotItem().layout.setContentsMargins(1, 9, 20, 1)
+    return made
+
+
 def scrolled() -> QScrollArea:
     area = QScrollArea()
     area.setWidget(labelled(PlainLabel))
@@ -150,6 +169,9 @@ def tool() -> QToolButton:
         combo,
         listed,
         spin,
+        line,
+        hint,
+        plot,
         scrolled,
         lambda: QGroupBox(LONG),
         Painted,
@@ -170,6 +192,21 @@ def test_a_text_in_too_small_a_place_is_found(
     qtbot.wait(1)
     assert clipped(top), "it is too small"
     assert LONG in clipped(top)[0]
+
+
+def test_the_numbers_of_an_axis_in_too_small_a_place_are_found(qtbot: QtBot) -> None:
+    top = QWidget()
+    qtbot.addWidget(top)
+    made = pyqtgraph.PlotWidget()
+    made.setParent(top)
+    top.resize(900, 300)
+    top.show()
+    made.resize(600, 200)
+    qtbot.wait(1)
+    assert any("plotted '1.0'" in fault for fault in clipped(top)), "at the upper edge"
+    made.getPlotItem().layout.setContentsMargins(1, 9, 20, 1)
+    qtbot.wait(1)
+    assert clipped(top) == []
 
 
 def test_a_text_outside_of_its_parent_is_found(qtbot: QtBot) -> None:

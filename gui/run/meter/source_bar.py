@@ -10,7 +10,6 @@ from pathlib import Path
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLineEdit,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from gui.run.meter.link import Source
 from gui.widgets.labels import Labels
+from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel, heading
 from rig.errors import ConfigError
 
@@ -37,11 +37,10 @@ class SourceBar(QWidget):
         self.choice.setMinimumContentsLength(22)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         self.choice.setSizeAdjustPolicy(policy)
-        self.settings = QLineEdit()
-        self.settings.setObjectName("meter-settings")
-        self.settings.setAccessibleName("Settings of the monitor")
-        self.settings.setPlaceholderText(
-            "settings, as device=JS220-000415 (F11 on Bench scans)"
+        self.settings = LineField(
+            "meter-settings",
+            "Settings of the monitor",
+            "settings, as device=JS220-000415 (F11 on Bench scans)",
         )
         self.start = _button("meter-start", "Start", "F5: supply on, and measure")
         self.start.setProperty("role", "primary")

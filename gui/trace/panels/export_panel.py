@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QHBoxLayout,
-    QLineEdit,
     QProgressBar,
     QPushButton,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from gui.trace.shown.pictures import Does
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.task import Task
 from gui.widgets.file_dialog import Wanted, with_chooser
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
 from rig.files.user_folders import expanded
@@ -47,12 +47,8 @@ class ExportPanel(QWidget):
         self._state: TraceState | None = None
         self.what = self._combo("export-what", "What is exported", _WHAT)
         self.form = self._combo("export-form", "File format", tuple(_FORMS))
-        self.path = QLineEdit()
-        self.path.setObjectName("export-path")
-        self.path.setAccessibleName("File to write")
-        self.picture = QLineEdit()
-        self.picture.setObjectName("export-picture")
-        self.picture.setAccessibleName("File of the picture")
+        self.path = LineField("export-path", "File to write")
+        self.picture = LineField("export-picture", "File of the picture")
         self.save_picture = QPushButton("Save the picture (P)")
         self.save_picture.setObjectName("export-picture-save")
         self.save_picture.setAccessibleName("Save the picture")

@@ -22,6 +22,7 @@ from gui.trace.panels.rows import Rows
 from gui.trace.shown.markers import Mark, Part
 from gui.trace.shown.state import Topic, TraceState, mark_text
 from gui.widgets import values
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel
@@ -233,9 +234,7 @@ class MarkerPanel(QWidget):
         return value
 
     def _field(self, name: str, accessible: str, done: Callable[[], None]) -> QLineEdit:
-        field = QLineEdit()
-        field.setObjectName(name)
-        field.setAccessibleName(accessible)
+        field = LineField(name, accessible)
         field.editingFinished.connect(done)
         return field
 

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
 from gui.widgets import values
+from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, tip
 from rig.files.plain_text import visible
@@ -196,10 +197,9 @@ class ScalePanel(QWidget):
             self._state.set_scale(signal, Scale(scale.logarithmic, ends))
 
     def _field(self, signal: str, end: str, done: Callable[[], None]) -> QLineEdit:
-        field = QLineEdit()
-        field.setObjectName(f"scale-{signal}-{end}")
-        field.setAccessibleName(f"Axis of the {signal}: {end}")
-        field.setPlaceholderText("auto")
+        field = LineField(
+            f"scale-{signal}-{end}", f"Axis of the {signal}: {end}", "auto"
+        )
         field.editingFinished.connect(done)
         return field
 

@@ -43,6 +43,9 @@ COLUMNS = (
     ),
 )
 
+#: The title of the lower plot's axis needs so much beside the texts of its time axis.
+_LEAST_PX = 150
+
 
 class OverlayView(QWidget):
     """Power of each trial over the time since the sample's edge; below, each less the
@@ -116,8 +119,9 @@ class OverlayView(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Compute what was asked for while the view was hidden."""
         super().showEvent(event)
-        self.power.label("time since the edge", "s", "power", "W")
-        self.difference.label("time since the edge", "s", "less the others", "W")
+        # The time axis of the plot below is that of both.
+        self.power.label("", "s", "power", "W")
+        self.difference.label("time since the edge", "s", "difference", "W")
         self.difference.link_x(self.power)
         if self._stale:
             self._ask()
@@ -251,6 +255,7 @@ class OverlayView(QWidget):
         layout.addLayout(row)
         layout.addWidget(self.notice)
         layout.addWidget(self.power, 3)
+        self.difference.setMinimumHeight(_LEAST_PX)
         layout.addWidget(self.difference, 2)
         layout.addWidget(self._remark)
         layout.addWidget(self.table, 2)

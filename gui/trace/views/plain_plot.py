@@ -18,6 +18,9 @@ from gui.widgets.text import no_markup
 
 Array = NDArray[np.float64]
 
+#: Names of curves in a line, so that those of five trials fit a low plot.
+_LEGEND_COLUMNS = 3
+
 
 class PlainPlot(QWidget):
     """A plot with curves, bands and lines that can be moved and zoomed with the mouse.
@@ -70,7 +73,7 @@ class PlainPlot(QWidget):
         """Name the curves in a corner."""
         if self._legend is None:
             self._legend = self._plot.addLegend(
-                offset=(-8, 8), labelTextColor=self.theme.text
+                offset=(-8, 8), labelTextColor=self.theme.text, colCount=_LEGEND_COLUMNS
             )
 
     def curve(
@@ -140,11 +143,9 @@ class PlainPlot(QWidget):
     @property
     def _plot(self) -> Any:
         if self._made is None:
-            plots.configure(self.theme)
-            self._made = pyqtgraph.PlotWidget(enableMenu=False)
+            self._made = plots.new_plot(self.theme)
             self._made.setObjectName(f"{self.objectName()}-plot")
             self._made.setAccessibleName(self.accessibleName())
-            self._made.hideButtons()
             self._made.showGrid(x=True, y=True, alpha=0.15)
             self._layout.addWidget(self._made)
             self._colour(self._made)

@@ -21,6 +21,8 @@ from rig.trace.trace import Trace, reading
 
 Array = NDArray[np.float64]
 
+#: The signals of a trace, and the unit of each.
+UNITS = {"current": "A", "voltage": "V", "power": "W"}
 #: So many samples are read rather than looked up where the levels are not there yet.
 _READ = 1 << 19
 
@@ -42,7 +44,8 @@ class Columns:
     the stretch moves, and reach a little over both ends. A signal is None where it is
     not known (yet): power before the trace is prepared, current and voltage of a file
     of power alone. `known` is the share of each column's samples that are known; None
-    where the file's own index does not say.
+    where the file's own index does not say. `labels` must stand beside what is drawn;
+    the units are those of UNITS.
 
     Until a file of another program is prepared, columns beside samples that are no
     numbers may lack an extreme in very long stretches: its index loses it there.
@@ -54,6 +57,7 @@ class Columns:
     voltage: Band | None
     power: Band | None
     known: Array | None
+    labels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.start_s)

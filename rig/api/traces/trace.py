@@ -27,6 +27,7 @@ from rig.importers.open import open_any
 from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.importers.start_time import started_ns
+from rig.model.picture import Picture
 from rig.results.labels import beside
 from rig.trace.edges import Edges
 from rig.trace.levels import Progress
@@ -77,6 +78,16 @@ class SessionTrace(TraceNumbers):
         trace. What was converted is read once more; raises RigError.
         """
         return digital_lines.line_edges(self.path, self._options, name)
+
+    def picture(self, start: float = 0.0, stop: float = math.inf) -> Picture:
+        """Draw [start, stop): current, voltage, power and SYNC with their units, phases
+        and gaps, and above them session, trial and labels. `rig.save_picture` writes it
+        as SVG, PDF or PNG. The trace is read whole once, for its power.
+        """
+        from rig.api.traces.trace_picture import drawn  # brings matplotlib
+
+        self.prepare()
+        return drawn(self, max(start, 0.0), min(stop, self.duration_s))
 
     def export_bytes(
         self, start: float = 0.0, stop: float = math.inf, form: str = "jls"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -91,15 +92,16 @@ class TraceView(TraceSamples):
         if count < 2:
             raise ValueError(f"{count} columns: 2 or more")
         first, last = self._places(start, stop, self.sample_hz)
-        return picture.columns(
+        found = picture.columns(
             self._trace,
             self._levels,
             self._hidden,
-            first,
-            last,
-            count,
-            self.has_current,
+            first=first,
+            last=last,
+            count=count,
+            has_current=self.has_current,
         )
+        return replace(found, labels=self.labels)
 
     def summary(
         self,

@@ -43,7 +43,7 @@ def pictures(
     return tuple(drawn)
 
 
-def save_picture(picture: Picture, path: Path) -> None:
+def save_picture(picture: Picture, path: Path | str) -> None:
     """Write a picture into a file, as its name ends: svg or pdf, or png with twice the
     pixels of a screen. Raises DataError.
     """

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A field of one line."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from gui.widgets.text import tip
+
+
+class LineField(QLineEdit):
+    """A field whose text stands under the mouse too, or its hint while it is empty: a
+    path may be longer than the field.
+    """
+
+    def __init__(
+        self, name: str, accessible: str, hint: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAccessibleName(accessible)
+        self.setPlaceholderText(hint)
+        self.setToolTip(tip(hint or accessible))
+        self.textChanged.connect(self._show_under_mouse)
+
+    def _show_under_mouse(self, text: str) -> None:
+        shown = text or self.placeholderText()
+        accessible = self.accessibleName()
+        self.setToolTip(tip(f"{accessible}: {shown}" if shown else accessible))

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace drawn by matplotlib: signals with their units, SYNC, phases and gaps, below
+the session and the labels.
+"""
+
+from __future__ import annotations
+
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import EngFormatter
+
+from rig.api.traces.columns import UNITS, Band, Columns
+from rig.api.traces.export import StretchOrigin
+from rig.api.traces.numbers import TraceNumbers
+from rig.api.traces.spans import CROSSING, IDLE, WARM_UP
+from rig.model.picture import Picture
+from rig.report import palette
+from rig.report.style import BAD, FAINT, INK, SERIES, STYLE, label
+from rig.store import provenance_file
+from rig.store.session_folder import SessionFolder
+
+#: Columns of a picture: two for each pixel that a figure of this width has on a screen.
+_COLUMNS = 2000
+_WIDTH_IN = 10.4
+_SIGNAL_IN = 1.5
+_SYNC_IN = 0.6
+_HEAD_IN = 0.9
+#: More spans are drawn as the curve alone.
+_MOST_SPANS = 400
+_SHARE = 0.16
+
+
+def drawn(trace: TraceNumbers, start_s: float, stop_s: float) -> Picture:
+    """Draw what of a trace lies between two times of it."""
+    columns = trace.columns(start_s, stop_s, _COLUMNS)
+    bands = {name: getattr(columns, name) for name in UNITS}
+    signals = [name for name, band in bands.items() if band is not None]
+    ratios = [_SIGNAL_IN] * len(signals) + [_SYNC_IN] * trace.has_sync
+    with matplotlib.style.context(["default", STYLE]):
+        figure = Figure(
+            figsize=(_WIDTH_IN, _HEAD_IN + sum(ratios)), layout="constrained"
+        )
+        rows = figure.subplots(
+            len(ratios), sharex=True, squeeze=False, height_ratios=ratios
+        )
+        lanes = list(rows.flat)
+        for axes, name in zip(lanes, signals, strict=False):
+            _draw_signal(axes, columns, bands[name], name)
+        if trace.has_sync:
+            _draw_sync(lanes[-1], trace, start_s, stop_s)
+        _draw_phases(figure, lanes, trace, start_s, stop_s)
+        for axes in lanes:
+            _draw_gaps(axes, trace, start_s, stop_s)
+        lanes[0].set_xlim(start_s, stop_s)
+        lanes[-1].xaxis.set_major_formatter(EngFormatter("s"))
+        lanes[-1].set_xlabel("time since the first sample (s)")
+        place = StretchOrigin(place=trace.place).place_text or trace.path.name
+        label(figure, ", ".join(trace.labels), place)
+    caption = "Least to most of each column, and its mean."
+    return Picture("trace", f"Trace, {place}", figure, caption)
+
+
+def _draw_signal(axes: Axes, columns: Columns, band: Band, name: str) -> None:
+    colour = palette.SIGNALS[name]
+    axes.fill_between(
+        columns.middle_s,
+        band.least,
+        band.most,
+        step="mid",
+        color=colour,
+        alpha=0.35,
+        lw=0,
+    )
+    axes.plot(columns.middle_s, band.mean, color=colour, lw=0.9)
+    axes.set_ylabel(f"{name} ({UNITS[name]})")
+    axes.yaxis.set_major_formatter(EngFormatter(UNITS[name]))
+
+
+def _draw_sync(axes: Axes, trace: TraceNumbers, start_s: float, stop_s: float) -> None:
+    falls_s, rises_s = trace.falls(start_s, stop_s), trace.rises(start_s, stop_s)
+    edges_s = np.concatenate([falls_s, rises_s])
+    order = np.argsort(edges_s, kind="stable")
+    after = np.repeat([0, 1], [len(falls_s), len(rises_s)])[order]
+    # The line idles high; else it is at the level that its first edge ends.
+    before = 1 - after[0] if len(after) else 1
+    times_s = np.concatenate([[start_s], edges_s[order], [stop_s]])
+    levels = np.concatenate([[before], after, after[-1:] if len(after) else [before]])
+    axes.step(times_s, levels, where="post", color=INK, lw=0.8)
+    axes.set_ylim(-0.3, 1.3)
+    axes.set_yticks([0, 1], ["low", "high"])
+    axes.set_ylabel("SYNC")
+
+
+def _draw_phases(
+    figure: Figure,
+    lanes: list[Axes],
+    trace: TraceNumbers,
+    start_s: float,
+    stop_s: float,
+) -> None:
+    """Shade the windows, and name their colours: those of the window and the report."""
+    spans, place_in = trace.spans, trace.place
+    if spans is None or place_in is None:
+        return
+    of_task = provenance_file.read(SessionFolder(place_in.session)).task.phases
+    places = spans.within(start_s, stop_s)
+    places = places[spans.kind[places] != CROSSING]
+    if not 0 < len(places) <= _MOST_SPANS:
+        return
+    colours: dict[str, str] = {}
+    for place in places:
+        name = spans.phases[spans.phase[place]]
+        is_plain = spans.kind[place] in (IDLE, WARM_UP)
+        number = palette.place(name, of_task) % len(SERIES)
+        name = "warm-up" if spans.kind[place] == WARM_UP else name
+        colours[name] = FAINT if is_plain else SERIES[number]
+        for axes in lanes:
+            axes.axvspan(
+                spans.start_s[place],
+                spans.stop_s[place],
+                color=colours[name],
+                alpha=_SHARE,
+                lw=0,
+            )
+    figure.legend(
+        handles=[
+            Patch(color=colour, alpha=0.5, label=name)
+            for name, colour in colours.items()
+        ],
+        loc="outside upper left",
+        ncols=len(colours),
+        handlelength=1.0,
+    )
+
+
+def _draw_gaps(axes: Axes, trace: TraceNumbers, start_s: float, stop_s: float) -> None:
+    for gap in trace.gaps:
+        first_s, last_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
+        if last_s > start_s and first_s < stop_s:
+            axes.axvspan(first_s, last_s, fc="none", ec=BAD, hatch="////", lw=0)
