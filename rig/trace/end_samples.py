@@ -29,6 +29,50 @@ class EndSample(NamedTuple):
     apart_w: float = 0.0
 
 
+class SampleShare(NamedTuple):
+    """A sample of which a share is added to sums, or with a negative one taken off."""
+
+    current_a: float
+    voltage_v: float
+    share: float
+
+
+def ends_by_fraction(
+    around: Sequence[Around], ends: tuple[float, float], first: int, last: int
+) -> list[SampleShare]:
+    """Return what to take off the sum over samples first <= k < last, of which the
+    window has only a fraction of the first and the last; these may be one sample.
+    """
+    start, stop = ends
+    if last <= first:
+        return []
+    return [
+        SampleShare(*around[0].sample(first), first - start),
+        SampleShare(*around[1].sample(last - 1), stop - last),
+    ]
+
+
+def ends_by_neighbour(
+    around: Sequence[Around],
+    ends: tuple[float, float],
+    first: int,
+    last: int,
+    cut: tuple[bool, bool],
+) -> list[SampleShare]:
+    """Return what to add to the sum over the samples that no end cuts: for the part of
+    a sample that is cut, the reading of its neighbour inside.
+    """
+    start, stop = ends
+    shares = []
+    if cut[0]:
+        neighbour = around[0].sample(first + 1)
+        shares.append(SampleShare(*neighbour, 1 - (start - first)))
+    if cut[1]:
+        neighbour = around[1].sample(last - 2)
+        shares.append(SampleShare(*neighbour, 1 - (last - stop)))
+    return shares
+
+
 def of_window(
     around: Sequence[Around], ends: tuple[float, float], length: int, stepped: bool
 ) -> tuple[EndSample, EndSample]:

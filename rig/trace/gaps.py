@@ -24,6 +24,55 @@ class Gap:
     cause: str
 
 
+class GapIndex:
+    """The gaps of a trace, found by the window that they touch."""
+
+    def __init__(self, gaps: Sequence[Gap]) -> None:
+        self._gaps = gaps
+        self._order = sorted(range(len(gaps)), key=lambda number: gaps[number].start)
+        starts = [gaps[number].start for number in self._order]
+        stops = [gaps[number].stop for number in self._order]
+        self._starts = np.array(starts, dtype=np.int64)
+        self._reached = np.maximum.accumulate(np.array(stops, dtype=np.int64))
+        self._joined = joined(gaps)
+        self._bounds = np.array(
+            [(gap.start, gap.stop) for gap in self._joined], dtype=np.int64
+        ).reshape(-1, 2)
+        lengths = self._bounds[:, 1] - self._bounds[:, 0]
+        self._before = np.concatenate([[0], np.cumsum(lengths)])
+
+    def first(self, start: float, stop: float) -> Gap | None:
+        """Return the first gap, in the order of the file, that touches a window."""
+        low = int(np.searchsorted(self._reached, start, side="right"))
+        high = int(np.searchsorted(self._starts, stop, side="left"))
+        numbers = sorted(self._order[low:high])
+        touching = (self._gaps[number] for number in numbers)
+        return next((gap for gap in touching if gap.stop > start), None)
+
+    def joined(self, start: float, stop: float) -> list[Gap]:
+        """Return the gaps that touch a window, those that overlap as one."""
+        low, high = self._range(start, stop)
+        return self._joined[low:high]
+
+    def lost(self, start: float, stop: float, margin: int) -> int | None:
+        """Return how many samples the gaps that touch a window have; None where one is
+        closer to an end than `margin`.
+        """
+        low, high = self._range(start, stop)
+        if low >= high:
+            return 0
+        is_at_start = self._bounds[low, 0] < start + margin
+        is_at_stop = self._bounds[high - 1, 1] > stop - margin
+        if is_at_start or is_at_stop:
+            return None
+        return int(self._before[high] - self._before[low])
+
+    def _range(self, start: float, stop: float) -> tuple[int, int]:
+        low = np.searchsorted(self._bounds[:, 1], start, side="right")
+        high = np.searchsorted(self._bounds[:, 0], stop, side="left")
+        return int(low), int(high)
+
+
 def joined(gaps: Sequence[Gap]) -> list[Gap]:
     """Return gaps in order, those that overlap as one."""
     joined: list[Gap] = []
@@ -51,10 +100,13 @@ def read(path: Path) -> tuple[Gap, ...]:
     except FileNotFoundError:
         return ()
     try:
-        return tuple(
+        gaps = tuple(
             typed.from_json(Gap, json.loads(line), str(path)) for line in lines
         )
-    except (ValueError, RecursionError) as error:
+        # Numbers beyond 64 bits are no samples.
+        np.array([(gap.start, gap.stop) for gap in gaps], dtype=np.int64)
+    except (ValueError, RecursionError, OverflowError) as error:
         raise DataError(
             f"{path} has a line of another form", evidence=str(error)
         ) from error
+    return gaps

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from rig.files import typed
 from rig.trace import end_samples, reduced
 from rig.trace import gaps as gap_lines
 from rig.trace.gaps import Gap as Gap
+from rig.trace.gaps import GapIndex
 from rig.trace.integral import EndPower as EndPower
 from rig.trace.integral import Integral as Integral
 from rig.trace.integral import integral_of, seen
@@ -109,6 +110,10 @@ class Trace:
     rate_limit_ppm: float = 0.0
     layout: Layout = OWN
     sync_s: float = math.inf
+    _gap_index: GapIndex = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_gap_index", GapIndex(self.gaps))
 
     @classmethod
     def open(cls, path: Path, lazily: bool = False) -> Trace:
@@ -201,9 +206,7 @@ class Trace:
             )
         if (span := self.reduced_between(start_s, stop_s)) is not None:
             return Gap(span.start, span.stop, "kept as means alone, between windows")
-        return next(
-            (gap for gap in self.gaps if gap.start < stop and gap.stop > start), None
-        )
+        return self._gap_index.first(start, stop)
 
     @property
     def reduced(self) -> tuple[Span, ...]:
@@ -231,12 +234,10 @@ class Trace:
             or self.reduced_between(start_s, stop_s) is not None
         ):
             return None
-        hit = [gap for gap in self.gaps if gap.start < stop and gap.stop > start]
-        lost = sum(gap.stop - gap.start for gap in gap_lines.joined(hit))
-        at_ends = any(
-            gap.start < start + STEPPED or gap.stop > stop - STEPPED for gap in hit
-        )
-        return None if at_ends or lost > LOST_LIMIT * (stop - start) else lost
+        lost = self._gap_index.lost(start, stop, STEPPED)
+        if lost is None or lost > LOST_LIMIT * (stop - start):
+            return None
+        return lost
 
     def integrals(
         self,
@@ -329,35 +330,30 @@ class Trace:
             )
         first = math.floor(start)
         last = min(max(math.ceil(stop), first + 1), self.length)
+        ends = (start, stop)
         sums.clear()
         # A sample in which the power steps is a mixture: neither is it summed, nor is
         # it the least or the most. An end on the border of two samples cuts none.
         stepped = steps_at_ends and last - first >= STEPPED
         cut = (stepped and start > first, stepped and stop < last)
-        around = [samples.around(start)]
+        around_start = samples.around(start)
         lost = self._sum(samples, first + cut[0], last - cut[1], sums, bridged)
-        around.append(samples.around(stop))
+        around = (around_start, samples.around(stop))
         if stepped:
-            parts = [
-                (0, first + 1, 1 - (start - first)),
-                (1, last - 2, 1 - (last - stop)),
-            ]
-            parts = [part for part, is_cut in zip(parts, cut, strict=True) if is_cut]
+            shares = end_samples.ends_by_neighbour(around, ends, first, last, cut)
         else:
-            # Samples first and last - 1 lie only partly inside: they count by their
-            # fraction, also where both are one sample.
-            parts = (
-                [(0, first, first - start), (1, last - 1, stop - last)]
-                if last > first
-                else []
-            )
-        for end, at, share in parts:
-            sums.take(*around[end].sample(at), share)
-        at_ends = end_samples.of_window(around, (start, stop), self.length, stepped)
-        ends = (seen(at_ends[0].power, sums), seen(at_ends[1].power, sums))
+            shares = end_samples.ends_by_fraction(around, ends, first, last)
+        for share in shares:
+            sums.take(*share)
+        at_ends = end_samples.of_window(around, ends, self.length, stepped)
         return replace(
             integral_of(
-                sums, (start_s, stop_s), stop - start, lost, self.sample_hz, ends
+                sums,
+                between_s=(start_s, stop_s),
+                samples=stop - start,
+                lost=lost,
+                sample_hz=self.sample_hz,
+                ends=(seen(at_ends[0].power, sums), seen(at_ends[1].power, sums)),
             ),
             stepped=stepped,
             cut=cut,
@@ -374,13 +370,7 @@ class Trace:
         are `bridged`; return how many were left out.
         """
         lost = 0
-        inside = (
-            gap_lines.joined(
-                [gap for gap in self.gaps if gap.start < last and gap.stop > first]
-            )
-            if bridged
-            else []
-        )
+        inside = self._gap_index.joined(first, last) if bridged else []
         for at, current, voltage in samples.blocks(first, last):
             if inside:
                 kept = gap_lines.outside(at, len(current), inside)
