@@ -119,16 +119,24 @@ def of_claim(
     directions = {name: one.higher_is_better for name, one in measured.metrics.items()}
     how = {name: one.deviation for name, one in measured.metrics.items()}
     invalid = measured.invalid
-    found = Verdicts(
-        replication.replication_check(values, trials, invalid, how, drawn),
-        replication.audit_check(values, trials, invalid, directions, how, drawn),
-        replication.replacement_check(values, trials, invalid, directions, how, drawn),
+    replicated = replication.replication_check(values, trials, invalid, how, drawn)
+    audited, replaced = (
+        replication.one_sided_check(
+            rule,
+            values,
+            trials,
+            invalid,
+            higher_is_better=directions,
+            deviations=how,
+            drawn=drawn,
+        )
+        for rule in (replication.AUDIT, replication.REPLACEMENT)
     )
-    rest = _in_order(measured, left_out)
+    not_tested = _in_order(measured, left_out)
     return Verdicts(
-        dataclasses.replace(found.replication, not_tested=rest),
-        dataclasses.replace(found.audit, not_tested=rest),
-        dataclasses.replace(found.replacement, not_tested=rest),
+        dataclasses.replace(replicated, not_tested=not_tested),
+        dataclasses.replace(audited, not_tested=not_tested),
+        dataclasses.replace(replaced, not_tested=not_tested),
     )
 
 

@@ -22,23 +22,29 @@ AUDIT_TRIALS = 5
 #: NeuroBench rules.md, audit: "within 95 % of the claimed results".
 AUDIT_SHARE = 0.95
 
+#: Names of the rules, as results.json has them.
+REPLICATION = "replication-5-percent"
+SELF_CONSISTENCY = "self-consistency-5-percent"
+AUDIT = "audit-95-percent"
+REPLACEMENT = "replacement-5-percent"
+
 RULES = {
-    "replication-5-percent": (
+    REPLICATION: (
         "the average over exactly 5 trials is within 5 % of the reported result: |mean"
         " - claimed| / |claimed| <= 0.05"
     ),
-    "self-consistency-5-percent": (
+    SELF_CONSISTENCY: (
         "no result was claimed: each of 5 or more trials is within 5 % of their mean,"
         " |trial - mean| / |mean| <= 0.05; stricter than the replication rule, which"
         " looks at the mean only"
     ),
-    "audit-95-percent": (
+    AUDIT: (
         "the average over 1 to 5 trials is within 95 % of the claimed result, in the"
         " direction that matters: where higher is better >= 0.95 claimed, where lower"
         " is better <= claimed / 0.95; of a gap, the cost; within 5 % to both sides"
         " where a metric states no direction"
     ),
-    "replacement-5-percent": (
+    REPLACEMENT: (
         "after an audit that failed, a replacement of the claim is at most 5 % better"
         " than the auditor's result, the average over 1 to 5 trials: where higher is"
         " better <= 1.05 of it, where lower is better >= 0.95 of it; of a gap, the"
@@ -59,10 +65,10 @@ DRAWN_RULE = (
 #: How many trials each rule is about, the least and the most; ours, without a claim,
 #: grows stricter with each.
 COUNTS: dict[str, tuple[int, float]] = {
-    "replication-5-percent": (TRIALS, TRIALS),
-    "self-consistency-5-percent": (TRIALS, math.inf),
-    "audit-95-percent": (1, AUDIT_TRIALS),
-    "replacement-5-percent": (1, AUDIT_TRIALS),
+    REPLICATION: (TRIALS, TRIALS),
+    SELF_CONSISTENCY: (TRIALS, math.inf),
+    AUDIT: (1, AUDIT_TRIALS),
+    REPLACEMENT: (1, AUDIT_TRIALS),
 }
 
 #: The rules do not say what 5 % means for accuracy, for a gap near zero, or for a claim
@@ -147,7 +153,7 @@ def replication_check(
         for name, value in claimed.items()
         if _all(trials, name)
     }
-    return _verdict("replication-5-percent", claimed, rows, len(trials), invalid, drawn)
+    return _verdict(REPLICATION, claimed, rows, len(trials), invalid, drawn)
 
 
 def self_consistency_check(
@@ -163,7 +169,7 @@ def self_consistency_check(
         name: _two_sided(mean(own), own, how.get(name)) for name, own in columns.items()
     }
     return _verdict(
-        "self-consistency-5-percent",
+        SELF_CONSISTENCY,
         dict.fromkeys(names, 0.0),
         rows,
         len(trials),
@@ -171,56 +177,34 @@ def self_consistency_check(
     )
 
 
-def audit_check(
+def one_sided_check(
+    rule: str,
     claimed: Mapping[str, float],
     trials: Sequence[Mapping[str, float]],
     invalid: int = 0,
+    *,
     higher_is_better: Mapping[str, bool | None] | None = None,
     deviations: Mapping[str, Deviation] | None = None,
     drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
-    """Apply the audit's one-sided 95 % rule to the means of `trials`; two-sided where a
-    metric states no direction.
+    """Apply a one-sided rule to the means of `trials`: AUDIT, by which they are within
+    95 % of the claim, or REPLACEMENT, by which a replaced claim is at most 5 % better
+    than the auditor's `trials`. Both are two-sided where a metric states no direction.
     """
     directions = higher_is_better or {}
     how = deviations or {}
     rows = {
         name: _one_sided(
+            rule,
             value,
             mean([trial[name] for trial in trials]),
             directions.get(name),
-            how.get(name),
+            how.get(name, Deviation.RELATIVE),
         )
         for name, value in claimed.items()
         if _all(trials, name)
     }
-    return _verdict("audit-95-percent", claimed, rows, len(trials), invalid, drawn)
-
-
-def replacement_check(
-    claimed: Mapping[str, float],
-    trials: Sequence[Mapping[str, float]],
-    invalid: int = 0,
-    higher_is_better: Mapping[str, bool | None] | None = None,
-    deviations: Mapping[str, Deviation] | None = None,
-    drawn: Mapping[str, DrawnVerdict] | None = None,
-) -> Verdict:
-    """Apply the rule of a replaced claim to the means of the auditor's `trials`: it is
-    at most 5 % better; two-sided where a metric states no direction.
-    """
-    directions = higher_is_better or {}
-    how = deviations or {}
-    rows = {
-        name: _replaced(
-            value,
-            mean([trial[name] for trial in trials]),
-            directions.get(name),
-            how.get(name),
-        )
-        for name, value in claimed.items()
-        if _all(trials, name)
-    }
-    return _verdict("replacement-5-percent", claimed, rows, len(trials), invalid, drawn)
+    return _verdict(rule, claimed, rows, len(trials), invalid, drawn)
 
 
 def _all(trials: Sequence[Mapping[str, float]], name: str) -> bool:
@@ -240,41 +224,35 @@ def _two_sided(
 
 
 def _one_sided(
+    rule: str,
     claimed: float,
     average: float,
     higher_is_better: bool | None,
-    how: Deviation | None = None,
+    how: Deviation,
 ) -> MetricVerdict:
+    """Judge a mean by how much worse it is than the claim (AUDIT), or how much better
+    the claim is than it (REPLACEMENT).
+    """
+    if rule == REPLACEMENT:
+        away = deviation(claimed, average, how)
+    else:
+        away = deviation(average, claimed, how)
     if higher_is_better is None:
-        return _two_sided(claimed, [average], how)
-    away = deviation(average, claimed, how or Deviation.RELATIVE)
+        ok = abs(away) <= LIMIT + _ROUNDING
+        return MetricVerdict(claimed, average, away, LIMIT, ok)
     # 1 - gap is the share of the target cost that was reached: the less the gap, the
     # more of it.
-    if higher_is_better is not (how is Deviation.COST):
-        worse = -away
+    more_is_better = higher_is_better is not (how is Deviation.COST)
+    if rule == REPLACEMENT:
+        excess = away if more_is_better else -away
+        limit = LIMIT
+    elif more_is_better:
+        excess = -away
         limit = 1 - AUDIT_SHARE
     else:
-        worse = away
+        excess = away
         limit = 1 / AUDIT_SHARE - 1
-    return MetricVerdict(claimed, average, worse, limit, worse <= limit + _ROUNDING)
-
-
-def _replaced(
-    claimed: float,
-    average: float,
-    higher_is_better: bool | None,
-    how: Deviation | None = None,
-) -> MetricVerdict:
-    """Return the verdict of a replaced claim: its deviation is by how much it is better
-    than the auditor's average.
-    """
-    away = deviation(claimed, average, how or Deviation.RELATIVE)
-    if higher_is_better is None:
-        return MetricVerdict(
-            claimed, average, away, LIMIT, abs(away) <= LIMIT + _ROUNDING
-        )
-    better = away if higher_is_better is not (how is Deviation.COST) else -away
-    return MetricVerdict(claimed, average, better, LIMIT, better <= LIMIT + _ROUNDING)
+    return MetricVerdict(claimed, average, excess, limit, excess <= limit + _ROUNDING)
 
 
 def _verdict(

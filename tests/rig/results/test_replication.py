@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,17 @@ from hypothesis import strategies as st
 
 from rig.model.metric import Deviation
 from rig.results.replication import (
-    audit_check,
-    replacement_check,
+    AUDIT,
+    REPLACEMENT,
+    one_sided_check,
     replication_check,
     self_consistency_check,
 )
 from rig.results.verdict import Outcome
+
+audit_check = partial(one_sided_check, AUDIT)
+replacement_check = partial(one_sided_check, REPLACEMENT)
+
 
 OF_COST = {"gap_1s": Deviation.COST}
 
@@ -174,7 +180,7 @@ def test_a_replacement_of_a_lower_is_better_metric_is_at_most_5_percent_lower(
     )
     assert verdict.ok is ok
     assert replacement_check(
-        {"x": 1 / claimed}, trials(1.0, name="x"), 0, {"x": True}
+        {"x": 1 / claimed}, trials(1.0, name="x"), higher_is_better={"x": True}
     ).ok is (1 / claimed <= 1.05)
 
 

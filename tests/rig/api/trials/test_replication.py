@@ -186,8 +186,12 @@ def test_the_bands_that_are_drawn_end_where_the_rules_do(
     def passes(value: float) -> tuple[bool, bool]:
         trials = [{"m": value}] * 5
         twice = replication.replication_check({"m": reference}, trials, 0, {"m": how})
-        once = replication.audit_check(
-            {"m": reference}, trials, 0, {"m": direction}, {"m": how}
+        once = replication.one_sided_check(
+            replication.AUDIT,
+            {"m": reference},
+            trials,
+            higher_is_better={"m": direction},
+            deviations={"m": how},
         )
         return twice.ok, once.ok
 
