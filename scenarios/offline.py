@@ -21,6 +21,7 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.completion import Completion
+from rig.model.declaration import DeclaredMetrics
 from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Query, Step
@@ -28,6 +29,7 @@ from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
+from scenarios.common import declared
 from scenarios.common.calibration import Length, calibrate, rate_of
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 
@@ -145,6 +147,22 @@ class Offline(Scenario):
             budget_shown=all(sample.windows[0].energy_j is None for sample in samples),
         )
         return _accuracy(samples) | {THROUGHPUT: throughput} | _energies(measured)
+
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics:
+        """Declare throughput, powers and energies over all windows."""
+        metrics = {
+            "accuracy": declared.SHARE,
+            THROUGHPUT: declared.THROUGHPUT,
+            "power_idle": declared.POWER,
+            "power_active": declared.POWER,
+            "power_dynamic": declared.DYNAMIC_POWER,
+            "energy_total": declared.ENERGY,
+            "energy_idle": declared.ENERGY,
+            "energy_dynamic": declared.DYNAMIC_ENERGY,
+        }
+        return DeclaredMetrics(metrics)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which of its own settings a trial does not meet."""

@@ -14,12 +14,14 @@ from annotated_types import Ge, Interval, Unit, doc
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
+from rig.model.declaration import DeclaredMetrics
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
-from rig.model.steps import Idle, Load, Plan, Query
+from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample
 from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, standard_error
+from scenarios.common import declared
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 
 PERCENTILES = (50, 90, 99)
@@ -135,22 +137,54 @@ class SingleStream(Scenario):
             )
         return metrics | _energies(measured, phases)
 
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics:
+        """Declare latencies and energies of each phase and of all together."""
+        metrics = {"accuracy": declared.SHARE}
+        for name in (*(f"latency_{phase}" for phase in phases), "latency_total"):
+            metrics[name] = declared.LATENCY
+            for percent in PERCENTILES:
+                metrics[f"{name}_p{percent}"] = declared.LATENCY
+        queries = [step for step in steps if isinstance(step, Query)]
+        counted = [query for query in queries if not query.warmup]
+        absent = _no_estimate([query.repeat for query in counted])
+        if not absent:
+            metrics[EARLY_STOPPING] = declared.LATENCY
+        metrics |= {
+            "power_idle": declared.POWER,
+            "power_active": declared.POWER,
+            "power_dynamic": declared.DYNAMIC_POWER,
+        }
+        for phase in phases:
+            metrics[f"power_{phase}"] = declared.POWER
+            metrics[f"energy_{phase}"] = declared.ENERGY
+            metrics[f"energy_{phase}_dynamic"] = declared.DYNAMIC_ENERGY
+        metrics |= {
+            "energy_total": declared.ENERGY,
+            "energy_idle": declared.ENERGY,
+            "energy_dynamic": declared.DYNAMIC_ENERGY,
+        }
+        return DeclaredMetrics(metrics, absent)
+
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return why there is no early-stopping estimate, where there is none."""
-        count = len(measured.samples)
-        needed = early_stopping.needed(LOADGEN_PERCENT)
-        if any(sample.repeat > 1 for sample in measured.samples):
-            return {
-                EARLY_STOPPING: (
-                    "each latency is the mean of several runs (repeat), of which one "
-                    "by one nothing is known"
-                )
-            }
-        return (
-            {}
-            if count >= needed
-            else {EARLY_STOPPING: f"needs {needed} samples, there are {count}"}
-        )
+        return _no_estimate([sample.repeat for sample in measured.samples])
+
+
+def _no_estimate(repeats: Sequence[int]) -> dict[str, str]:
+    """Return why samples of so many runs each give no early-stopping estimate."""
+    needed = early_stopping.needed(LOADGEN_PERCENT)
+    if any(repeat > 1 for repeat in repeats):
+        return {
+            EARLY_STOPPING: (
+                "each latency is the mean of several runs (repeat), of which one "
+                "by one nothing is known"
+            )
+        }
+    if len(repeats) >= needed:
+        return {}
+    return {EARLY_STOPPING: f"needs {needed} samples, there are {len(repeats)}"}
 
 
 def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:

@@ -12,10 +12,11 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.model.comparison import Compared
+from rig.model.declaration import DeclaredMetrics
 from rig.model.grid import Covered
 from rig.model.metric import Metric
 from rig.model.picture import Picture
-from rig.model.steps import Plan
+from rig.model.steps import Plan, Step
 from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.stats.interval import Intervals
@@ -50,6 +51,14 @@ class Scenario(ABC):
     @abstractmethod
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial to named metrics."""
+
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics | None:
+        """Declare the metrics that trials of these steps may give, so that a claim that
+        nothing could meet is refused before a run; None: claims are judged afterwards.
+        """
+        return None
 
     def fitted(self, info: SutInfo) -> Scenario:
         """Adapt the plan to what the device can do (slots, batches); raise ConfigError

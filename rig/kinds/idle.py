@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rig.kinds.imagined import IDLE_W, ImaginedTrial, window
 from rig.kinds.kind import FORESEEN_HZ, StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import END, IDLE, Completion, Mark
@@ -64,7 +63,3 @@ class IdleKind(StepKind[Idle]):
     ) -> Measured:
         """Return the idle window."""
         return Measured((), tuple(window for _, window in windows))
-
-    def imagine(self, number: int, step: Idle, trial: ImaginedTrial) -> Measured:
-        """Return an idle window."""
-        return Measured((), (window("idle", step.duration_s, IDLE_W),))

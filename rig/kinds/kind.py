@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar
 
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
-from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion
 from rig.model.pace import Duration, Pace
@@ -199,9 +198,3 @@ class StepKind(Generic[StepT]):
         """Return the step of which a line says this."""
         step: StepT = form
         return step
-
-    # ---- a trial that never was (rig/results/imagined.py) ----
-
-    def imagine(self, number: int, step: StepT, trial: ImaginedTrial) -> Measured:
-        """Return what a device might make of it."""
-        return Measured((), ())

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -11,7 +10,6 @@ from itertools import accumulate, pairwise
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.files import typed
 from rig.interfaces.task import OptimizationTask, Task
-from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.kind import COMPLETION_B, FORESEEN_HZ, SAMPLE_B, StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import BATCH, END, Completion, Mark
@@ -188,32 +186,3 @@ class QueryKind(StepKind[Query]):
             timed=form.timed,
             batch=form.batch,
         )
-
-    def imagine(self, number: int, step: Query, trial: ImaginedTrial) -> Measured:
-        """Return a sample that is right or wrong, as the trial goes."""
-        if step.warmup:
-            return Measured((), ())
-        windows = trial.windows()
-        score = trial.score
-        right = trial.outcome.right(trial.samples)
-        if step.batch:
-            each = (dataclasses.replace(score, correct=right),) * len(step.indices)
-            sample = Sample(
-                number, step.indices, step.repeat, windows, "", "", right, each=each
-            )
-            return Measured((sample,), ())
-        index = step.indices[0]
-        label = trial.labels[index] if index < len(trial.labels) else score.label
-        sample = Sample(
-            number,
-            step.indices,
-            step.repeat,
-            windows,
-            label,
-            score.answer,
-            right,
-            score.scores,
-            f"{index}",
-            timed=step.timed,
-        )
-        return Measured((sample,), ())

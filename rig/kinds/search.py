@@ -4,23 +4,21 @@ marked."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds import thresholds
 from rig.kinds.crossings import crossings
-from rig.kinds.imagined import ImaginedTrial, window
 from rig.kinds.kind import COMPLETION_B, SAMPLE_B, StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion, Mark
 from rig.model.pace import Duration, Pace, exactly
-from rig.model.scores import Costs, Score
+from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
-from rig.model.trial import Crossing, Measured, Sample
+from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 
 #: The name of the windows from the start of a search to each mark of a threshold.
@@ -169,44 +167,6 @@ class SearchKind(StepKind[Solve]):
         )
         return Measured((sample,), ())
 
-    def imagine(self, number: int, step: Solve, trial: ImaginedTrial) -> Measured:
-        """Return a sample that beats every target or misses every one.
-
-        Any search is imagined as that of the first workload, whose score is known: its
-        metrics have the same names.
-        """
-        if step.warmup:
-            return Measured((), ())
-        solves: Sequence[Solve] = trial.steps[step.kind]
-        first = solves[0].index
-        like = next(
-            one for one in solves if one.index == first and _way(one) == _way(step)
-        )
-        task = trial.task
-        case = task.cell(step.index) if isinstance(task, OptimizationTask) else ""
-        asked: Hashable = (case, *_way(step))
-        trial.asked[asked] += 1
-        right = trial.outcome.right(trial.asked[asked])
-        power_w = trial.outcome.active_w
-        costs = trial.score.costs
-        reached = window("solve", like.timeout_s / 2, power_w) if right else None
-        sample = Sample(
-            number,
-            (like.index,),
-            1,
-            tuple(window(phase, like.timeout_s, power_w) for phase in trial.phases),
-            trial.score.label,
-            trial.score.answer,
-            right,
-            case=case,
-            solve=like,
-            costs=None if costs is None else _imagined_costs(costs, right),
-            crossings=tuple(
-                Crossing(threshold, reached) for threshold in like.thresholds
-            ),
-        )
-        return Measured((sample,), ())
-
 
 def _of_costs(
     number: int, step: Solve, marks: Sequence[Mark], score: Score
@@ -243,21 +203,3 @@ def _of_costs(
             )
         ]
     return []
-
-
-def _way(step: Solve) -> tuple[float, bool]:
-    return step.timeout_s, step.target is None
-
-
-def _imagined_costs(costs: Costs, right: bool) -> Costs:
-    """Return costs whose vector beats every target, or misses every one."""
-    targets = [
-        value
-        for name, value in dataclasses.asdict(costs).items()
-        if name not in ("cost", "claimed") and value is not None
-    ]
-    if not targets:
-        return costs
-    return dataclasses.replace(
-        costs, cost=min(targets) - 1 if right else max(targets) + 1
-    )

@@ -5,7 +5,6 @@ while it listens; docs/PROTOCOL.md section 9.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,8 +13,6 @@ from typing import overload
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import SignalTask, Task
-from rig.kinds import imagined
-from rig.kinds.imagined import IDLE_W, WINDOW_S, ImaginedTrial
 from rig.kinds.kind import COMPLETION_B, StepKind
 from rig.kinds.span import Span, Ticks, Timed, Windows
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
@@ -171,14 +168,6 @@ class StreamKind(StepKind[Stream]):
             (streamed(item.number, step, span.ticks[0], whole, timed),),
         )
 
-    def imagine(self, number: int, step: Stream, trial: ImaginedTrial) -> Measured:
-        """Return the stream, and a sample for each of its windows."""
-        return Measured(
-            tuple(_imagined_samples(number, step, trial)),
-            (),
-            (_imagined_stream(number, step),),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class WindowPayloads(Sequence[bytes]):
@@ -330,32 +319,3 @@ def scores(task: Task, step: Stream, completion: Completion) -> tuple[Score, ...
 
 def _length_s(step: Stream) -> float:
     return sum(scene.samples for scene in step.scenes) / step.sample_hz
-
-
-def _imagined_samples(
-    number: int, step: Stream, trial: ImaginedTrial
-) -> Iterator[Sample]:
-    for which in range(step.windows):
-        scene = step.scene_of(which)
-        right = trial.outcome.right(which)
-        label = step.scenes[scene].label
-        since_s = (which * step.hop + step.window - step.onset(scene)) / step.sample_hz
-        response = imagined.window("response", WINDOW_S, math.nan)
-        since_onset = imagined.window("since_onset", since_s + WINDOW_S, math.nan)
-        hop = Hop(which, scene, response, since_onset)
-        answer = label if right else "?"
-        yield Sample(number, (), 1, trial.windows(), label, answer, right, hop=hop)
-
-
-def _imagined_stream(number: int, step: Stream) -> Streamed:
-    length_s = _length_s(step)
-    return Streamed(
-        number,
-        imagined.window("stream", length_s, IDLE_W),
-        tuple(scene.label for scene in step.scenes),
-        tuple(step.onset(scene) / step.sample_hz for scene in range(len(step.scenes))),
-        step.windows,
-        step.hop / step.sample_hz,
-        step.window / step.sample_hz,
-        step.preloaded,
-    )

@@ -18,12 +18,12 @@ from rig.files import small_text, typed
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
+from rig.model.declaration import DeclaredMetric
 from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.steps import Step
 from rig.model.trial import Trial
 from rig.results import document, judging, labels
 from rig.results.document import MetricResult, Results
-from rig.results.imagined import Possible, forecast
 from rig.results.judging import ClaimedMetric
 from rig.stats.claimed_value import Spread
 from rig.store import verified
@@ -180,10 +180,10 @@ def refuse(
             else [tuple(task.phases), tuple(task.phases[-1:])]
         )
     )
-    found = [forecast(scenario, task, steps, each) for each in possible]
-    known = [each for each in found if each is not None]
+    declared = [scenario.declared_metrics(task, steps, each) for each in possible]
+    known = [each for each in declared if each is not None]
     if not known:
-        return  # nothing is known beforehand; the verdict shows it afterwards
+        return
     metrics = {name: metric for each in known for name, metric in each.metrics.items()}
     reasons = {name: reason for each in known for name, reason in each.absent.items()}
     for name, value in values.items():
@@ -222,7 +222,7 @@ def refuse_unknown(
 
 
 def refuse_impossible(
-    name: str, value: float, metric: Possible | Metric, place: str
+    name: str, value: float, metric: DeclaredMetric | Metric, place: str
 ) -> None:
     """Raise ConfigError for a value that the metric can never have."""
     refuse_no_number(name, value, place)
@@ -235,7 +235,7 @@ def refuse_impossible(
         )
     signed = (
         metric.signed
-        if isinstance(metric, Possible)
+        if isinstance(metric, DeclaredMetric)
         else metric.unit not in _NEVER_NEGATIVE
     )
     if value < 0 and not metric.bounded and not signed:

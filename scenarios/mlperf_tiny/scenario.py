@@ -18,13 +18,15 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
+from rig.model.declaration import DeclaredMetrics
 from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.picture import Picture
-from rig.model.steps import Idle, Load, Plan, Query
+from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
 from rig.settings.declare import Count, Ratio, Why
 from rig.stats.summary import ratio, standard_error
+from scenarios.common import declared
 from scenarios.common.calibration import Length
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 from scenarios.mlperf_tiny.cases import cases, quality
@@ -163,6 +165,22 @@ class Tiny(Scenario):
                 budget_shown=True,
             ),
         }
+
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics:
+        """Declare medians over the windows, or Top-1 and AUC over the files."""
+        if self.settings.mode == "accuracy":
+            return DeclaredMetrics({"accuracy": declared.SHARE, "auc": declared.SHARE})
+        phase = phases[-1]
+        metrics = {
+            THROUGHPUT: declared.THROUGHPUT,
+            f"latency_{phase}": declared.LATENCY,
+            f"energy_{phase}": declared.ENERGY,
+            f"power_{phase}": declared.POWER,
+            "power_idle": declared.POWER,
+        }
+        return DeclaredMetrics(metrics)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules of MLPerf Tiny the trial does not meet."""

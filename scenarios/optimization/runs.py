@@ -17,6 +17,11 @@ from scenarios.common.cost_gap import KINDS, target_of, threshold_cost
 from scenarios.optimization import overrun
 
 
+def name_to_gap(what: str, gap: float, kind: str, cell: str) -> str:
+    """Return the name of a metric of searches to a gap."""
+    return "_".join(filter(None, (what, "to", gap_name(gap), kind, cell)))
+
+
 @dataclass(frozen=True, slots=True)
 class Runs:
     """The searches of one cell (of all of them under the empty name) on their way to
@@ -61,9 +66,7 @@ class Runs:
         """Return latency_to_10pct_250n_5pct, or latency_to_10pct for all cells;
         latency_to_10pct_best_known_250n_5pct.
         """
-        return "_".join(
-            filter(None, (what, "to", gap_name(self.gap), self.kind, self.cell))
-        )
+        return name_to_gap(what, self.gap, self.kind, self.cell)
 
     @property
     def unasked(self) -> str:

@@ -19,10 +19,11 @@ from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import OptimizationTask, Task
 from rig.model.comparison import Compared
+from rig.model.declaration import DeclaredMetrics
 from rig.model.grid import Covered
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.picture import Picture
-from rig.model.steps import Idle, Load, Plan, Solve
+from rig.model.steps import Idle, Load, Plan, Solve, Step
 from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Or, Seed
@@ -37,6 +38,7 @@ from scenarios.optimization import (
     time_to_solution,
     wade,
 )
+from scenarios.optimization.declared import declared
 from scenarios.optimization.found_costs import TO_TARGET
 from scenarios.optimization.runs import gap_name
 
@@ -232,6 +234,14 @@ class Optimization(Scenario):
                 samples, settings.gaps, settings.curve, repeatability
             )
         )
+
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics | None:
+        """Declare gaps, powers, and times to solution of each cell."""
+        if not isinstance(task, OptimizationTask):
+            return None
+        return declared(task, steps, self.settings.gaps, self.settings.curve)
 
     def absent(self, measured: Measured) -> dict[str, str]:
         """Return which results there are not, and why."""

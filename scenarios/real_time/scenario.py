@@ -17,13 +17,15 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import SignalTask, Task
+from rig.model.declaration import DeclaredMetric, DeclaredMetrics
 from rig.model.metric import Metric, Prominence
 from rig.model.picture import Picture
-from rig.model.steps import Idle, Plan, Stream
+from rig.model.steps import Idle, Plan, Step, Stream
 from rig.model.trial import Measured
 from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or, Ratio
 from rig.units import quantity
+from scenarios.common import declared
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S
 from scenarios.real_time import decisions, scenes
 from scenarios.real_time.power import energies
@@ -172,6 +174,35 @@ class RealTime(Scenario):
         in_time = self._in_time(measured)
         metrics["within_deadline"] = Metric.of_share(in_time, True, Prominence.HEADLINE)
         return metrics | energies(measured, phases)
+
+    def declared_metrics(
+        self, task: Task, steps: Sequence[Step], phases: Sequence[str]
+    ) -> DeclaredMetrics:
+        """Declare what was recognised, latencies, and powers of the stream."""
+        latencies = [*(f"latency_{phase}" for phase in phases), "latency_response"]
+        latencies += ["latency_response_p50", "latency_response_p90"]
+        latencies += ["latency_response_p99"]
+        energies_of_phases = [f"energy_{phase}" for phase in phases]
+        metrics = {
+            "accuracy": declared.SHARE,
+            "recognised": declared.SHARE,
+            **dict.fromkeys(
+                (decisions.ONSET, *decisions.ONSET_PERCENTILES), declared.LATENCY
+            ),
+            **dict.fromkeys(latencies, declared.LATENCY),
+            "within_deadline": declared.SHARE,
+            "duty_cycle": DeclaredMetric("s/s", higher_is_better=False),
+            "power_idle": declared.POWER,
+            "power_active": declared.POWER,
+            "power_dynamic": declared.DYNAMIC_POWER,
+            "power_stream": declared.POWER,
+            "power_stream_dynamic": declared.DYNAMIC_POWER,
+            **dict.fromkeys(energies_of_phases, declared.ENERGY),
+            "energy_total": declared.ENERGY,
+            "energy_dynamic": declared.DYNAMIC_ENERGY,
+            "energy_stream": declared.ENERGY,
+        }
+        return DeclaredMetrics(metrics)
 
     def problems(self, measured: Measured) -> tuple[Problem, ...]:
         """Return which rules a trial does not meet: enough windows within the deadline,

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from rig.results.imagined import forecast
 from rig.session.planning import open_plan, steps
 from tests.conftest import ROOT
 from tests.sources import parsed
@@ -23,7 +22,7 @@ def names_of(bench: Path) -> set[str]:
     """Return the names of the metrics that a bench gives."""
     scenario, task, _ = open_plan(bench, [])
     plan = steps(scenario, task, 1)
-    found = forecast(scenario, task, plan, list(task.phases))
+    found = scenario.declared_metrics(task, plan, list(task.phases))
     assert found is not None
     return set(found.metrics)
 

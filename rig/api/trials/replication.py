@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from rig.api.sessions.metric import SessionMetric
 from rig.api.trials.drift import Drift, Drifts, OddTrial, drifts
 from rig.errors import ConfigError, RigError
+from rig.model.declaration import DeclaredMetric
 from rig.model.metric import Deviation, Prominence, Statistic
 from rig.results import changed, claim, document, judging, replication, session_verdicts
 from rig.results import results as reduction
 from rig.results.document import MetricResult, Results
-from rig.results.imagined import Possible
 from rig.results.judging import Verdicts
 from rig.results.verdict import DrawnVerdict, MetricVerdict, Verdict
 from rig.stats.summary import mean
@@ -198,7 +198,7 @@ def of_results(measured: Results, note: str = "") -> SessionTrials:
         measured,
         metrics,
         measured.replication.rule,
-        audit.rule if audit is not None else "audit-95-percent",
+        audit.rule if audit is not None else replication.AUDIT,
         found,
         note,
     )
@@ -207,7 +207,7 @@ def of_results(measured: Results, note: str = "") -> SessionTrials:
 def what_if(measured: Results, name: str, claimed: float) -> WhatIf:
     """Return what both rules say of a metric if this value is claimed."""
     metric = measured.metrics[name]
-    known = Possible(
+    known = DeclaredMetric(
         metric.unit,
         metric.higher_is_better,
         metric.statistic in _BOUNDED,

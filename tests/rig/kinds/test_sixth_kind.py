@@ -21,7 +21,6 @@ from rig.errors import ConfigError, DataError, LocalProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.kinds import registry
-from rig.kinds.imagined import ImaginedTrial
 from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import END, Completion
@@ -102,10 +101,6 @@ class BlinkKind(StepKind[Blink]):
         self, item: StepRecord, step: Blink, windows: Windows, timed: Timed
     ) -> Measured:
         return Measured((self._sample(item.number, step, windows),), ())
-
-    def imagine(self, number: int, step: Blink, trial: ImaginedTrial) -> Measured:
-        sample = Sample(number, (), step.times, trial.windows(), "lit", "lit", True)
-        return Measured((sample,), ())
 
     def _sample(self, number: int, step: Blink, windows: Windows) -> Sample:
         of_lamp = tuple(window for _, window in windows)

@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 from rig.cli.main import rig as command
 from rig.errors import ConfigError
 from rig.interfaces.scenario import Scenario
+from rig.model.declaration import DeclaredMetrics
 from rig.model.steps import Query
 from rig.results import claim as claims
-from rig.results.imagined import Forecast, forecast
 from rig.session import planning
 from rig.session.planning import open_plan, steps
 from rig.session.session import SessionResult as SessionResult
@@ -66,11 +66,12 @@ def bench(name: str) -> Path:
     return ROOT / "benches" / f"{name}.toml"
 
 
-def foreseen(path: Path, overrides: Sequence[str] = ()) -> Forecast:
+def foreseen(path: Path, overrides: Sequence[str] = ()) -> DeclaredMetrics:
     scenario, task, _ = open_plan(path, overrides)
     listed = steps(scenario, task, 0)
     batches = any(isinstance(step, Query) and step.batch for step in listed)
-    found = forecast(scenario, task, listed, ("batch",) if batches else task.phases)
+    phases = ("batch",) if batches else task.phases
+    found = scenario.declared_metrics(task, listed, phases)
     assert found is not None
     return found
 
@@ -110,7 +111,7 @@ def test_every_metric_of_every_shipped_bench_says_which_direction_is_better(
 
 
 @pytest.mark.parametrize(("name", "overrides"), QUICK)
-def test_what_is_foreseen_is_what_is_measured(
+def test_what_is_declared_is_what_is_measured(
     name: str, overrides: list[str], tmp_path: Path
 ) -> None:
     before = foreseen(bench(name), overrides)
@@ -202,21 +203,21 @@ def test_a_phase_that_the_device_does_not_mark_is_refused_once_that_is_known() -
         planning.refuse_claim(resolved, scenario, task, ["infer"])
 
 
-class Strange(Scenario):
-    """A scenario of somebody else, which falls over an imagined trial."""
+class Undeclared(Scenario):
+    """A scenario of a third party that declares no metrics."""
 
-    name = "strange"
+    name = "undeclared"
 
     def plan(self, task: Any, seed: int) -> Any:
         yield Query((0,))
 
     def summarise(self, measured: Any, phases: Sequence[str]) -> dict[str, Any]:
-        raise LookupError("I want the real thing")
+        raise NotImplementedError
 
 
-def test_a_scenario_that_cannot_imagine_a_trial_runs_with_any_claim() -> None:
+def test_a_scenario_that_declares_no_metrics_runs_with_any_claim() -> None:
     _, task, resolved = open_plan(VIRTUAL_NULL, ["claim.accuracy=0.5"])
-    planning.refuse_claim(resolved, Strange(), task)
+    planning.refuse_claim(resolved, Undeclared(), task)
 
 
 @pytest.fixture(scope="module")
