@@ -63,6 +63,8 @@ UNREAD = "not read"
 #: What a journal claims may ask for any amount of time: so many interleaved plans are
 #: made again.
 _TRIALS_MAX = 1000
+#: Package of the scenarios that belong to the rig.
+_OWN_SCENARIOS = "scenarios."
 
 Read = Callable[[Sequence[Path]], Mapping[Path, Fingerprint]]
 
@@ -186,8 +188,12 @@ class _Session:
         except Exception as error:
             found.append(Finding(RESULTS, False, cannot("it", error)))
         if all(finding.ok for finding in found) and not self.is_report_new:
+            # The version of a plug-in of another package is not among those by which a
+            # page is remembered.
+            plugin = type(self.context.scenario).__module__
+            is_remembered = plugin.startswith(_OWN_SCENARIOS)
             found += report_again.compared(
-                self.folder.path, self.context.provenance, trials
+                self.folder.path, self.context.provenance, trials, is_remembered
             )
         return Check(
             self.journal.status, tuple(found), tuple(trials), self.journal.head

@@ -21,10 +21,11 @@ from rig.check.written_again import BYTES, SHOWN, first_difference
 from rig.files import foreign_files
 from rig.model.finding import Finding
 from rig.model.trial import Trial
+from rig.report import known_pages
 from rig.results.labels import Label
 from rig.store.provenance import packages, revision
 from rig.store.provenance_file import Provenance
-from rig.store.session_folder import REPORT
+from rig.store.session_folder import REPORT, SessionFolder
 
 #: A page of other versions has at most so many times the characters of the one made
 #: again.
@@ -34,20 +35,29 @@ _NAMED = ("task", "scenario", "system under test", "energy monitor")
 
 
 def compared(
-    folder: Path, recorded: Provenance, trials: Sequence[Trial]
+    folder: Path,
+    recorded: Provenance,
+    trials: Sequence[Trial],
+    is_remembered: bool = False,
 ) -> Iterator[Finding]:
-    """Yield whether the report is the same when it is made again, of traces that were
-    hashed and `trials` that were reduced by now: byte for byte by the same versions,
-    else in its numbers and labels. A session without a report has no finding.
+    """Yield whether the report is what the session's files give.
+
+    The page is drawn once more, from traces that were hashed and `trials` that were
+    reduced, and compared byte for byte where the same versions wrote it, else in its
+    numbers and labels. `is_remembered`: a page that this computer drew from the same
+    files is not drawn again. A session without a report has no finding.
     """
     path = folder / REPORT
     if not path.exists():
         return
-    # Here, because it brings matplotlib: half a second that the other commands need not
-    # wait for.
+    stored = foreign_files.read_text(path, errors="replace")
+    session = SessionFolder(folder)
+    if is_remembered and known_pages.is_known(session, stored):
+        yield Finding(REPORT, True, f"drawn here from the same files, {BYTES}")
+        return
+    # Imported here, as it brings matplotlib.
     from rig.report.report import labels_of, rendered
 
-    stored = foreign_files.read_text(path, errors="replace")
     try:
         again = rendered(folder, hashed=True, trials=trials)
         labels = labels_of(folder, trials)
@@ -56,6 +66,7 @@ def compared(
         return
     at, one, other = first_difference(stored, again)
     if not at:
+        known_pages.remember(session, again)
         yield Finding(REPORT, True, f"made again, {BYTES}")
     elif differing := _other_versions(recorded):
         yield from _by_content(stored, again, labels, differing, folder.name)

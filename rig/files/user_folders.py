@@ -22,6 +22,16 @@ def cache() -> Path:
     return _base("XDG_CACHE_HOME", ".cache") / "neurorig"
 
 
+def remembered(kind: str) -> Path:
+    """Return the folder of what commands remember of sessions; ConfigError where there
+    is no home.
+
+    NEURORIG_CACHE names another folder than the user's own.
+    """
+    given = os.environ.get("NEURORIG_CACHE")
+    return (Path(given) if given else cache()) / kind
+
+
 def config() -> Path:
     """Return the folder of settings; ConfigError where there is no home."""
     return _base("XDG_CONFIG_HOME", ".config") / "neurorig"

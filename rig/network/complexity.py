@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.network import footprint, interpreter
+from rig.network.complexity_text import Complexity
 from rig.network.conventions import Conventions
 from rig.network.graph import Network, Place
 from rig.network.shapes import NEURONS
@@ -31,41 +32,6 @@ CONNECTIONS = (nir.Linear, nir.Affine, nir.Conv1d, nir.Conv2d)
 ACTIVATIONS = (*NEURONS, nir.Threshold)
 #: So many values of a run are kept at a time; further samples are run behind them.
 _VALUES_MAX = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Complexity:
-    """What a network takes to run, without a device: a mean over `samples` of `steps`
-    time steps.
-
-    `parameters_b` and `states_b` are its footprint in bytes. The sparsities are shares
-    of zeros: of weights, and of activations. `dense`, `effective_macs` and
-    `effective_acs` are synaptic operations of a sample: all, and those of a weight and
-    an input that are both not zero, by whether the layer's inputs in that step are all
-    -1, 0 or 1 (accumulate) or not (multiply and accumulate). `execution_rate_hz` is how
-    many steps the network takes in a second of its input.
-    """
-
-    samples: int
-    steps: int
-    parameters_b: int
-    states_b: int
-    connection_sparsity: float
-    activation_sparsity: float
-    dense: float
-    effective_macs: float
-    effective_acs: float
-    execution_rate_hz: float
-
-    @property
-    def footprint_b(self) -> int:
-        """Return the bytes of parameters and states."""
-        return self.parameters_b + self.states_b
-
-    @property
-    def effective(self) -> float:
-        """Return all effective synaptic operations of a sample."""
-        return self.effective_macs + self.effective_acs
 
 
 @dataclass(slots=True)

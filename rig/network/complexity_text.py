@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The complexity of a network in words, for tables and pages."""
+"""Complexity of a network as numbers and in words, for results, tables and pages.
+
+It is counted in `rig.network.complexity`, which needs the library nir; reading it
+does not.
+"""
 
 from __future__ import annotations
 
-from rig.network.complexity import Complexity
+from dataclasses import dataclass
+
 from rig.units import bytes_text, quantity
 
 #: Where each is defined.
@@ -11,6 +16,41 @@ MEANING = (
     "counted in the reference interpreter; definitions of NeuroBench's algorithm track "
     "(docs/MODELS.md)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Complexity:
+    """Resources that a network needs on any device, as means over `samples` of `steps`
+    time steps.
+
+    `parameters_b` and `states_b` are its footprint in bytes. The sparsities are shares
+    of zeros: of weights, and of activations. `dense`, `effective_macs` and
+    `effective_acs` are synaptic operations of a sample: all, and those of a weight and
+    an input that are both not zero, by whether the layer's inputs in that step are all
+    -1, 0 or 1 (accumulate) or not (multiply and accumulate). `execution_rate_hz` is how
+    many steps the network takes in a second of its input.
+    """
+
+    samples: int
+    steps: int
+    parameters_b: int
+    states_b: int
+    connection_sparsity: float
+    activation_sparsity: float
+    dense: float
+    effective_macs: float
+    effective_acs: float
+    execution_rate_hz: float
+
+    @property
+    def footprint_b(self) -> int:
+        """Return the bytes of parameters and states."""
+        return self.parameters_b + self.states_b
+
+    @property
+    def effective(self) -> float:
+        """Return all effective synaptic operations of a sample."""
+        return self.effective_macs + self.effective_acs
 
 
 def rows(found: Complexity) -> tuple[tuple[str, str], ...]:

@@ -25,7 +25,7 @@ from rig.model.picture import Picture
 from rig.model.trial import Trial
 from rig.network import complexity_text
 from rig.problems import PROBLEM_CODES
-from rig.report import palette
+from rig.report import known_pages, palette
 from rig.report.distributions import distributions
 from rig.report.pictures import of_scenario
 from rig.report.power import open_trace, power, residual_limit_s, residuals
@@ -58,7 +58,11 @@ def write_report(
     a session without results. `hashed` and `trials` as of `rendered`.
     """
     page = rendered(folder, hashed, trials)
-    return event_file.write_derived(SessionFolder(folder), session_folder.REPORT, page)
+    session = SessionFolder(folder)
+    path = event_file.write_derived(session, session_folder.REPORT, page)
+    if hashed and not verified.changes(session):
+        known_pages.remember(session, page)
+    return path
 
 
 _BADGES = {

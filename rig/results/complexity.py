@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from rig.network.complexity import Complexity
+from rig.network.complexity_text import Complexity
 
 #: The key in what provenance.json says of the task.
 KEY = "complexity"

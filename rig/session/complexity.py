@@ -16,9 +16,7 @@ import numpy as np
 from rig.errors import RigError
 from rig.interfaces.network_task import NetworkWorkload
 from rig.interfaces.task import Task
-from rig.network import complexity, conventions, graph
-from rig.network.checks import require_sound
-from rig.network.complexity import Complexity
+from rig.network.complexity_text import Complexity
 from rig.results.complexity import KEY
 
 #: So many samples are counted, evenly spaced among those of the task: the front end
@@ -68,6 +66,10 @@ class _Counting:
 @lru_cache(maxsize=32)
 def _count(counting: _Counting) -> Complexity:
     workload = counting.workload
+    # Imported here, as they bring the library nir.
+    from rig.network import complexity, conventions, graph
+    from rig.network.checks import require_sound
+
     read = graph.read(workload.path)
     require_sound(read, workload.dt_s)
     nodes = graph.taken_apart(read)[0]

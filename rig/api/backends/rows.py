@@ -11,7 +11,7 @@ from pathlib import Path
 from rig.api.backends.agreement import Agreed, Agreement
 from rig.api.sessions.session import Session
 from rig.errors import RigError
-from rig.network.complexity import Complexity
+from rig.network.complexity_text import Complexity
 from rig.results.verdict import Outcome
 
 #: What stands beside a reference, as tables call it.
