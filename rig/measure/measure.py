@@ -64,6 +64,7 @@ def measure(
     open_end: bool = False,
     device_clock_ppm: float = 0.0,
     trial: int = 0,
+    alignments: Sequence[Alignment] | None = None,
 ) -> Outcome:
     """Attach the device's marks to the edges of each monitor, integrate each window,
     and sum over the rails.
@@ -74,15 +75,15 @@ def measure(
     latencies come from the device's word alone, there is no energy, and the problem
     stays. Without any rail the device's clock is the time base, and `device_clock_ppm`
     the stated limit of its error. `trial`: of interleaved trials the one whose windows
-    are wanted; all marks tie the clocks.
+    are wanted; all marks tie the clocks, so their `alignments` are those of `attached`
+    for each trial.
     """
     if clock == EDGE_CLOCK:
         return _by_edges(done, phases, tick_hz, hold_s, rails, open_end, trial)
     own = [item for item in done if item.trial in (0, trial)]
-    ticks = [mark.tick for item in done for mark in item.completion.marks]
-    alignments = [
-        attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails
-    ]
+    ticks = _ticks(done)
+    if alignments is None:
+        alignments = attached(done, tick_hz, hold_s, rails, clock, open_end)
     first = (
         alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
     )
@@ -147,6 +148,25 @@ def _placed(
     start_s = timebase.seconds(min(ticks))
     stop_s = timebase.seconds(max(ticks))
     return replace(problem, start_s=start_s, stop_s=stop_s)
+
+
+def attached(
+    done: Sequence[StepRecord],
+    tick_hz: float,
+    hold_s: float,
+    rails: Sequence[Rail],
+    clock: str,
+    open_end: bool,
+) -> list[Alignment]:
+    """Attach the marks of all steps to the edges of each rail."""
+    ticks = _ticks(done)
+    return [
+        attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails
+    ]
+
+
+def _ticks(done: Sequence[StepRecord]) -> list[int]:
+    return [mark.tick for item in done for mark in item.completion.marks]
 
 
 def _energies(

@@ -14,8 +14,8 @@ import json
 import sys
 from pathlib import Path
 
-from rig import user_folders
 from rig.errors import ConfigError
+from rig.files import user_folders
 from rig.store import verified
 from rig.store.provenance import packages, revision, version_of
 from rig.store.session_folder import REPORT, SessionFolder

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -18,12 +18,13 @@ from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.measure import repeated_answers
-from rig.measure.measure import Outcome, Rail, measure, together
+from rig.measure.measure import Outcome, Rail, attached, measure, together
 from rig.model import grid
 from rig.model.catalogue import Entry
 from rig.model.comparison import Compared
 from rig.model.grid import Coverage, Covered
 from rig.model.metric import Metric
+from rig.model.step_record import StepRecord
 from rig.model.trial import Measured, Trial
 from rig.problems import Problem
 from rig.results import (
@@ -52,6 +53,8 @@ from rig.store import provenance_file, session_folder
 from rig.store.provenance_file import Provenance
 from rig.store.segments import counted, segments, word
 from rig.store.session_folder import BENCH, PROVENANCE, RESULTS, SessionFolder
+from rig.timebase.align import Alignment
+from rig.timebase.edge_clock import EDGE_CLOCK
 from rig.timebase.timebase import Timebase
 from rig.trace.reduced import MARGIN_S, MEAN_HZ
 from rig.trace.trace import TRACE, Trace
@@ -75,6 +78,9 @@ class Context:
     scenario: Scenario
     provenance: Provenance
     catalogue: tuple[Entry, ...] = ()
+    recordings: Recordings = field(
+        default_factory=lambda: Recordings(), compare=False, repr=False
+    )
 
     @classmethod
     def of(cls, folder: SessionFolder) -> Context:
@@ -160,34 +166,87 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Steps and open traces of one recording, segment by segment, and how the marks of
+    each segment are attached to its traces; None where the measurement attaches them.
+    """
+
+    steps: Sequence[Sequence[StepRecord]]
+    rails: Sequence[Sequence[Rail]]
+    alignments: Sequence[Sequence[Alignment] | None]
+
+
+@dataclass(slots=True)
+class Recordings:
+    """The last recording that was read, for interleaved trials, which share it."""
+
+    _last: tuple[Path, Path, Recording] | None = None
+
+    def of(self, context: Context, folder: Path, traces: Path) -> Recording:
+        """Return the recording of a trial; of interleaved ones it is read once.
+
+        A trial by itself is not kept: its steps may take a hundred megabytes.
+        """
+        if not context.interleaved:
+            return self._read(context, folder, traces)
+        if self._last is None or self._last[:2] != (folder, traces):
+            self._last = folder, traces, self._read(context, folder, traces)
+        return self._last[2]
+
+    def _read(self, context: Context, folder: Path, traces: Path) -> Recording:
+        sut = context.provenance.sut
+        places = segments(folder)
+        steps = counted(folder)
+        rails = [
+            rails_of(context, traces / place.relative_to(folder)) for place in places
+        ]
+        alignments: list[Sequence[Alignment] | None] = [None] * len(places)
+        if context.interleaved and sut.clock != EDGE_CLOCK:
+            alignments = [
+                attached(
+                    done,
+                    sut.tick_hz,
+                    sut.sync_hold_s,
+                    own,
+                    sut.clock,
+                    open_end=place != places[-1],
+                )
+                for place, done, own in zip(places, steps, rails, strict=True)
+            ]
+        return Recording(steps, rails, alignments)
+
+
 def _measured(context: Context, folder: Path, traces: Path, number: int) -> Outcome:
     """Measure each segment of a trial, and put them together."""
     sut = context.provenance.sut
     device_clock = context.provenance.device_clock
-    places = segments(folder)
-    steps = counted(folder)
-    clocks = sut.tick_hz, sut.sync_hold_s
     if not context.monitored and device_clock is None:
         raise DataError(f"{PROVENANCE} has no device_clock, and no monitor")
     clock_ppm = device_clock.limit_ppm if device_clock is not None else 0.0
     trial = number if context.interleaved else 0
+    recording = context.recordings.of(context, folder, traces)
+    last = len(recording.steps) - 1
     outcome = together(
         [
             measure(
                 done,
                 context.phases,
-                *clocks,
-                rails_of(context, traces / place.relative_to(folder)),
+                sut.tick_hz,
+                sut.sync_hold_s,
+                recording.rails[place],
                 sut.clock,
-                open_end=place != places[-1],
+                open_end=place != last,
                 device_clock_ppm=clock_ppm,
                 trial=trial,
+                alignments=recording.alignments[place],
             )
-            for place, done in zip(places, steps, strict=True)
+            for place, done in enumerate(recording.steps)
         ],
         word(folder),
     )
-    changed = repeated_answers.changed(list(chain.from_iterable(steps)), trial)
+    steps = list(chain.from_iterable(recording.steps))
+    changed = repeated_answers.changed(steps, trial)
     return dataclasses.replace(outcome, problems=(*outcome.problems, *changed))
 
 

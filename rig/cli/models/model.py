@@ -20,7 +20,7 @@ from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, 
 from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import ModelFinding, findings, require_sound
-from rig.network.complexity import Complexity
+from rig.network.complexity_text import Complexity
 from rig.network.conventions import PRESETS, Choice, Conventions, Gains, Reset
 from rig.network.firing import of_firing
 from rig.network.fixed import file

@@ -14,7 +14,7 @@ import pytest
 
 from rig.errors import DataError
 from rig.network import complexity, conventions, graph
-from rig.network.complexity import Complexity
+from rig.network.complexity_text import Complexity
 from rig.network.conventions import PRESETS
 from tests.conftest import ROOT
 

@@ -26,12 +26,15 @@ from rig.model.completion import Completion
 from rig.model.effects import TRIAL
 from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.results import claim, document, labels
+from rig.results.results import Context, reduce_trial
 from rig.session import estimate, session
 from rig.session.planning import trial_seed
 from rig.session.session import Bench, SessionResult, open_bench
 from rig.session.turns import turns
 from rig.store import completion_lines, sample_lines
 from rig.store.events import Event, StepBegun, StepDone, TrialFinished
+from rig.store.session_folder import SessionFolder
+from rig.trace.trace import Trace
 from scenarios.single_stream import SingleStream
 from scenarios.tasks.null import NullTask
 from tests.checking import check
@@ -430,3 +433,36 @@ def test_a_trial_without_a_trace_of_its_own_names_the_recording(
     with pytest.raises(DataError, match="the trials were interleaved") as refused:
         open_any(folder / "trial-3", folder / "none")
     assert str(folder / "trial-1") in refused.value.try_next
+
+
+def test_the_recording_of_all_trials_is_read_once(
+    interleaved: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = Counter[str]()
+    read = completion_lines.read
+    opened = Trace.open
+
+    def counted_read(folder: Path) -> Any:
+        reads["steps"] += 1
+        return read(folder)
+
+    def counted_open(path: Path) -> Trace:
+        reads["trace"] += 1
+        return opened(path)
+
+    monkeypatch.setattr(completion_lines, "read", counted_read)
+    monkeypatch.setattr(Trace, "open", counted_open)
+    folder = SessionFolder(interleaved.result.folder)
+    context = Context.of(folder)
+    recorded = folder.recorded(1)
+    again = [
+        reduce_trial(context, recorded, trial.number, trial.seed)
+        for trial in interleaved.result.trials
+    ]
+    assert reads == {"steps": 1, "trace": 1}
+    assert [trial.metrics for trial in again] == [
+        trial.metrics for trial in interleaved.result.trials
+    ]
+    assert [trial.influences for trial in again] == [
+        trial.influences for trial in interleaved.result.trials
+    ]
