@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.table import Table
+from rich.text import Text
 
 from rig.api.archive import listing, tags
 from rig.api.archive.listing import Listed
@@ -18,6 +20,7 @@ from rig.cli.options import NO_SESSIONS, has_sessions, json_option, sessions_opt
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
 from rig.errors import DataError
 from rig.files import typed
+from rig.files.plain_text import one_line
 from rig.units import bytes_text
 
 _COLOURS = {
@@ -111,36 +114,78 @@ def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
     heads = [
         head for head in _COLUMNS if head != "tags" or any(row.tags for row in rows)
     ]
-    print_table(
-        out, *(_table(rows, heads[:many]) for many in range(len(heads), _KEPT - 1, -1))
-    )
+    columns = [
+        [head, *(one_line(_COLUMNS[head](row)) for row in rows)] for head in heads
+    ]
+    widths = [max(map(cell_len, column)) for column in columns]
+    for count in range(len(heads), _KEPT - 1, -1):
+        if not out.is_terminal or _width(widths[:count]) <= out.width:
+            _print_lines(out, columns[:count], widths[:count], rows)
+            return
+    print_table(out, _table(columns[:_KEPT], rows))
 
 
-def _table(rows: Sequence[Listed], heads: Sequence[str]) -> Table:
+def _width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_BETWEEN) * (len(widths) - 1) + 2
+
+
+def _print_lines(
+    out: Terminal,
+    columns: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    rows: Sequence[Listed],
+) -> None:
+    """Print columns as a rich table with the box SIMPLE_HEAD looks; rich lays out a
+    thousand rows in a second.
+    """
+    empty = " " * _width(widths)
+    text = Text(empty)
+    for number in range(len(rows) + 1):
+        text.append("\n ")
+        for place, (column, width) in enumerate(zip(columns, widths, strict=True)):
+            cell = column[number]
+            style = _HEAD if number == 0 else ""
+            if number and place == _OUTCOME:
+                style = _colour(rows[number - 1])
+            text.append(_BETWEEN if place else "").append(cell, style)
+            text.append(" " * (width - cell_len(cell)))
+        text.append(" ")
+        if number == 0:
+            text.append(f"\n {'─' * (len(empty) - 2)} ")
+    text.append(f"\n{empty}")
+    out.print(text, soft_wrap=True, highlight=False)
+
+
+def _table(columns: Sequence[Sequence[str]], rows: Sequence[Listed]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in heads:
+    for head, *_ in columns:
         table.add_column(head, no_wrap=head != "labels")
-    for row in rows:
-        table.add_row(*(_COLUMNS[head](row) for head in heads))
+    for number, row in enumerate(rows, start=1):
+        cells = [Text(column[number]) for column in columns]
+        cells[_OUTCOME].stylize(_colour(row))
+        table.add_row(*cells)
     return table
 
 
-def _outcome(row: Listed) -> str:
-    colour = _COLOURS.get(row.outcome, "yellow")
-    return f"[{colour}]{escape(row.outcome)}[/]"
+def _colour(row: Listed) -> str:
+    return _COLOURS.get(row.outcome, "yellow")
 
 
 #: The columns by their headings, the first the last to be left out.
 _COLUMNS: dict[str, Callable[[Listed], str]] = {
-    "session": lambda row: escape(row.name),
-    "outcome": _outcome,
+    "session": lambda row: row.name,
+    "outcome": lambda row: row.outcome,
     "trials": lambda row: f"{row.trials}/{row.trials_due}" if row.trials_due else "",
-    "labels": lambda row: escape(", ".join(row.labels)),
-    "tags": lambda row: escape(" ".join(row.tags)),
-    "task": lambda row: escape(row.task),
-    "scenario": lambda row: escape(row.scenario),
-    "device": lambda row: escape(row.device),
+    "labels": lambda row: ", ".join(row.labels),
+    "tags": lambda row: " ".join(row.tags),
+    "task": lambda row: row.task,
+    "scenario": lambda row: row.scenario,
+    "device": lambda row: row.device,
     "size": lambda row: f"{bytes_text(row.size_b):>7}",
 }
+#: The column with a colour, the style of headings, and the room between columns.
+_OUTCOME = 1
+_HEAD = "table.header"
+_BETWEEN = "  "
 #: So many of them are always there.
 _KEPT = 4

@@ -2,9 +2,9 @@
 """The sessions of a folder as rows of a list: status, verdict, what was measured, size,
 tags.
 
-Quick also for a thousand: of results.json only what a row shows is looked at, and a
-session that did not change is not read again. One that crashed, is damaged, or is none
-of this version has a row with what can be known of it.
+Only those keys of results.json are read that a row shows, and a session that did not
+change since another command read it is not read again. A session that crashed, is
+damaged, or is of another version has a row with the facts that can be read.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from rig.api.archive import kept_rows
 from rig.api.archive.tags import Tags
 from rig.errors import DataError, RigError
 from rig.files import foreign_files, typed
@@ -120,38 +121,74 @@ class Listed:
         return " ".join(words).lower()
 
 
+#: A row is kept with all fields but these: its place is known, and tags have a file.
+_KEPT_FIELDS = tuple(
+    field.name for field in fields(Listed) if field.name not in ("path", "tags")
+)
+
+
 class Listing:
-    """The sessions of a folder, which remembers what it has read; `fault` says why tags
-    are missing.
+    """The sessions of a folder. Rows that were read are kept, here and in the user's
+    cache folder; `fault` says why tags are missing.
     """
 
     def __init__(self, root: Path | str = "sessions") -> None:
         self.root = Path(root)
         self.fault = ""
-        self._known: dict[Path, tuple[tuple[int, ...], Listed]] = {}
+        self._known: dict[Path, tuple[str, Listed]] | None = None
 
     def rows(self) -> list[Listed]:
         """Return a row for each session, the newest first."""
-        found = list(self.each())
-        return sorted(found, key=lambda row: (row.created_utc, row.name), reverse=True)
+        rows = list(self.each())
+        return sorted(rows, key=lambda row: (row.created_utc, row.name), reverse=True)
 
     def each(self) -> Iterator[Listed]:
         """Yield the rows one after another, in no order."""
         tags, self.fault = _tags(self.root)
-        there = set()
+        known = _kept(self.root) if self._known is None else self._known
+        listed: dict[Path, tuple[str, Listed]] = {}
         for path in _folders(self.root):
-            there.add(path)
-            stamp = _stamp(path)
-            known = self._known.get(path)
-            if known is not None and known[0] == stamp and known[1].status != RUNNING:
-                row = known[1]
+            stamp = kept_rows.stamp(path)
+            before = known.get(path)
+            if before is not None and before[0] == stamp:
+                row = before[1]
                 # A session that ended without a last line may have been taken up again.
                 row = replace(row, status=_now(row.status, path))
             else:
                 row = read(path)
-                self._known[path] = (stamp, row)
+            if row.status != RUNNING:
+                listed[path] = (stamp, row)
             yield replace(row, tags=tags.find(path))
-        self._known = {path: row for path, row in self._known.items() if path in there}
+        if listed != known:
+            _keep(self.root, listed)
+        self._known = listed
+
+
+def _kept(root: Path) -> dict[Path, tuple[str, Listed]]:
+    """Return the rows that an earlier command kept of a folder of sessions."""
+    rows = {}
+    for name, (stamp, values) in kept_rows.load(root, _KEPT_FIELDS).items():
+        kept = dict(zip(_KEPT_FIELDS, values, strict=True))
+        verdict = kept.pop("verdict")
+        labels = tuple(kept.pop("labels"))
+        outcome = None if verdict is None else Outcome(verdict)
+        path = root / name
+        row = Listed(path=path, verdict=outcome, labels=labels, **kept)
+        rows[path] = (stamp, row)
+    return rows
+
+
+def _keep(root: Path, rows: Mapping[Path, tuple[str, Listed]]) -> None:
+    """Keep rows for later commands.
+
+    A session that cannot be read is not kept: the next command may be able to.
+    """
+    kept = {
+        path.name: (stamp, [getattr(row, name) for name in _KEPT_FIELDS])
+        for path, (stamp, row) in rows.items()
+        if row.status != UNREADABLE
+    }
+    kept_rows.save(root, _KEPT_FIELDS, kept)
 
 
 def read(path: Path) -> Listed:
@@ -221,20 +258,6 @@ def _tags(root: Path) -> tuple[Tags, str]:
         return Tags.read(root), ""
     except RigError as error:
         return Tags({}), ": ".join(filter(None, (error.cause, error.evidence)))
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    """Return what changes when a session does: times and sizes of the files that a row
-    is made of.
-    """
-    numbers: list[int] = []
-    for name in (EVENTS, BENCH, RESULTS, PROVENANCE, REPORT):
-        try:
-            facts = (path / name).lstat()
-            numbers += (facts.st_mtime_ns, facts.st_size)
-        except OSError:
-            numbers += (0, 0)
-    return tuple(numbers)
 
 
 def _size_b(path: Path) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rig.api.archive import listing, removal, tags
+from rig.api.archive import kept_rows, listing, removal, tags
 from rig.api.archive.listing import Listing
 from rig.errors import DataError
 from rig.results.verdict import Outcome
@@ -171,6 +171,77 @@ def test_a_row_is_read_again_only_when_its_session_changed(
     assert reads == [finished]
     shutil.rmtree(finished)
     assert found.rows() == []
+
+
+def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> listing.Listed:
+        raise AssertionError(f"{path} was read")
+
+    monkeypatch.setattr(listing, "read", read)
+
+
+def kept_file(monkeypatch: pytest.MonkeyPatch, cache: Path, root: Path) -> Path:
+    """List a folder with an empty cache, and return the file of rows that this made."""
+    monkeypatch.setenv("NEURORIG_CACHE", str(cache))
+    Listing(root).rows()
+    (path,) = (cache / "sessions").iterdir()
+    return path
+
+
+def test_a_later_command_reads_no_session_that_did_not_change(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = finished.parent
+    tags.write(finished, "good")
+    first = Listing(root).rows()
+    with monkeypatch.context() as patch:
+        forbid_reading(patch)
+        assert Listing(root).rows() == first
+        (row,) = [row for row in Listing(root).rows() if row.path == finished]
+        assert row.tags == ("good",) and isinstance(row.verdict, Outcome)
+    size_b = row.size_b
+    trace = finished / "trial-1" / "trace.jls"
+    trace_b = trace.stat().st_size
+    trace.unlink()
+    (row,) = [row for row in Listing(root).rows() if row.path == finished]
+    assert row.size_b == size_b - trace_b
+
+
+@pytest.mark.parametrize("damage", ["cut", "edited", "no text", "other version"])
+def test_a_cache_that_is_damaged_or_outdated_is_ignored_and_made_again(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str
+) -> None:
+    root = finished.parent
+    path = kept_file(monkeypatch, tmp_path / "cache", root)
+    whole = path.read_bytes()
+    expected = Listing(root).rows()
+    if damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "edited":
+        path.write_bytes(whole.replace(b"null", b"asc!"))
+    elif damage == "no text":
+        path.write_bytes(b"\xff\xfe\n" + whole)
+    else:
+        with monkeypatch.context() as patch:
+            patch.setattr(kept_rows, "version_of", lambda name: "0.0.1")
+            Listing(root).rows()
+        assert path.read_bytes() != whole
+    with monkeypatch.context() as patch:
+        forbid_reading(patch)
+        with pytest.raises(AssertionError, match="was read"):
+            Listing(root).rows()
+    assert Listing(root).rows() == expected
+    assert path.read_bytes() == whole
+
+
+def test_a_session_that_cannot_be_read_or_runs_is_not_kept(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(finished, root / "unreadable")
+    (root / "unreadable" / "events.jsonl").write_text("{\n")
+    path = kept_file(monkeypatch, tmp_path / "cache", root)
+    assert json.loads(path.read_text().split("\n")[1])["rows"] == {}
 
 
 def test_a_thousand_sessions_are_listed_in_seconds(finished: Path) -> None:
