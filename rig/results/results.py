@@ -126,7 +126,8 @@ def reduce_trial(
     they do not lie in `folder`, which is the one that has the recording
     (SessionFolder.recorded).
     """
-    outcome = _measured(context, folder, traces or folder, number)
+    recording = context.recordings.of(context, folder, traces or folder)
+    outcome = _measured(context, recording, folder, number)
 
     metrics = context.summarise(outcome.measured)
     influences = budget.influences(outcome.measured, metrics, context.summarise)
@@ -146,7 +147,7 @@ def reduce_trial(
         else influences,
         lines=_lines(context, outcome.measured, problems),
         segments=len(segments(folder)),
-        survey=survey_of(context, folder),
+        survey=_survey(context, recording.done),
     )
 
 
@@ -154,7 +155,10 @@ def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
     """Return what of its plan a trial has done, also one that was cut off or never
     begun; empty where the plan is no grid.
     """
-    done = [item for steps in counted(folder) for item in steps]
+    return _survey(context, list(chain.from_iterable(counted(folder))))
+
+
+def _survey(context: Context, done: Sequence[StepRecord]) -> tuple[Covered, ...]:
     return context.scenario.survey(context.provenance.task.names, done)
 
 
@@ -175,6 +179,11 @@ class Recording:
     steps: Sequence[Sequence[StepRecord]]
     rails: Sequence[Sequence[Rail]]
     alignments: Sequence[Sequence[Alignment] | None]
+
+    @property
+    def done(self) -> list[StepRecord]:
+        """Return the steps of all segments."""
+        return list(chain.from_iterable(self.steps))
 
 
 @dataclass(slots=True)
@@ -217,7 +226,9 @@ class Recordings:
         return Recording(steps, rails, alignments)
 
 
-def _measured(context: Context, folder: Path, traces: Path, number: int) -> Outcome:
+def _measured(
+    context: Context, recording: Recording, folder: Path, number: int
+) -> Outcome:
     """Measure each segment of a trial, and put them together."""
     sut = context.provenance.sut
     device_clock = context.provenance.device_clock
@@ -225,7 +236,6 @@ def _measured(context: Context, folder: Path, traces: Path, number: int) -> Outc
         raise DataError(f"{PROVENANCE} has no device_clock, and no monitor")
     clock_ppm = device_clock.limit_ppm if device_clock is not None else 0.0
     trial = number if context.interleaved else 0
-    recording = context.recordings.of(context, folder, traces)
     last = len(recording.steps) - 1
     outcome = together(
         [
@@ -245,8 +255,7 @@ def _measured(context: Context, folder: Path, traces: Path, number: int) -> Outc
         ],
         word(folder),
     )
-    steps = list(chain.from_iterable(recording.steps))
-    changed = repeated_answers.changed(steps, trial)
+    changed = repeated_answers.changed(recording.done, trial)
     return dataclasses.replace(outcome, problems=(*outcome.problems, *changed))
 
 

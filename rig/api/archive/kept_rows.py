@@ -13,11 +13,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError
-from rig.files import user_folders
+from rig.errors import ConfigError, DataError
+from rig.files import typed, user_folders
 from rig.store.provenance import version_of
 
 _FOLDER = "sessions"
@@ -26,6 +27,18 @@ _FORM = 1
 
 #: The stamp of a session's folder when its row was read, and the values of the row.
 StampedValues = tuple[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRows:
+    """The file of a folder's rows, by the names of its sessions; they hold in one
+    version of the rig.
+    """
+
+    form: int
+    version: str
+    fields: tuple[str, ...]
+    rows: dict[str, Any]
 
 
 def stamp(folder: Path) -> str:
@@ -49,16 +62,16 @@ def load(root: Path, fields: Sequence[str]) -> dict[str, StampedValues]:
         return {}
     if digest != _digest(text):
         return {}
-    content = json.loads(text)
-    if content["about"] != _about(fields):
+    try:
+        kept = typed.from_json(KeptRows, json.loads(text), _FOLDER)
+    except DataError:
         return {}
-    rows: dict[str, StampedValues] = content["rows"]
-    return rows
+    return kept.rows if kept == _kept(fields, kept.rows) else {}
 
 
 def save(root: Path, fields: Sequence[str], rows: Mapping[str, StampedValues]) -> None:
     """Keep rows; without a cache folder nothing is kept."""
-    text = json.dumps({"about": _about(fields), "rows": rows})
+    text = json.dumps(typed.to_json(_kept(fields, dict(rows))))
     with suppress(ConfigError, OSError):
         path = _file(root)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,8 +80,10 @@ def save(root: Path, fields: Sequence[str], rows: Mapping[str, StampedValues]) -
         partial.replace(path)
 
 
-def _about(fields: Sequence[str]) -> list[Any]:
-    return [_FORM, version_of("neurorig"), list(fields)]
+def _kept(fields: Sequence[str], rows: dict[str, Any]) -> KeptRows:
+    return KeptRows(
+        form=_FORM, version=version_of("neurorig"), fields=tuple(fields), rows=rows
+    )
 
 
 def _file(root: Path) -> Path:
