@@ -79,6 +79,7 @@ ELSEWHERE = {
     "rig/store/writer.py": (2, OWN_OUTPUT),
     "rig/trace/fingerprint.py": (1, MEMORY),
     "rig/trace/jls_file.py": (1, CHECKED),
+    "rig/api/archive/kept_rows.py": (1, OWN_CACHE),
     "rig/trace/level_cache.py": (3, OWN_CACHE),
     "rig/trace/recovery.py": (5, CHECKED),
     "rig/trace/thinning.py": (1, OWN_OUTPUT),
