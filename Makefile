@@ -8,6 +8,8 @@ BIN    := $(VENV)/bin
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 JOBS       ?= $(shell echo $$(($(PROCESSORS) < 2 ? 4 : 8)))
 
+PRODUCT    := rig drivers sut_backends scenarios gui
+
 # What a run needs; the tools and the vendors' packages that tests need come with `make setup`.
 PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
 
@@ -22,7 +24,7 @@ gui: setup
 
 # The pictures of docs/GUI.md, made without a display.
 screenshots: setup
-	QT_QPA_PLATFORM=offscreen $(BIN)/python benchmarks/screenshots.py
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.screenshots
 
 test: setup
 	@$(MAKE) --no-print-directory firmware || \
@@ -39,8 +41,8 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@# What only one system has is asked for by name (sys.platform) before it is used.
-	$(BIN)/mypy --platform win32 --no-warn-unreachable
-	$(BIN)/mypy --platform darwin --no-warn-unreachable
+	$(BIN)/mypy --platform win32 --no-warn-unreachable $(PRODUCT:%=-p %)
+	$(BIN)/mypy --platform darwin --no-warn-unreachable $(PRODUCT:%=-p %)
 	$(BIN)/lint-imports
 	$(MAKE) -C firmware check
 

@@ -2,7 +2,7 @@
 """Speed of the energy monitors: from blocks as the instruments deliver them to the
 energy of windows. All data are simulated.
 
-Run it: `.venv/bin/python benchmarks/ingest.py [--quick] [--hour]`, on Linux: some
+Run it: `python -m benchmarks.ingest [--quick] [--hour]`, on Linux: some
 minutes; about a minute; a quarter of an hour and 61 GB of disk. Times are CPU time of
 the whole process, the trace library's thread included, pinned to one core; the median
 of several rounds. What is not in them: USB and the maker's driver, and making the
@@ -31,13 +31,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import live
 import numpy as np
-import peer
 import pyjls
 from numpy.typing import NDArray
-from streams import PULSE_S, TICK_HZ, JoulescopeStreams, lpm01a
 
+from benchmarks import live, peer
+from benchmarks.streams import PULSE_S, TICK_HZ, JoulescopeStreams, lpm01a
 from drivers.joulescope.block import Block
 from drivers.joulescope.models import Wanted, of_path, promised, readable
 from drivers.joulescope.stream_merger import Lanes
@@ -566,12 +565,12 @@ def main() -> int:
     )
     print("In real time; driver, library and simulator in CPU time per second")
     kept = live.shown(
-        live.context(3.0 if asked.quick else 10.0, all_kinds=not asked.quick)
+        live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick)
     )
     print("\nMemory", flush=True)
     minutes = "60" if asked.hour else "0.5" if asked.quick else "5"
     constant = not subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("memory.py")), minutes],
+        [sys.executable, "-m", "benchmarks.memory", minutes],
         check=False,
     ).returncode
     print("\nAims")

@@ -2,7 +2,7 @@
 """Time of 50 ASC samples x 5 trials at 921 600 baud: trial by trial behind a guard and
 by GO, and interleaved, where each sample is loaded once.
 
-Run it: `.venv/bin/python benchmarks/interleaved.py [--quick]`; two and a half minutes.
+Run it: `python -m benchmarks.interleaved [--quick]`; two and a half minutes.
 Three sessions of the rig in one run, with `[sut.uart]`, no monitor, and the POSIX
 firmware (`make firmware`) behind a simulated line of 921 600 baud and 1 ms each way
 (sut_backends/lines/paced_pty.py). Wall time from the first step to the last, as waiting
@@ -114,7 +114,7 @@ def without_go() -> Iterator[None]:
         dut.caps = replace(caps, more=caps.more & ~More.GO)
         return dut.caps
 
-    FramedDut.hello = unknown  # type: ignore[method-assign]
+    FramedDut.hello = unknown  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 """How often the 95 % intervals hold the truth: both of every metric, in virtual runs
 and on populations drawn in numbers.
 
-Run it: `.venv/bin/python benchmarks/interval_coverage.py [--runs N] [--seed S] [KIND
+Run it: `python -m benchmarks.interval_coverage [--runs N] [--seed S] [KIND
 ...]`.
 
 Virtual runs: the whole rig measures a virtual device with errors drawn from the stated
@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from benchmarks.populations import POPULATIONS
 from rig.model.metric import Statistic
 from rig.session.session import open_bench
 from rig.stats.binomial import Share
@@ -50,11 +51,6 @@ from rig.stats.coverage_factor import LEVEL
 from rig.uncertainty import budget, other_samples, same_samples
 from rig.uncertainty.clusters import clusters
 from rig.uncertainty.jackknife import Jackknife, jackknife
-
-if __package__:
-    from benchmarks.populations import POPULATIONS
-else:
-    from populations import POPULATIONS
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 #: Limits that the monitor states, as large against the scatter of the device as an
@@ -314,9 +310,11 @@ def _row(
     )
 
 
-def one_draw(
-    seed: int, name: str
-) -> list[tuple[str, float, float, float, float | None, bool]]:
+#: Name, value, both ends, truth where it is known, whether it is an interval of counts.
+Drawn = tuple[str, float, float, float, float | None, bool]
+
+
+def one_draw(seed: int, name: str) -> list[Drawn]:
     """Draw five trials of a population: name, value, both ends, truth where it is
     known, and whether it is one of counts.
     """
@@ -326,7 +324,7 @@ def one_draw(
         if drawn.other or drawn.unknown
         else Jackknife(clusters(drawn.catalogue, ()), {}, {}, shared=True)
     )
-    rows = []
+    rows: list[Drawn] = []
     for metric in dict.fromkeys([*drawn.same, *drawn.other, *drawn.unknown]):
         single = [
             trial.metrics[metric] for trial in drawn.trials if metric in trial.metrics
@@ -374,8 +372,8 @@ def population(runs: int, name: str, seed: int = 0) -> list[Found]:
     each = partial(one_draw, name=name)
     drawn = each(seed)  # what it imports, processes that are forked then have
     with ProcessPoolExecutor() as pool:
-        for rows in pool.map(each, range(seed + 1, seed + runs), chunksize=8):
-            drawn += rows
+        for more in pool.map(each, range(seed + 1, seed + runs), chunksize=8):
+            drawn += more
     values = defaultdict(list)
     for metric, value, *_ in drawn:
         values[metric].append(value)

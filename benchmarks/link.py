@@ -2,7 +2,7 @@
 """Speed of the link to the DUT: one sample of 27 648 bytes, framed and classic side by
 side; the line and the DUT are simulated.
 
-Run it: `.venv/bin/python benchmarks/link.py [--quick]`; two minutes. It needs a C
+Run it: `python -m benchmarks.link [--quick]`; two minutes. It needs a C
 compiler. The DUT is the firmware as a process of this machine, which takes next to no
 time for a byte. In front of it a line of 115 200, 921 600 and 3 000 000 baud that
 delays each byte by 1 ms, each way (sut_backends/lines/paced_pty.py), on real
@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from peer_download import PeerDownload
-
+from benchmarks.peer_download import PeerDownload
 from rig.host.serial_port import SerialPort
 from sut_backends.hosted.posix_process import DutProcess
 from sut_backends.lines.paced_pty import PacedLine

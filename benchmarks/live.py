@@ -2,7 +2,7 @@
 """The drivers on their simulators in real time: what of the samples arrives, and what
 of a core that takes, per thread.
 
-Run it: `.venv/bin/python benchmarks/live.py [SECONDS]`; 10 s for each row by default.
+Run it: `python -m benchmarks.live [SECONDS]`; 10 s for each row by default.
 Linux only. Beside "busy", another Python thread never rests, as a GUI at its worst. The
 simulators run in the same Python: one that the busy thread starves is late itself, and
 the driver of a JS110 takes lateness that lasts for lost samples. So its busy row has
@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams import PULSE_S, JoulescopeStreams
-
+from benchmarks.streams import PULSE_S, JoulescopeStreams
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.recording import BlockPace, JoulescopeRecording, streams

@@ -2,7 +2,7 @@
 """Resident memory over a long recording of a JS110 at 2 MS/s: prepared blocks, faster
 than real time; simulated.
 
-Run it: `.venv/bin/python benchmarks/memory.py [MINUTES] [FOLDER]`, on Linux; 5 minutes
+Run it: `python -m benchmarks.memory [MINUTES] [FOLDER]`, on Linux; 5 minutes
 (5 GB) unless told, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where
 given) that is deleted. Exit code 1 when memory grows by more than a MB, whatever the
 length.
@@ -19,8 +19,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from streams import TICK_HZ, JoulescopeStreams
 
+from benchmarks.streams import TICK_HZ, JoulescopeStreams
 from drivers.joulescope.block import Block
 from drivers.joulescope.stream_merger import Lanes
 from rig.trace.trace import TRACE, Trace

@@ -14,11 +14,13 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from typing import Any
 
 from rig.interfaces.task import SignalTask
 from rig.model.catalogue import Entry
 from rig.model.effects import COMMON, Effect, Effects
 from rig.model.metric import Metric
+from rig.model.scores import Score
 from rig.model.steps import Stream
 from rig.model.trial import Hop, Measured, Sample, Streamed, Trial, Window
 from rig.stats.summary import percentile
@@ -239,7 +241,7 @@ def areas(files: int, windows: int) -> Population:
     """
 
     def draw(rng: random.Random) -> Draw:
-        samples = []
+        samples: list[Sample] = []
         catalogue = []
         for file in range(files):
             label = rng.random() < 0.5
@@ -288,6 +290,18 @@ class Sounds(SignalTask):
             for n in range(self.count)
         ]
 
+    def payload(self, index: int) -> bytes:
+        """No device is asked."""
+        raise NotImplementedError
+
+    def score(self, index: int, output: bytes) -> Score:
+        """No device answers."""
+        raise NotImplementedError
+
+    def provenance(self) -> dict[str, Any]:
+        """No session is written."""
+        raise NotImplementedError
+
 
 def streams(each: int, one: bool) -> Population:
     """Return streams of scenes; all trials play `one`, or each draws its own. Each of
@@ -312,7 +326,7 @@ def streams(each: int, one: bool) -> Population:
         )
         trials = []
         for seed in seeds:
-            _, step, _ = scenario.plan(task, seed)  # type: ignore[arg-type]
+            _, step, _ = scenario.plan(task, seed)
             assert isinstance(step, Stream)
             own = random.Random(f"{rng.random() if not one else ''}{seed}")
             trials.append(_stream(step, known, own, rng))

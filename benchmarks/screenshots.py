@@ -3,7 +3,7 @@
 display.
 
 make screenshots
-QT_QPA_PLATFORM=offscreen python benchmarks/screenshots.py --dark --out /tmp/pictures
+QT_QPA_PLATFORM=offscreen python -m benchmarks.screenshots --dark --out /tmp/pictures
 """
 
 from __future__ import annotations
@@ -187,6 +187,7 @@ class Studio:
         self.settle()
         for name, text in (("current", "I:mA"), ("supply_v", "3"), ("time", "t:ms")):
             field = self.window.findChild(QLineEdit, f"file-form-{name}")
+            assert field is not None
             QTest.keyClicks(field, text)
 
     def _sessions(self) -> None:

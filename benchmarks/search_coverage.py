@@ -2,7 +2,7 @@
 """How often the 95 % intervals of searches hold the truth, for populations that are
 known.
 
-Run it: `.venv/bin/python benchmarks/search_coverage.py [RUNS] [--seed N] [--page
+Run it: `python -m benchmarks.search_coverage [RUNS] [--seed N] [--page
 docs/QUBO.md]`; 2000 runs of each case by default, with a seed from the clock, which is
 printed. Nothing takes real time, and nothing is measured: trials are made of searches
 as the scenario `optimization` gets them, and its own function gives the intervals.
@@ -21,17 +21,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from skewed_searches import LAYOUTS, POPULATIONS, Held
-from skewed_searches import one_run as skewed_run
-from threshold_searches import DESIGNS
-from threshold_searches import one_run as threshold_run
-
+from benchmarks.skewed_searches import LAYOUTS, POPULATIONS, Held
+from benchmarks.skewed_searches import one_run as skewed_run
+from benchmarks.threshold_searches import DESIGNS
+from benchmarks.threshold_searches import one_run as threshold_run
 from rig.stats.binomial import Share
 
 LOW = 0.93
@@ -116,9 +116,15 @@ def misses(case: str, name: str, both: Both, confidence: float = 0.95) -> Iterat
             )
 
 
-def cases() -> Iterator[tuple[str, bool, Callable[[int, int], Held]]]:
-    """Yield the title of each case, whether it has an aim, and what makes one run of a
-    number and a seed.
+class OneRun(Protocol):
+    """Makes one run of a case."""
+
+    def __call__(self, number: int, *, seed: int) -> Held: ...
+
+
+def cases() -> Iterator[tuple[str, bool, OneRun]]:
+    """Yield the title of each case, whether it has an aim, and the function that makes
+    one run of it.
     """
     for population, of in POPULATIONS.items():
         for layout, shape in LAYOUTS.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of a session with every sample, and with means between windows, in one run.
 
-Run it: `.venv/bin/python benchmarks/session_bytes.py [--samples N]`; two minutes. The
+Run it: `python -m benchmarks.session_bytes [--samples N]`; two minutes. The
 POSIX firmware (`make firmware`) runs the ASC network behind a simulated line of 921 600
 baud and 1 ms each way; a simulated JS220 records it at its full rate, 1 MHz, SYNC at 2
 MHz. Two sessions of one trial each, `[bench] between_windows` "full" and "reduced";
@@ -114,7 +114,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--samples", type=int, default=50)
     samples = parser.parse_args().samples
-    posix.DutProcess = PacedProcess  # type: ignore[misc]
+    posix.DutProcess = PacedProcess  # type: ignore[attr-defined]
     full, reduced = session("full", samples), session("reduced", samples)
     print(
         f"{samples} seconds of audio, {BAUD} baud, simulated JS220 at 1 MHz:"

@@ -20,8 +20,8 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from skewed_searches import Held, holds
 
+from benchmarks.skewed_searches import Held, holds
 from rig.model.scores import Costs
 from rig.model.steps import Solve
 from rig.model.trial import Crossing, Measured, Sample, Window

@@ -88,7 +88,6 @@ ELSEWHERE = {
     "scenarios/tasks/asc/dataset.py": (1, NAMED),
     "scenarios/tasks/mlperf_tiny/dataset.py": (2, NAMED),
     "scenarios/tasks/network/data.py": (2, NAMED),
-    "scenarios/tasks/qubo/campaign.py": (2, NAMED),
     "scenarios/tasks/qubo/library.py": (1, SHIPPED),
     "scenarios/tasks/qubo/official.py": (1, NAMED),
     "sut_backends/cpu/backend.py": (2, SYSTEM),

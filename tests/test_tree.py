@@ -21,7 +21,7 @@ MIRRORED = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 #: Tests of several parts of one folder: other people's clients against its simulators.
 OF_SEVERAL = {Path("drivers/peers")}
 #: What has none: tests of C code by its tools, of pages, and of several parts together.
-OTHERS = ("docs", "firmware", "system", "vectors")
+OTHERS = ("docs", "firmware", "lab", "system", "vectors")
 
 
 def folders_of_tests(top: Path) -> list[Path]:

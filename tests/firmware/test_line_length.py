@@ -20,6 +20,7 @@ FOLDERS = (
         "examples",
         "firmware",
         "gui",
+        "lab",
         "rig",
         "scenarios",
     ),

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import rig as api
-from benchmarks import forgeries
+from lab.faults import forgeries
 from rig.api.archive import listing
 from rig.api.archive.listing import Listing
 from rig.api.archive.tags import FILE as TAGS

@@ -73,6 +73,11 @@ class Target:
         """Return the solution as a binary vector (nodes)."""
         return unpacked(self.solution, self.nodes)
 
+    @property
+    def beats_published(self) -> bool:
+        """Whether it costs less than the published solution."""
+        return self.published is not None and self.cost < self.published
+
     def check(self) -> Finding:
         """Regenerate the graph, evaluate the stored vector on it, and compare hash and
         cost."""

@@ -13,9 +13,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton
 
-from benchmarks.forger import edit_json
 from gui.sessions.screen import SessionsScreen
 from gui.widgets.table import Table
+from lab.faults.forger import edit_json
 from rig.api.archive import removal
 from rig.api.comparing.comparison import Outcome
 from rig.results.changed import CHANGED

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from benchmarks.forger import edit_json
+from lab.faults.forger import edit_json
 from rig.api.trials.replication import AUDIT, REPLICATION, what_if
 from rig.results.changed import CHANGED
 from tests.length import length

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from benchmarks import forgeries
-from benchmarks.forger_of_records import CONTRADICTIONS, Contradiction
+from lab.faults import forgeries
+from lab.faults.forger_of_records import CONTRADICTIONS, Contradiction
 from rig.check.check import check
 from rig.session.session import open_bench
 from tests import checking

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import forgeries
-from benchmarks.forger import rehash
+from lab.faults import forgeries
+from lab.faults.forger import rehash
 from rig.check.check import check
 from rig.errors import DataError
 from rig.report.report import write_report

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever is changed in a session is refused, with the file named;
-benchmarks/forgeries.py does more of it.
+lab/faults/forgeries.py does more of it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from benchmarks import forgeries
-from benchmarks.forger import FORGERIES, Forgery
-from benchmarks.forgeries import Memory
+from lab.faults import forgeries
+from lab.faults.forger import FORGERIES, Forgery
+from lab.faults.forgeries import Memory
 from rig.check.check import check
 from tests import checking
 from tests.length import length

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rig
-from benchmarks import forgeries
+from lab.faults import forgeries
 from rig.api.report import write_report
 from rig.check import report_again
 from rig.model.finding import Finding

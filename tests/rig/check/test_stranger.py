@@ -17,8 +17,8 @@ from typing import Any
 import pyjls
 import pytest
 
-from benchmarks import forgeries
-from benchmarks.forger import edit_json, edit_lines, rehash, remake
+from lab.faults import forgeries
+from lab.faults.forger import edit_json, edit_lines, rehash, remake
 from rig.check.check import check
 from rig.cli.printed.checks import print_answer, print_findings
 from rig.cli.printed.terminal import Terminal, print_error

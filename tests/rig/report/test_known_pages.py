@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rig
-from benchmarks.forger import rehash
+from lab.faults.forger import rehash
 from rig.report import known_pages
 from rig.report.report import write_report
 from rig.store.session_folder import REPORT, SessionFolder

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import rig
-from benchmarks.forger import rehash
+from lab.faults.forger import rehash
 from rig.errors import DataError
 from rig.report.report import write_report
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import rig
-from benchmarks import forgeries
-from benchmarks.forger import edit_json
+from lab.faults import forgeries
+from lab.faults.forger import edit_json
 from rig.api.archive.listing import CHANGED as OUTCOME
 from rig.api.archive.listing import Listing
 from rig.api.comparing.comparison import compare

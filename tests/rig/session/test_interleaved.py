@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.forger import edit_json, edit_lines, rehash, remake
+from lab.faults.forger import edit_json, edit_lines, rehash, remake
 from rig.api.sessions.session import open_session
 from rig.api.trials.overlay import overlay
 from rig.cli.main import rig

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.forger import rehash, remake
+from lab.faults.forger import rehash, remake
 from rig.api.traces import distributions, file_index
 from rig.api.traces.trace import open_trace
 from rig.check.check import Read, check

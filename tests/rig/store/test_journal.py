@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from benchmarks.forger import chained
+from lab.faults.forger import chained
 from rig.files import typed
 from rig.store import journal
 from rig.store.event_lines import EventLine

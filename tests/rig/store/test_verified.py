@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from benchmarks.forger import chained
+from lab.faults.forger import chained
 from rig.store import verified
 from rig.store.session_folder import SessionFolder
 

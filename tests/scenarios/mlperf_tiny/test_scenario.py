@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.forger import rehash
+from lab.faults.forger import rehash
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.sut import SutInfo

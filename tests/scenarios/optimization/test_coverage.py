@@ -6,11 +6,10 @@ benchmarks/search_coverage.py, with a seed from the clock.
 from __future__ import annotations
 
 import time
-from types import ModuleType
 
 import pytest
 
-from tests.conftest import ROOT
+from benchmarks import search_coverage
 from tests.length import length
 
 RUNS = length(400, 250)
@@ -24,39 +23,34 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return pytest.importorskip("search_coverage")
-
-
 @pytest.mark.computes
 @pytest.mark.parametrize(("population", "layout"), CASES)
 def test_intervals_of_skewed_costs_and_times_hold_the_truth(
-    benchmark: ModuleType, population: str, layout: str
+    population: str, layout: str
 ) -> None:
     seed = time.time_ns() // 1_000_000
     runs = [
-        benchmark.skewed_run(number, population, layout, seed) for number in range(RUNS)
+        search_coverage.skewed_run(number, population, layout, seed)
+        for number in range(RUNS)
     ]
-    found = benchmark.coverage(runs)
+    found = search_coverage.coverage(runs)
     assert {"gap"} <= set(found)
     missed = [
         miss
         for name, both in found.items()
-        for miss in benchmark.misses(layout, name, both, CONFIDENCE)
+        for miss in search_coverage.misses(layout, name, both, CONFIDENCE)
     ]
     assert not missed, f"seed {seed}"
 
 
-def test_intervals_that_hold_the_truth_too_rarely_or_are_selected_miss_their_aim(
-    benchmark: ModuleType,
-) -> None:
-    same = benchmark.Found(
+def test_intervals_that_hold_the_truth_too_rarely_or_are_selected_miss_their_aim() -> (
+    None
+):
+    same = search_coverage.Found(
         runs=RUNS, stated=RUNS, known=RUNS, held=int(0.8 * RUNS), endless=0
     )
-    other = benchmark.Found(
+    other = search_coverage.Found(
         runs=RUNS, stated=RUNS, known=RUNS - 1, held=int(0.95 * RUNS), endless=9
     )
-    first, second = benchmark.misses("1x5x5", "gap", (same, other), CONFIDENCE)
+    first, second = search_coverage.misses("1x5x5", "gap", (same, other), CONFIDENCE)
     assert "same: 80" in first and "withheld in 1 runs" in second

@@ -16,8 +16,8 @@ import nir
 import numpy as np
 import pytest
 
-from benchmarks import lava_fixed_twin
-from benchmarks.lava_equal import in_lava
+from lab.equality import lava_fixed_twin
+from lab.equality.lava_equal import in_lava
 from rig.errors import ConfigError
 from rig.interfaces.context import BenchContext
 from rig.network import graph

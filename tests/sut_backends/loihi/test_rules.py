@@ -15,7 +15,7 @@ import nir
 import numpy as np
 import pytest
 
-from benchmarks.lava_equal import by_file, by_twin, decisions, equal, in_lava
+from lab.equality.lava_equal import by_file, by_twin, decisions, equal, in_lava
 from rig.network import graph
 from rig.network.conventions import PRESETS, Conventions
 from rig.network.interpreter import run

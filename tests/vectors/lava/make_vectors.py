@@ -17,7 +17,7 @@ from pathlib import Path
 import nir
 import numpy as np
 
-from benchmarks.lava_equal import asc_spikes, in_lava
+from lab.equality.lava_equal import asc_spikes, in_lava
 from rig.network import graph
 
 HERE = Path(__file__).parent

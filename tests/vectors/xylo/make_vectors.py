@@ -2,7 +2,7 @@
 """Make the vectors of this folder: `make_vectors.py PYTHON`, with the interpreter of an
 environment with sut_backends/xylo/requirements.txt.
 
-asc.npz: 12 seconds of the ASC task, by benchmarks/xylo_equal.py. The other networks
+asc.npz: 12 seconds of the ASC task, by lab/equality/xylo_equal.py. The other networks
 have two layers, four, and one that feeds itself: NIR files with whole weights, time
 constants that shifts give exactly, and input of a seed. Trains and last membranes are
 those of XyloSim.
@@ -62,7 +62,7 @@ def write(name, sizes, recurrent, rng):
 
 def main():
     sys.path.insert(0, str(ROOT))
-    from benchmarks.xylo_equal import xylo
+    from lab.equality.xylo_equal import xylo
 
     rng = np.random.default_rng(17)
     python = sys.argv[1]
@@ -82,12 +82,13 @@ def main():
         )
     asc = [
         sys.executable,
-        str(ROOT / "benchmarks" / "xylo_equal.py"),
+        "-m",
+        "lab.equality.xylo_equal",
         python,
         "12",
         str(HERE),
     ]
-    return subprocess.run(asc, check=False).returncode
+    return subprocess.run(asc, cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,43 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig qubo targets` makes a table, goes on where it was stopped, and verifies what it
-made."""
+"""`rig qubo targets` makes a table, verifies it and shows it."""
 
 from __future__ import annotations
 
-from concurrent.futures import Executor, Future
-from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError
-from scenarios.tasks.qubo import targets
-from scenarios.tasks.qubo.campaign import CampaignJournal, Job, campaign, engine, run
+from scenarios.tasks.qubo import targets, targets_command
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.targets_command import solver_seeds
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("compiler")
-
-
-class Here(Executor):
-    """Runs a job at once, in this process, and counts."""
-
-    def __init__(self, jobs_until_crash: int = 1000) -> None:
-        self.count = 0
-        self._left = jobs_until_crash
-
-    def submit(self, function, /, *arguments, **named):  # type: ignore[no-untyped-def]
-        """Run it; the job after the last allowed one fails."""
-        future: Future = Future()
-        if self.count == self._left:
-            future.set_exception(RuntimeError("power cut"))
-        else:
-            self.count += 1
-            future.set_result(function(*arguments, **named))
-        return future
 
 
 def command(*arguments: object) -> Result:
@@ -49,13 +28,7 @@ def command(*arguments: object) -> Result:
     )
 
 
-def jobs(search_s: float = 0.01) -> list[Job]:
-    return [
-        Job(Workload(nodes, 0.1, 0), search_s, 0.0, 0.0, (1,)) for nodes in (10, 20, 30)
-    ]
-
-
-def test_a_table_is_made_proven_and_verified(tmp_path: Path) -> None:
+def test_a_table_is_made_and_verified(tmp_path: Path) -> None:
     path = tmp_path / "targets.csv"
     base = targets.read()
     small = {
@@ -64,13 +37,12 @@ def test_a_table_is_made_proven_and_verified(tmp_path: Path) -> None:
         if workload.nodes == 25 and workload.density >= 0.1
     }
     targets.write(targets.Targets(1, {}), path)
-    result = command("--table", path, "--nodes", 25, "--search", 0.05, "--jobs", 1)
+    result = command("--table", path, "--nodes", 25, "--search", 0.05)
     assert result.return_value == 0
     made = targets.read(path)
     assert {workload.nodes for workload in made.rows} == {25}
     assert len(made.rows) == 20
     assert all(made.rows[workload].cost == row.cost for workload, row in small.items())
-    assert not Path(f"{path}.partial").exists()
     assert command("--table", path, "--nodes", 25, "--verify").return_value == 0
 
 
@@ -107,8 +79,6 @@ def test_a_table_of_ones_own_has_seeds_and_sizes_that_are_not_published(
         0.1,
         "--search",
         0.05,
-        "--jobs",
-        1,
     )
     assert (
         command(*options, "--problem-seed", 11, "--problem-seed", 12).return_value == 0
@@ -137,8 +107,6 @@ def test_a_table_of_ones_own_is_nowhere_worse_than_the_shipped_one(
         0,
         "--search",
         0.001,
-        "--jobs",
-        1,
     )
     assert command("--table", path, *options).return_value == 0
     shipped = targets.read().rows[Workload(500, 0.05, 0)]
@@ -154,8 +122,6 @@ def test_a_table_of_ones_own_is_nowhere_worse_than_the_shipped_one(
             0.1,
             "--problem-seed",
             0,
-            "--jobs",
-            1,
         ).return_value
         == 0
     )
@@ -171,109 +137,6 @@ def test_a_seed_that_is_not_published_does_not_go_into_the_shipped_table() -> No
     ) as caught:
         command("--nodes", 25, "--density", 0.05, "--problem-seed", 7)
     assert "--table" in caught.value.try_next
-
-
-def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:
-    journal = CampaignJournal(tmp_path / "journal")
-    with pytest.raises(RuntimeError, match="power cut"):
-        list(campaign(jobs(), journal, Here(jobs_until_crash=2)))
-    assert len(journal.done()) == 2, (
-        "what was finished is kept, whichever is looked at first"
-    )
-    engine_again = Here()
-    results = {
-        job.workload.nodes: target
-        for job, target in campaign(jobs(), journal, engine_again)
-    }
-    assert engine_again.count == 1
-    assert sorted(results) == [10, 20, 30]
-
-
-def test_a_line_that_was_cut_off_is_done_again_and_spoils_no_other(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "journal"
-    assert len(list(campaign(jobs(), CampaignJournal(path), Here()))) == 3
-    path.write_text(path.read_text()[:-40])
-    assert len(CampaignJournal(path).done()) == 2
-    again = Here()
-    assert len(list(campaign(jobs(), CampaignJournal(path), again))) == 3
-    assert again.count == 1
-    assert len(CampaignJournal(path).done()) == 3
-
-
-def test_other_settings_are_another_job(tmp_path: Path) -> None:
-    journal = CampaignJournal(tmp_path / "journal")
-    list(campaign(jobs(0.01), journal, Here()))
-    again = Here()
-    list(campaign(jobs(0.02), journal, again))
-    assert again.count == 3
-
-
-def test_a_job_never_gives_back_less_than_it_knew() -> None:
-    known = targets.read().rows[Workload(250, 0.05, 0)]
-    again = run(Job(known.workload, 0.0, 0.0, 0.0, (1,), known))
-    assert (again.cost, again.method, again.solution) == (
-        known.cost,
-        known.method,
-        known.solution,
-    )
-
-
-def test_a_proof_names_who_found_it_and_who_proved_it() -> None:
-    found = run(Job(Workload(50, 0.25, 0), 0.05, 0.0, 10.0, (1,)))
-    assert (found.cost, found.proven, found.method) == (
-        -12,
-        True,
-        "local search of 0.05 s, seed 1, proven by branch and bound",
-    )
-
-
-def test_a_campaign_runs_on_a_dask_cluster(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address=None,
-            protocol="tcp",
-            host="127.0.0.1",
-        ) as cluster,
-        engine(None, cluster.scheduler_address) as pool,
-    ):
-        found = {
-            job.workload.nodes: target.cost
-            for job, target in campaign(
-                jobs(), CampaignJournal(tmp_path / "journal"), pool
-            )
-        }
-    assert found == {job.workload.nodes: run(job).cost for job in jobs()}
-
-
-def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    with (
-        pytest.raises(ConfigError, match="no Dask scheduler"),
-        engine(None, "tcp://127.0.0.1:9", connect_s=0.5),
-    ):
-        pass
-
-
-def test_a_cluster_without_workers_is_told_within_its_limit() -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=0,
-            processes=False,
-            dashboard_address=None,
-            protocol="tcp",
-            host="127.0.0.1",
-        ) as cluster,
-        pytest.raises(ConfigError, match="has no workers"),
-        engine(None, cluster.scheduler_address, connect_s=0.5),
-    ):
-        pass
 
 
 def test_the_page_has_the_table_that_the_command_prints() -> None:
@@ -299,19 +162,6 @@ def test_the_table_is_shown_against_an_official_file_of_ones_own(
     ) and row.endswith("| 1 |")
 
 
-def test_each_solver_seed_searches_and_the_best_is_named(tmp_path: Path) -> None:
-    job = Job(Workload(1000, 0.05, 0), 0.02, 0.0, 0.0, tuple(range(1, 9)))
-    alone = {seed: run(replace(job, seeds=(seed,))).cost for seed in job.seeds}
-    found = run(job)
-    (seed,) = (
-        seed
-        for seed in job.seeds
-        if found.method == f"local search of 0.02 s, seed {seed}"
-    )
-    assert len(set(alone.values())) > 1, "seeds that all do the same would show nothing"
-    assert found.check().ok and seed in alone
-
-
 @pytest.mark.parametrize(
     ("text", "seeds"), [("1", (1,)), ("1,5-7", (1, 5, 6, 7)), ("3-3", (3,))]
 )
@@ -327,3 +177,26 @@ def test_a_list_of_solver_seeds_has_numbers_and_ranges(
 def test_what_is_no_list_of_solver_seeds_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--solver-seeds"):
         solver_seeds(text)
+
+
+def test_a_row_is_written_before_the_next_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.csv"
+    search = targets_command.improved
+
+    def cut_off(workload: Workload, *how: object) -> targets.Target:
+        if workload.seed == 12:
+            raise KeyboardInterrupt
+        return search(workload, *how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(targets_command, "improved", cut_off)
+    options = ("--table", path, "--nodes", 26, "--density", 0.1, "--search", 0.01)
+    with pytest.raises(click.Abort):
+        command(*options, "--problem-seed", 11, "--problem-seed", 12)
+    assert set(targets.read(path).rows) == {Workload(26, 0.1, 11)}
+
+
+def test_official_costs_have_no_part_in_a_search(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="has no part in a local search"):
+        command("--official", tmp_path / "mine.csv", "--nodes", 10)

@@ -14,11 +14,10 @@ from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError, DataError
 from rig.interfaces.context import BenchContext
-from scenarios.tasks.qubo import official, tabu, targets
+from scenarios.tasks.qubo import official, targets
 from scenarios.tasks.qubo.command import qubo
-from scenarios.tasks.qubo.cost import cost
 from scenarios.tasks.qubo.graph import Workload, generate
-from scenarios.tasks.qubo.official import Official
+from scenarios.tasks.qubo.official import Made, Official
 from scenarios.tasks.qubo.task import QuboTask
 
 HEAD = "num_vertices,density,random_seed,c_optimal\r\n"
@@ -38,6 +37,22 @@ def written(folder: Path, *rows: str) -> Path:
     path = folder / "announced.csv"
     path.write_bytes((HEAD + "".join(f"{row}\r\n" for row in rows)).encode())
     return path
+
+
+def made(workload: Workload, reads: int, restarts: int) -> Official:
+    """Return a row as D-Wave's tabu search would make it."""
+    target = targets.read().rows[workload]
+    how = Made(
+        graph=target.graph,
+        method="D-Wave tabu",
+        version="dwave-samplers 1.8.0",
+        reads=reads,
+        restarts=restarts,
+        seed=1,
+        date="2026-11-26",
+        solution=target.solution,
+    )
+    return Official(workload, target.cost, how)
 
 
 def opened(**settings: Any) -> QuboTask:
@@ -156,106 +171,10 @@ def test_a_file_that_is_damaged_is_refused_and_the_line_named(
         official.read(path)
 
 
-def test_missing_rows_are_made_by_tabu_and_below_50_nodes_by_proof(
-    tmp_path: Path,
-) -> None:
-    pytest.importorskip("dwave.samplers")
-    path = written(tmp_path, "60,0.25,3,-11")
-    how = (
-        "--official",
-        path,
-        "--method",
-        "dwave-tabu",
-        "--jobs",
-        1,
-        "--density",
-        0.25,
-        "--problem-seed",
-        3,
-    )
-    made = ("--reads", 3, "--restarts", 2, "--solver-seeds", 5)
-    assert (
-        command(*how, *made, "--nodes", 25, "--nodes", 60, "--nodes", 70).return_value
-        == 0
-    )
-    found = official.read(path)
-    assert found.rows[Workload(60, 0.25, 3)] == Official(Workload(60, 0.25, 3), -11), (
-        "the published row stays as it is"
-    )
-    optimum = found.rows[Workload(25, 0.25, 3)]
-    assert optimum.cost == targets.read().rows[optimum.workload].cost
-    assert optimum.made is not None and "global optimum" in optimum.made.source
-    row = found.rows[Workload(70, 0.25, 3)]
-    assert row.made is not None and (
-        row.made.reads,
-        row.made.restarts,
-        row.made.seed,
-    ) == (3, 2, 5)
-    assert (
-        row.made.version.startswith("dwave-samplers ")
-        and "not the 100 reads and 50 restarts" in row.made.source
-    )
-    graph = generate(row.workload)
-    assert row.cost == cost(graph, targets.unpacked(row.made.solution, 70)) < -8
-    plain = path.read_bytes().decode().split("\r\n")
-    assert plain[0] + "\r\n" == HEAD and all(
-        line.count(",") == 3 for line in plain if line
-    ), "NeuroBench's loader takes four columns"
-    assert (
-        "2 of 2 vectors cost what the table says; 1 are costs without"
-        in command("--verify", "--official", path).output
-    )
-
-
-def test_a_made_row_is_verified_and_one_that_was_changed_is_found(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "mine.csv"
-    official.write([tabu.make(Workload(20, 0.25, 9), 1, 0, 1)], path)
-    assert command("--verify", "--official", path).return_value == 0
-    side = official.side(path)
-    for file in (side, path):
-        text = file.read_bytes().replace(b"20,0.25,9,-8", b"20,0.25,9,-7")
-        file.write_bytes(text)
-    assert command("--verify", "--official", path).return_value == 1
-    side.write_bytes(side.read_bytes().replace(b"20,0.25,9,-7", b"20,0.25,9,-8"))
-    with pytest.raises(DataError, match=r"costs -7, and -8 in mine\.made\.csv"):
-        official.read(path)
-
-
-def test_the_method_of_the_rules_is_called_as_neurobench_calls_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """QUBO/generation_scripts/find_optimal_costs.py, f9c0b4f: sample(bqm, timeout=None,
-    num_reads=100, num_restarts=50).
-    """
-    samplers = pytest.importorskip("dwave.samplers")
-    called: list[dict[str, Any]] = []
-    own = samplers.TabuSampler.sample
-
-    def sample(self: Any, bqm: Any, **how: Any) -> Any:
-        called.append(
-            {
-                "linear": {*bqm.linear.values()},
-                "quadratic": {*bqm.quadratic.values()},
-                **how,
-            }
-        )
-        return own(self, bqm, **(how | {"num_reads": 1, "num_restarts": 0}))
-
-    monkeypatch.setattr(samplers.TabuSampler, "sample", sample)
-    row = tabu.make(Workload(50, 0.05, 4), official.READS, official.RESTARTS, 3)
-    # x'Qx with -1 on the diagonal and 4 in both triangles.
-    asked = {"timeout": None, "num_reads": 100, "num_restarts": 50, "seed": 3}
-    assert called == [{"linear": {-1.0}, "quadratic": {8.0}, **asked}]
-    assert row.made is not None and row.made.by_the_rules
-
-
 def test_targets_that_were_made_with_fewer_reads_are_labelled(tmp_path: Path) -> None:
-    pytest.importorskip("dwave.samplers")
     path = tmp_path / "quick.csv"
     settings = {"nodes": (50,), "seeds": (0,)}
-    row = tabu.make(Workload(50, 0.05, 0), 2, 1, 1)
+    row = made(Workload(50, 0.05, 0), reads=2, restarts=1)
     official.write([row], path)
     about = opened(**settings, official=str(path)).provenance()
     assert about["unofficial"] == "TUNING SEEDS, TARGETS NOT MADE BY THE RULES"
@@ -271,17 +190,23 @@ def test_targets_that_were_made_with_fewer_reads_are_labelled(tmp_path: Path) ->
     )
 
 
-def test_tabu_needs_a_file_and_one_seed(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no file for the official costs"):
-        command("--method", "dwave-tabu")
-    with pytest.raises(ConfigError, match="one seed"):
-        command(
-            "--method",
-            "dwave-tabu",
-            "--official",
-            tmp_path / "mine.csv",
-            "--solver-seeds",
-            "1-3",
-        )
-    with pytest.raises(ConfigError, match="has no part in a local search"):
-        command("--official", tmp_path / "mine.csv", "--nodes", 10)
+def test_a_made_row_is_verified_and_one_that_was_changed_is_found(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.csv"
+    rows = [made(Workload(25, 0.25, 0), 100, 50), Official(Workload(60, 0.25, 3), -11)]
+    official.write(rows, path)
+    verified = command("--verify", "--official", path)
+    assert verified.return_value == 0
+    assert (
+        "1 of 1 vectors cost what the table says; 1 are costs without"
+        in verified.output
+    )
+    side = official.side(path)
+    for file in (side, path):
+        text = file.read_bytes().replace(b"25,0.25,0,-9", b"25,0.25,0,-8")
+        file.write_bytes(text)
+    assert command("--verify", "--official", path).return_value == 1
+    side.write_bytes(side.read_bytes().replace(b"25,0.25,0,-8", b"25,0.25,0,-9"))
+    with pytest.raises(DataError, match=r"costs -8, and -9 in mine\.made\.csv"):
+        official.read(path)
