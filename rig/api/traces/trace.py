@@ -5,22 +5,33 @@ statistics."""
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import tempfile
 import weakref
-from contextlib import suppress
+from dataclasses import replace as replaced
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from rig import annotations as annotation_files
+import numpy as np
+from numpy.typing import NDArray
+
+from rig import annotations as annotation_content
 from rig.annotations import Annotations
+from rig.api.traces import annotation_links, distributions, envelope, samples
+from rig.api.traces import columns as picture_columns
 from rig.api.traces import export as exporting
+from rig.api.traces import statistics as exact
+from rig.api.traces.columns import Columns
+from rig.api.traces.distributions import Histogram, Spectrum
+from rig.api.traces.edges import Edge, EdgeTimes
 from rig.api.traces.export import Stretch, StretchOrigin
-from rig.api.traces.numbers import TraceNumbers
-from rig.api.traces.statistics import Stopped
+from rig.api.traces.place import TracePlace
+from rig.api.traces.spans import Spans
+from rig.api.traces.statistics import Ends, Stopped, TraceStatistics
+from rig.api.traces.surroundings import Surroundings
 from rig.errors import DataError
 from rig.importers import digital_lines
 from rig.importers.open import open_any
@@ -29,13 +40,40 @@ from rig.importers.options import Options
 from rig.importers.start_time import started_ns
 from rig.model.picture import Picture
 from rig.results.labels import beside
+from rig.trace import level_cache, levels
 from rig.trace.edges import Edges
-from rig.trace.levels import Progress
-from rig.trace.trace import TRACE
+from rig.trace.levels import ENTRY, Hidden, Levels, Progress
+from rig.trace.reduced import Span
+from rig.trace.trace import Gap, Trace
+from rig.uncertainty.accuracy import Accuracy
 from rig.units import quantity
 
+if TYPE_CHECKING:
+    import pandas
 
-class SessionTrace(TraceNumbers):
+Array = NDArray[np.float64]
+
+#: Columns of a summary that is as wide as a screen.
+_COLUMNS = 1000
+
+
+class Placed(Protocol):
+    """A problem with a place, as a session states it."""
+
+    @property
+    def start_s(self) -> float | None:
+        """Return where it begins."""
+
+    @property
+    def stop_s(self) -> float | None:
+        """Return where it ends."""
+
+    @property
+    def edge(self) -> int | None:
+        """Return the number of a falling edge."""
+
+
+class SessionTrace:
     """A trace of the rig, or of another program's file.
 
     Times are seconds from the first sample; `start` and `stop` left out mean the ends
@@ -48,10 +86,351 @@ class SessionTrace(TraceNumbers):
     """
 
     def __init__(self, path: Path, opened: Opened, options: Options) -> None:
-        super().__init__(path, opened)
+        self.path = path
+        self.origin = opened.origin
+        self.notes = opened.notes
+        self.has_current = opened.has_current
         self._options = options
         self._marked = opened.marked
         self._about = opened.about
+        self._labels = opened.labels
+        self._trace: Trace = opened.trace
+        self._hidden = Hidden(opened.trace.gaps)
+        self._levels: Levels | None = None
+        self._lock = Lock()
+        self._around = Surroundings(path, self._is_own)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels that must stand beside its numbers (SIMULATED, ...): those of its
+        session, elsewhere those of its file.
+        """
+        return self._around.labels or self._labels
+
+    @property
+    def sample_hz(self) -> float:
+        """Return the sampling rate of current, voltage and power."""
+        return self._trace.sample_hz
+
+    @property
+    def has_sync(self) -> bool:
+        """Return whether there is a SYNC line, recorded as levels or as edges."""
+        return self._trace.sync not in ("", "none", "clock")
+
+    @property
+    def sync_hz(self) -> float:
+        """Return the sampling rate of `sync`."""
+        return (
+            self._trace.edge_hz
+            if self._trace.sync == "digital"
+            else self._trace.sample_hz
+        )
+
+    @property
+    def duration_s(self) -> float:
+        """Return the length of the trace."""
+        return self._trace.duration_s
+
+    @property
+    def reduced(self) -> tuple[Span, ...]:
+        """Return where means of samples stand in their place: between windows of a
+        session with `between_windows = "reduced"`.
+        """
+        return self._trace.reduced
+
+    def times(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the times of the samples of `current`, `voltage` and `power`: of their
+        middles."""
+        first, last = self._places(start, stop)
+        return (np.arange(first, last, dtype=np.float64) + 0.5) / self.sample_hz
+
+    def current(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the current in amperes."""
+        self._require_signal("current")
+        return self._signals(start, stop)[0]
+
+    def voltage(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the voltage in volts."""
+        self._require_signal("voltage")
+        return self._signals(start, stop)[1]
+
+    def power(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the power in watts."""
+        current, voltage = self._signals(start, stop)
+        return current * voltage
+
+    def sync(self, start: float = 0.0, stop: float = math.inf) -> NDArray[np.uint8]:
+        """Return the level of SYNC, 0 or 1, at `sync_hz`; where it was not recorded as
+        levels, it is made of the edges.
+        """
+        self._require_sync()
+        first, last = self._places(start, stop, self.sync_hz)
+        return samples.sync_levels(self._trace, first, last, self.sync_hz)
+
+    def sync_times(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the times of the samples of `sync`."""
+        first, last = self._places(start, stop, self.sync_hz)
+        return np.arange(first, last, dtype=np.float64) / self.sync_hz
+
+    def falls(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the times of SYNC's falling edges."""
+        self._require_sync()
+        return samples.between(self._trace.falls_s, start, stop)
+
+    def rises(self, start: float = 0.0, stop: float = math.inf) -> Array:
+        """Return the times of SYNC's rising edges."""
+        self._require_sync()
+        return samples.between(self._trace.rises_s, start, stop)
+
+    def energy(self, start: float = 0.0, stop: float = math.inf) -> float:
+        """Return the energy between two times, in joules, the end samples by their
+        fraction; where spans are `reduced`, of means of current times means of voltage.
+        """
+        return self._trace.energy_j(max(start, 0.0), min(stop, self.duration_s))
+
+    @property
+    def recorded(self) -> Trace:
+        """Return the trace as the engine reads it."""
+        return self._trace
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Return where samples are lost, or not to be trusted, and why; of a file that
+        does not say so itself, once it is prepared.
+        """
+        if self._levels is None or not self._levels.unknown:
+            return self._trace.gaps
+        silent = [
+            gap
+            for gap in self._levels.unknown
+            if not len(self._hidden.touch(gap.start, gap.stop))
+        ]
+        return (*self._trace.gaps, *silent)
+
+    @property
+    def prepared(self) -> bool:
+        """Return whether pictures of any stretch are quick, and have power: `prepare`
+        was done."""
+        return self._levels is not None
+
+    def prepare(
+        self, progress: Progress | None = None, stopped: Stopped | None = None
+    ) -> bool:
+        """Read the whole trace once, or what the user's cache has of it, so that
+        `columns` are quick and have power at every zoom; return False where `stopped`
+        said so first.
+
+        `progress` is told the share that is done. Meant for a thread of its own.
+        """
+        with self._lock:
+            if self._levels is None:
+                found = level_cache.load(self._trace)
+                if found is None:
+                    found = levels.build(self._trace, progress, stopped)
+                    if found is None:
+                        return False
+                    level_cache.save(self._trace, found)
+                self._levels = found
+        return True
+
+    def columns(
+        self, start: float = 0.0, stop: float = math.inf, count: int = _COLUMNS
+    ) -> Columns:
+        """Return at most `count` columns of least, mean and most that cover [start,
+        stop), as plain arrays for a picture, in a few milliseconds at every zoom.
+
+        Columns are whole entries of levels or of the file's index, so that none misses
+        an extreme, and reach a little over both ends. Until the trace is prepared,
+        power is None over long stretches.
+        """
+        if count < 2:
+            raise ValueError(f"{count} columns: 2 or more")
+        first, last = self._places(start, stop)
+        found = picture_columns.columns(
+            self._trace,
+            self._levels,
+            self._hidden,
+            first=first,
+            last=last,
+            count=count,
+            has_current=self.has_current,
+        )
+        return replaced(found, labels=self.labels)
+
+    def summary(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        columns: int = _COLUMNS,
+        power: bool = False,
+    ) -> pandas.DataFrame:
+        """Return least, mean and most of current and voltage in at most `columns`
+        stretches of time that cover [start, stop).
+
+        Long stretches come from the file's index and are whole entries of it, so that
+        they are exact, and reach a little over both ends. Lost samples do not count; a
+        stretch that has no other is NaN. `power` has no index: where the trace is not
+        prepared, every sample is read. `attrs["labels"]` are the trace's.
+        """
+        import pandas
+
+        if columns < 1:
+            raise ValueError(f"{columns} columns: 1 or more")
+        first, last = self._places(start, stop)
+        if self._levels is not None and last - first > ENTRY * columns > ENTRY:
+            bounds, table = self._levels.columns(first, last, columns)
+            content = envelope.of_table(bounds / self.sample_hz, table, power)
+        else:
+            content = envelope.summary(self._trace, first, last, columns, power)
+        frame = pandas.DataFrame(content)
+        frame.attrs.update(labels=self.labels)
+        return frame
+
+    def show_trial(self, number: int) -> None:
+        """Have the windows be those of one of the interleaved trials that the trace is
+        of; to be called before anything else is asked for.
+        """
+        self._around = Surroundings(self.path, self._is_own, number)
+
+    @property
+    def place(self) -> TracePlace | None:
+        """Return of which session, trial, rail and segment the trace is."""
+        return self._around.place
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """Return the accuracy of the monitor that recorded the trace, as its session
+        states it."""
+        return self._around.accuracy
+
+    @property
+    def spans(self) -> Spans | None:
+        """Return the measured windows and warm-up queries of its trial, in the trace's
+        time."""
+        return self._around.spans
+
+    @cached_property
+    def _edge_times(self) -> EdgeTimes:
+        accuracy = self.accuracy
+        spans = self.spans
+        return EdgeTimes(
+            self._trace.falls_s if self.has_sync else np.zeros(0),
+            self._trace.rises_s if self.has_sync else np.zeros(0),
+            np.zeros(0) if spans is None else spans.borders_s,
+            self._trace.edge_hz,
+            0.0 if accuracy is None else accuracy.edge_s,
+        )
+
+    def edges(self) -> EdgeTimes:
+        """Return all edges of SYNC in order; the first call reads them, block by block.
+        Raises DataError where there is no SYNC.
+        """
+        self._require_sync()
+        return self._edge_times
+
+    def nearest_edge(self, at: float, falls: bool | None = None) -> Edge | None:
+        """Return the edge that is nearest to a time; None where there is none. `falls`
+        asks for falling edges, at which the device's marks are, or for rising ones.
+        """
+        return self._edge_times.nearest(at, falls)
+
+    def next_edge(self, at: float, falls: bool | None = None) -> Edge | None:
+        """Return the first edge after a time; None where there is none."""
+        return self._edge_times.next(at, falls)
+
+    def previous_edge(self, at: float, falls: bool | None = None) -> Edge | None:
+        """Return the last edge before a time; None where there is none."""
+        return self._edge_times.previous(at, falls)
+
+    def edge_uncertainty_s(self, at: float) -> float:
+        """Return the standard uncertainty of a time at an edge: at the end of a window
+        that of the mark by the time base, else that of the edge as it was seen; 0 at a
+        time that is at none.
+        """
+        times = self._edge_times
+        if times.is_border(at):
+            mark_u_s = self._around.mark_u_s(at)
+            if mark_u_s is not None:
+                return mark_u_s
+        edge = times.on_edge(at)
+        return 0.0 if edge is None else edge.u_s
+
+    def statistics(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        at_edges: bool | None = None,
+        stopped: Stopped | None = None,
+    ) -> TraceStatistics:
+        """Return the statistics of a stretch, all of them from its samples: energy and
+        charge as results.json has them for the same window.
+
+        `at_edges`: the power steps at both ends, as it does at a mark; left out, where
+        both times are at edges of SYNC or at ends of windows. Raises DataError where
+        the stretch is not in the trace, Cancelled where `stopped` says so.
+        """
+        start, stop = max(start, 0.0), min(stop, self.duration_s)
+        if at_edges is None:
+            at_edges = self._is_edge(start) and self._is_edge(stop)
+        ends = Ends(at_edges)
+        if at_edges:
+            base = self._around.timebase
+            nominal = base is not None and base.nominal_rate
+            u_s = self.edge_uncertainty_s(start), self.edge_uncertainty_s(stop)
+            ends = Ends(True, u_s, nominal)
+        found = exact.statistics(
+            self._trace, start, stop, self.accuracy, ends, self.has_current, stopped
+        )
+        return replaced(found, labels=self.labels)
+
+    def histogram(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        signal: str = "current",
+        bins: int = 200,
+        limits: tuple[float, float] | None = None,
+        stopped: Stopped | None = None,
+    ) -> Histogram:
+        """Return the time that current, voltage or power spent in each of `bins`
+        between `limits`; left out, between the least and the most. Raises DataError,
+        Cancelled.
+        """
+        first, last = self._places(start, stop)
+        self._require_signal(signal)
+        found = distributions.histogram(
+            self._trace, first, last, signal, bins, limits, stopped
+        )
+        return replaced(found, labels=self.labels)
+
+    def spectrum(
+        self,
+        start: float = 0.0,
+        stop: float = math.inf,
+        signal: str = "current",
+        segment: int | None = None,
+        stopped: Stopped | None = None,
+    ) -> Spectrum:
+        """Return the power spectral density of current, voltage or power by Welch's
+        method, over segments of `segment` samples in which none is lost. Raises
+        DataError, Cancelled.
+        """
+        first, last = self._places(start, stop)
+        self._require_signal(signal)
+        found = distributions.spectrum(
+            self._trace, first, last, signal, segment, stopped
+        )
+        return replaced(found, labels=self.labels)
+
+    def locate(self, problem: Placed) -> tuple[float, float] | None:
+        """Return from where to where a problem of this trial is; None where that is not
+        known."""
+        if problem.start_s is not None and problem.stop_s is not None:
+            return problem.start_s, problem.stop_s
+        if problem.edge is None or not 1 <= problem.edge <= len(self._trace.falls_s):
+            return None
+        at_s = float(self._trace.falls_s[problem.edge - 1])
+        return at_s, at_s
 
     @cached_property
     def started_ns(self) -> int | None:
@@ -84,10 +463,26 @@ class SessionTrace(TraceNumbers):
         and gaps, and above them session, trial and labels. `rig.save_picture` writes it
         as SVG, PDF or PNG. The trace is read whole once, for its power.
         """
-        from rig.api.traces.trace_picture import drawn  # brings matplotlib
+        from rig.api.traces import trace_picture  # brings matplotlib
 
         self.prepare()
-        return drawn(self, max(start, 0.0), min(stop, self.duration_s))
+        start, stop = max(start, 0.0), min(stop, self.duration_s)
+        none: Array = np.zeros(0)
+        hz = self.sample_hz
+        content = trace_picture.DrawnTrace(
+            name=self.path.name,
+            labels=self.labels,
+            place=self.place,
+            start_s=start,
+            stop_s=stop,
+            columns=self.columns(start, stop, trace_picture.COLUMNS),
+            has_sync=self.has_sync,
+            falls_s=self.falls(start, stop) if self.has_sync else none,
+            rises_s=self.rises(start, stop) if self.has_sync else none,
+            gaps_s=tuple((gap.start / hz, gap.stop / hz) for gap in self.gaps),
+            spans=self.spans,
+        )
+        return trace_picture.drawn(content)
 
     def export_bytes(
         self, start: float = 0.0, stop: float = math.inf, form: str = "jls"
@@ -119,7 +514,7 @@ class SessionTrace(TraceNumbers):
         return where
 
     def _stretch(self, start: float, stop: float) -> Stretch:
-        first, last = self._places(start, stop, self.sample_hz)
+        first, last = self._places(start, stop)
         origin = StretchOrigin(self.labels, self.place)
         return Stretch(
             self._trace,
@@ -140,41 +535,30 @@ class SessionTrace(TraceNumbers):
 
     @property
     def annotation_path(self) -> Path:
-        """Return the file that annotations are written to: beside the trace, where
-        Joulescope UI looks for it; of a trace in a session beside the session, whose
-        files stay as they are, and beside `joulescope_path`.
+        """File that annotations are written to: beside the trace, where Joulescope UI
+        looks for it; of a trace in a session beside the session, whose files stay as
+        they are, and beside `joulescope_path`.
         """
-        if self.place is None:
-            return self.path.with_suffix(".anno.jls")
-        parts = [f"trial-{self.place.trial}"]
-        parts += [f"segment-{self.place.segment}"] if self.place.segment > 1 else []
-        parts += [self.place.rail] if self.place.rail else []
-        session = self.place.session
-        return session.with_name(".".join([session.name, *parts, "anno", "jls"]))
+        return annotation_links.annotation_path(self.path, self.place)
 
     @property
     def joulescope_path(self) -> Path | None:
-        """Return the file to open in Joulescope UI, which then finds the annotations:
-        the trace, or the link to it that `annotate` makes beside a session. None where
-        it cannot read the trace.
+        """File to open in Joulescope UI, which then finds the annotations: the trace,
+        or the link to it that `annotate` makes beside a session. None where it cannot
+        read the trace.
         """
-        stem = self.annotation_path.name.removesuffix(".anno.jls")
-        path = self.annotation_path.with_name(f"{stem}.jls")
-        is_this = path.exists() and path.resolve() == self._trace.path.resolve()
-        return path if is_this else None
+        return annotation_links.linked(self.annotation_path, self._trace.path)
 
     def annotations(self) -> Annotations:
         """Return all annotations: of the trace's own file and of annotation files
         beside it. Raises DataError.
         """
-        found = Annotations()
+        content = Annotations()
         if self._marked is not None:
-            found = annotation_files.own(self._trace, self._marked)
-        stem = self.annotation_path.name.removesuffix(".anno.jls")
-        for path in sorted(self.annotation_path.parent.iterdir()):
-            if path.name.startswith(f"{stem}.anno") and path.suffix == ".jls":
-                found += annotation_files.read(path, self._trace, self._marked)
-        return found
+            content = annotation_content.own(self._trace, self._marked)
+        for path in annotation_links.annotation_files(self.annotation_path):
+            content += annotation_content.read(path, self._trace, self._marked)
+        return content
 
     def annotate(
         self,
@@ -188,22 +572,10 @@ class SessionTrace(TraceNumbers):
         """
         where = self.annotation_path if path is None else Path(path)
         self._refuse_session(where)
-        annotation_files.write(where, content, self._trace, self._marked, replace)
+        annotation_content.write(where, content, self._trace, self._marked, replace)
         if path is None and self.place is not None:
-            self._link(where)
+            annotation_links.link(where, self._trace.path)
         return where
-
-    def _link(self, annotations: Path) -> None:
-        """Give a trace in a session a name beside its annotations; not one that was cut
-        off, which another program would repair in its place.
-        """
-        trace = self._trace.path.resolve()
-        stem = annotations.name.removesuffix(".anno.jls")
-        if trace.name == TRACE and annotations.parent.resolve() in trace.parents:
-            # There may be one already, or a system without links.
-            with suppress(OSError):
-                path = annotations.with_name(f"{stem}.jls")
-                path.symlink_to(os.path.relpath(trace, annotations.parent.resolve()))
 
     def close(self) -> None:
         """Remove what was converted of another program's file; closing twice is
@@ -232,6 +604,34 @@ class SessionTrace(TraceNumbers):
     def _keep(self, scratch: Path) -> None:
         """Remove the folder of converted files when this trace is no longer used."""
         self._remove = weakref.finalize(self, shutil.rmtree, scratch, True)
+
+    @property
+    def _is_own(self) -> bool:
+        return self.origin == "rig"
+
+    def _places(
+        self, start: float, stop: float, rate_hz: float = 0.0
+    ) -> tuple[int, int]:
+        """Return the first sample that touches a window, and the first after it."""
+        rate_hz = rate_hz or self.sample_hz
+        return samples.places(start, stop, self.duration_s, rate_hz)
+
+    def _signals(self, start: float, stop: float) -> tuple[Array, Array]:
+        """Return current and voltage; samples that are lost are NaN."""
+        first, last = self._places(start, stop)
+        return samples.signals(self._trace, self._hidden, first, last)
+
+    def _is_edge(self, at: float) -> bool:
+        times = self._edge_times
+        return times.is_border(at) or times.on_edge(at) is not None
+
+    def _require_signal(self, signal: str) -> None:
+        if signal != "power" and not self.has_current:
+            raise DataError(f"{self.path} has power alone, no {signal}")
+
+    def _require_sync(self) -> None:
+        if not self.has_sync:
+            raise DataError(f"{self.path} has no SYNC")
 
 
 def open_trace(path: Path | str, **options: Any) -> SessionTrace:

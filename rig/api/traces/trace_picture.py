@@ -5,17 +5,20 @@ the session and the labels.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
+from numpy.typing import NDArray
 
 from rig.api.traces.columns import UNITS, Band, Columns
 from rig.api.traces.export import StretchOrigin
-from rig.api.traces.numbers import TraceNumbers
-from rig.api.traces.spans import CROSSING, IDLE, WARM_UP
+from rig.api.traces.place import TracePlace
+from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans
 from rig.model.picture import Picture
 from rig.report import palette
 from rig.report.style import BAD, FAINT, INK, SERIES, STYLE, label
@@ -23,7 +26,7 @@ from rig.store import provenance_file
 from rig.store.session_folder import SessionFolder
 
 #: Columns of a picture: two for each pixel that a figure of this width has on a screen.
-_COLUMNS = 2000
+COLUMNS = 2000
 _WIDTH_IN = 10.4
 _SIGNAL_IN = 1.5
 _SYNC_IN = 0.6
@@ -33,9 +36,26 @@ _MOST_SPANS = 400
 _SHARE = 0.16
 
 
-def drawn(trace: TraceNumbers, start_s: float, stop_s: float) -> Picture:
-    """Draw what of a trace lies between two times of it."""
-    columns = trace.columns(start_s, stop_s, _COLUMNS)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnTrace:
+    """Data of a trace between two times that a picture shows."""
+
+    name: str
+    labels: tuple[str, ...]
+    place: TracePlace | None
+    start_s: float
+    stop_s: float
+    columns: Columns
+    has_sync: bool
+    falls_s: NDArray[np.float64]
+    rises_s: NDArray[np.float64]
+    gaps_s: tuple[tuple[float, float], ...]
+    spans: Spans | None
+
+
+def drawn(trace: DrawnTrace) -> Picture:
+    """Draw a part of a trace."""
+    columns = trace.columns
     bands = {name: getattr(columns, name) for name in UNITS}
     signals = [name for name, band in bands.items() if band is not None]
     ratios = [_SIGNAL_IN] * len(signals) + [_SYNC_IN] * trace.has_sync
@@ -50,14 +70,14 @@ def drawn(trace: TraceNumbers, start_s: float, stop_s: float) -> Picture:
         for axes, name in zip(lanes, signals, strict=False):
             _draw_signal(axes, columns, bands[name], name)
         if trace.has_sync:
-            _draw_sync(lanes[-1], trace, start_s, stop_s)
-        _draw_phases(figure, lanes, trace, start_s, stop_s)
+            _draw_sync(lanes[-1], trace)
+        _draw_phases(figure, lanes, trace)
         for axes in lanes:
-            _draw_gaps(axes, trace, start_s, stop_s)
-        lanes[0].set_xlim(start_s, stop_s)
+            _draw_gaps(axes, trace)
+        lanes[0].set_xlim(trace.start_s, trace.stop_s)
         lanes[-1].xaxis.set_major_formatter(EngFormatter("s"))
         lanes[-1].set_xlabel("time since the first sample (s)")
-        place = StretchOrigin(place=trace.place).place_text or trace.path.name
+        place = StretchOrigin(place=trace.place).place_text or trace.name
         label(figure, ", ".join(trace.labels), place)
     caption = "Least to most of each column, and its mean."
     return Picture("trace", f"Trace, {place}", figure, caption)
@@ -79,14 +99,14 @@ def _draw_signal(axes: Axes, columns: Columns, band: Band, name: str) -> None:
     axes.yaxis.set_major_formatter(EngFormatter(UNITS[name]))
 
 
-def _draw_sync(axes: Axes, trace: TraceNumbers, start_s: float, stop_s: float) -> None:
-    falls_s, rises_s = trace.falls(start_s, stop_s), trace.rises(start_s, stop_s)
+def _draw_sync(axes: Axes, trace: DrawnTrace) -> None:
+    falls_s, rises_s = trace.falls_s, trace.rises_s
     edges_s = np.concatenate([falls_s, rises_s])
     order = np.argsort(edges_s, kind="stable")
     after = np.repeat([0, 1], [len(falls_s), len(rises_s)])[order]
     # The line idles high; else it is at the level that its first edge ends.
     before = 1 - after[0] if len(after) else 1
-    times_s = np.concatenate([[start_s], edges_s[order], [stop_s]])
+    times_s = np.concatenate([[trace.start_s], edges_s[order], [trace.stop_s]])
     levels = np.concatenate([[before], after, after[-1:] if len(after) else [before]])
     axes.step(times_s, levels, where="post", color=INK, lw=0.8)
     axes.set_ylim(-0.3, 1.3)
@@ -94,19 +114,13 @@ def _draw_sync(axes: Axes, trace: TraceNumbers, start_s: float, stop_s: float) -
     axes.set_ylabel("SYNC")
 
 
-def _draw_phases(
-    figure: Figure,
-    lanes: list[Axes],
-    trace: TraceNumbers,
-    start_s: float,
-    stop_s: float,
-) -> None:
+def _draw_phases(figure: Figure, lanes: list[Axes], trace: DrawnTrace) -> None:
     """Shade the windows, and name their colours: those of the window and the report."""
     spans, place_in = trace.spans, trace.place
     if spans is None or place_in is None:
         return
     of_task = provenance_file.read(SessionFolder(place_in.session)).task.phases
-    places = spans.within(start_s, stop_s)
+    places = spans.within(trace.start_s, trace.stop_s)
     places = places[spans.kind[places] != CROSSING]
     if not 0 < len(places) <= _MOST_SPANS:
         return
@@ -136,8 +150,7 @@ def _draw_phases(
     )
 
 
-def _draw_gaps(axes: Axes, trace: TraceNumbers, start_s: float, stop_s: float) -> None:
-    for gap in trace.gaps:
-        first_s, last_s = gap.start / trace.sample_hz, gap.stop / trace.sample_hz
-        if last_s > start_s and first_s < stop_s:
+def _draw_gaps(axes: Axes, trace: DrawnTrace) -> None:
+    for first_s, last_s in trace.gaps_s:
+        if last_s > trace.start_s and first_s < trace.stop_s:
             axes.axvspan(first_s, last_s, fc="none", ec=BAD, hatch="////", lw=0)
