@@ -44,6 +44,7 @@ check: setup
 	$(BIN)/mypy --platform win32 --no-warn-unreachable $(PRODUCT:%=-p %)
 	$(BIN)/mypy --platform darwin --no-warn-unreachable $(PRODUCT:%=-p %)
 	$(BIN)/lint-imports
+	$(BIN)/python tools/lints.py
 	$(MAKE) -C firmware check
 
 firmware: $(PACKAGES)
