@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks in device ticks x edges in monitor time -> pairs, time base, problems. Pure.
+"""Pair the device's marks with the monitor's edges and fit the time base. Pure.
 
-Every mark is one falling edge. Counts should agree and order gives the pairs; the
-intervals confirm them, and where they do not, the pattern of the intervals says which
-mark has no edge, which edge no mark, and how fast the clocks run
-(rig/timebase/pairing.py). Device time, edge time and counts are compared in every
-trial: what disagrees is named, and nothing is corrected silently.
+Every mark is one falling edge. If the counts agree, the order gives the pairs and the
+intervals confirm them. Otherwise the pattern of the intervals shows which mark has no
+edge, which edge has no mark, and how fast the clocks run (rig/timebase/pairing.py).
+Device time, edge time and counts are compared in every trial; each disagreement is a
+problem, and no value is corrected.
 """
 
 from __future__ import annotations
@@ -23,36 +23,35 @@ from rig.timebase.pairing import Pairing
 from rig.timebase.pairing_seeds import CLOCK_LIMIT, Floats, Indices
 from rig.timebase.timebase import Timebase
 
-#: An edge lies within half a sample of where it was seen; twice a whole one leaves room
-#: for the jitter of the SYNC input. A tick of the device comes on top: its mark was
-#: made somewhere within it.
+#: An edge lies within half a sample of its position in the trace; two whole samples
+#: leave room for the jitter of the SYNC input. One tick of the device is added, as its
+#: mark was made somewhere within it.
 RESIDUAL_LIMIT_PERIODS = 2.0
 #: A line bounces about its fall, and about its rise one hold later; the next mark is
 #: two holds away or further (docs/PROTOCOL.md section 5): a fall within so many holds
 #: of another is a bounce.
 DEBOUNCE_HOLDS = 1.25
-#: Where fewer than three quarters lie within the limit, so many times the limit is
-#: tried, until nearly all do: edges that scatter are not missing.
+#: Multiples of the limit that are tried while fewer than `_ENOUGH` of the edges lie
+#: within it, until `_NEARLY_ALL` do: edges that scatter are not missing.
 _SCALES = (3.0, 8.0, 24.0, 64.0)
 _ENOUGH = 0.75
 _NEARLY_ALL = 0.95
-#: A single edge so many limits, or so many times the reach, away still belongs to its
-#: mark, where nothing else is near.
+#: A single edge this many limits, or this many times the reach, away still belongs to
+#: its mark if no other mark or edge is near.
 _STRAY_LIMITS = 8.0
 _STRAY_REACHES = 3.0
-#: How often the fit foretells edges and is made again.
+#: Rounds of fitting the time base and pairing again with its expected times.
 _ROUNDS = 4
-#: However the errors of the edges, half a resolution each, conspire: the rate is off by
-#: less than so many resolutions in the span.
+#: Bound of the error of the rate, in resolutions over the span: each edge is off by
+#: half a resolution at most, and the errors may all add up.
 _ERROR_SPANS = 1.5
-#: What makes a monitor's time run at these rates.
+#: Ratios by which instruments are known to stretch time, as factor and as text.
 _STRETCHES = ((4 / 3, "4/3"), (2.0, "2"), (3 / 4, "3/4"), (1 / 2, "1/2"))
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The fitted time base (None when there is nothing to fit) and what is wrong with
-    it.
+    """The fitted time base (None if no fit is possible) and its problems.
 
     `links` are the pairs (number of mark, number of edge, from 0); `in_gaps` counts the
     marks whose edges fell where the monitor lost samples, `bounced` the edges that
@@ -69,10 +68,11 @@ class Alignment:
     bounced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The marks and edges to align, the limits, and the numbers of the edges that are
-    no bounces.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Input:
+    """Marks and edges of a trial with the limits of their distance.
+
+    `leads` are the numbers of the edges that are no bounces.
     """
 
     ticks: Sequence[int]
@@ -84,28 +84,37 @@ class _Seen:
     limit_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """A hypothesis of the alignment: a time base (None when they may mean anything:
-    `why`), its pairs, how many lie within reach of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hypothesis:
+    """One way to pair marks with edges.
+
+    `timebase` is None, for the reason `why`, if the pairs may be accidental. `fitting`
+    counts the pairs within reach of the time base.
     """
 
     timebase: Timebase | None
-    found: Pairing
+    pairs: Pairing
     fitting: int
-    why: str
+    why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unpaired:
-    """The numbers of marks without an edge, of edges without a mark, and of bounces."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Matching:
+    """Counts and numbers of the marks and edges that were paired and not paired.
 
-    marks: list[int]
-    edges: list[int]
-    bounces: list[int]
+    Marks in gaps of the monitor are counted by `in_gaps` and are not `missing`.
+    """
+
+    marks: int
+    edges: int
+    links: tuple[tuple[int, int], ...]
+    missing: list[int]
+    in_gaps: int
+    extra: list[int]
+    bounced: list[int]
 
 
-_NONE = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+_NO_PAIRS = Pairing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 def align(
@@ -120,66 +129,84 @@ def align(
 ) -> Alignment:
     """Pair marks with falling edges and fit the time base.
 
-    `open_end`: the marks are those of a beginning, and edges behind the last of them
-    count for nothing. An edge less than `debounce_s` after another is a bounce of it
-    (the function of this name). `gaps_s` are the spans, in the monitor's time, in which
-    it lost samples: a mark there has no edge for a known reason, which the caller
-    names.
+    ticks, tick_hz: marks of the device, and the rate of its clock
+    falls_s, edge_hz: falling edges in the monitor's time, and their resolution
+    debounce_s: an edge that follows another within this time is a bounce of it
+    gaps_s: spans, in the monitor's time, in which it lost samples; a mark there has no
+        edge for a known reason, which the caller reports
+    open_end: the marks are only the first ones, and edges after the last of them are
+        ignored
     """
     marks = len(ticks)
     edges = len(falls_s)
-    if backwards(ticks):
-        return Alignment(None, backwards(ticks), marks, edges, 0)
+    not_rising = backwards(ticks)
+    if not_rising:
+        return Alignment(None, not_rising, marks, edges, 0)
     period_s = 1.0 / edge_hz
     tick_s = 1.0 / tick_hz
     limit_s = RESIDUAL_LIMIT_PERIODS * period_s + tick_s
     marks_s = np.array([tick - ticks[0] for tick in ticks], dtype=np.float64) / tick_hz
-    seen = _Seen(
-        ticks, marks_s, falls_s, _leads(falls_s, debounce_s), period_s, tick_s, limit_s
+    data = _Input(
+        ticks=ticks,
+        marks_s=marks_s,
+        falls_s=falls_s,
+        leads=_leads(falls_s, debounce_s),
+        period_s=period_s,
+        tick_s=tick_s,
+        limit_s=limit_s,
     )
-    reading = _best_reading(seen)
-    timebase = reading.timebase
-    pairing = reading.found
+    best = _best_hypothesis(data)
+    timebase = best.timebase
     if timebase is None:
-        problem = _lost(marks_s, edges, gaps_s) or _unaligned(marks, edges, reading.why)
+        problem = _lost(marks_s, edges, gaps_s) or _unaligned(marks, edges, best.why)
         return Alignment(None, (problem,), marks, edges, 0)
-    missing = np.setdiff1d(np.arange(marks), pairing.marks)
-    dark = _inside(timebase.all_seconds([ticks[i] for i in missing]), gaps_s, limit_s)
-    extra = np.setdiff1d(
-        np.arange(pairing.edges.max() + 1 if open_end and len(pairing) else edges),
-        pairing.edges,
-    )
-    bounced = ~np.isin(extra, seen.leads)
-    unpaired = _Unpaired(
-        marks=missing[~dark].tolist(),
-        edges=extra[~bounced].tolist(),
-        bounces=extra[bounced].tolist(),
-    )
-    counts = marks, edges, len(pairing)
-    span_s = float(np.ptp(falls_s[pairing.edges]))
-    problems = [
-        *_edges_problem(counts, unpaired, timebase, ticks),
-        *_judge(timebase, tick_hz, limit_s, math.hypot(period_s, tick_s), span_s),
-    ]
-    links = tuple(zip(pairing.marks.tolist(), pairing.edges.tolist(), strict=True))
+    matching = _matching(data, timebase, best.pairs, gaps_s, open_end)
+    span_s = float(np.ptp(falls_s[best.pairs.edges]))
+    edge_u_s = math.hypot(period_s, tick_s)
+    problems = _unpaired_problems(matching, timebase, ticks)
+    problems += _clock_problems(timebase, tick_hz, limit_s, edge_u_s, span_s)
     return Alignment(
         timebase,
         tuple(problems),
         marks,
         edges,
-        len(links),
-        links,
-        int(dark.sum()),
-        int(bounced.sum()),
+        pairs=len(matching.links),
+        links=matching.links,
+        in_gaps=matching.in_gaps,
+        bounced=len(matching.bounced),
+    )
+
+
+def _matching(
+    data: _Input,
+    timebase: Timebase,
+    pairs: Pairing,
+    gaps_s: Sequence[tuple[float, float]],
+    open_end: bool,
+) -> _Matching:
+    missing = np.setdiff1d(np.arange(len(data.ticks)), pairs.marks)
+    missing_s = timebase.all_seconds([data.ticks[mark] for mark in missing])
+    in_gap = _inside(missing_s, gaps_s, data.limit_s)
+    edges = len(data.falls_s)
+    stop = pairs.edges.max() + 1 if open_end and len(pairs) else edges
+    extra = np.setdiff1d(np.arange(stop), pairs.edges)
+    bounces = ~np.isin(extra, data.leads)
+    links = zip(pairs.marks.tolist(), pairs.edges.tolist(), strict=True)
+    return _Matching(
+        marks=len(data.ticks),
+        edges=edges,
+        links=tuple(links),
+        missing=missing[~in_gap].tolist(),
+        in_gaps=int(in_gap.sum()),
+        extra=extra[~bounces].tolist(),
+        bounced=extra[bounces].tolist(),
     )
 
 
 def _lost(
     marks_s: NDArray[np.float64], edges: int, gaps_s: Sequence[tuple[float, float]]
 ) -> Problem | None:
-    """Return the problem of a monitor that lost all edges with its samples; None where
-    it did not.
-    """
+    """Return the problem of a monitor that lost all edges with its samples, or None."""
     lost_s = math.fsum(stop_s - start_s for start_s, stop_s in gaps_s)
     if edges or not len(marks_s) or lost_s <= marks_s[-1] / 2:
         return None
@@ -193,7 +220,8 @@ def backwards(
     """Find the first tick that is less than the one before; the problem has its time
     where a time base is known.
     """
-    back = next((k for k in range(1, len(ticks)) if ticks[k] < ticks[k - 1]), 0)
+    falling = (k for k in range(1, len(ticks)) if ticks[k] < ticks[k - 1])
+    back = next(falling, 0)
     if not back:
         return ()
     detail = (
@@ -205,18 +233,16 @@ def backwards(
 
 
 def debounce_s(hold_s: float, edge_hz: float) -> float:
-    """Return within which time of an edge another one is a bounce, for pulses of
-    `hold_s`; 0 where the monitor cannot tell.
+    """Return the time after an edge during which another edge is a bounce.
 
-    Marks are two holds apart or more; what an instrument times more coarsely than that
-    looks like a bounce and is none.
+    It is 0 if the monitor's resolution is too coarse to tell: marks are two holds apart
+    or more, and coarsely timed edges of two marks would look like a bounce.
     """
     return max(min(DEBOUNCE_HOLDS * hold_s, 2 * hold_s - 2 / edge_hz), 0.0)
 
 
 def _leads(falls_s: Floats, debounce_s: float) -> Indices:
-    """Return the numbers of the edges that do not follow another within the debouncing
-    time."""
+    """Return the numbers of the edges that are no bounces of an earlier edge."""
     if len(falls_s) < 2 or not np.any(np.diff(falls_s) < debounce_s):
         return np.arange(len(falls_s))
     leads: list[int] = []
@@ -226,127 +252,118 @@ def _leads(falls_s: Floats, debounce_s: float) -> Indices:
     return np.array(leads, dtype=np.int64)
 
 
-def _best_reading(seen: _Seen) -> _Reading:
-    """Return the reading at the narrowest reach that explains the edges."""
-    most = min(len(seen.marks_s), len(seen.leads))
-    intervals_s = np.diff(seen.marks_s)
+def _best_hypothesis(data: _Input) -> _Hypothesis:
+    """Return the hypothesis at the narrowest reach that explains the edges."""
+    pairs_max = min(len(data.marks_s), len(data.leads))
+    intervals_s = np.diff(data.marks_s)
     shortest_s = float(np.min(intervals_s, initial=np.inf, where=intervals_s > 0))
-    best = _aligned_within(seen, seen.limit_s)
-    if best.fitting > _ENOUGH * most:
+    best = _within(data, data.limit_s)
+    if best.fitting > _ENOUGH * pairs_max:
         return best
     for scale in _SCALES:
-        if best.fitting > _NEARLY_ALL * most or 2 * scale * seen.limit_s > shortest_s:
+        ambiguous = 2 * scale * data.limit_s > shortest_s
+        if ambiguous or best.fitting > _NEARLY_ALL * pairs_max:
             break
-        wider = _aligned_within(seen, scale * seen.limit_s)
+        wider = _within(data, scale * data.limit_s)
         # Scatter is accepted where it explains many more edges than the limit does.
-        if wider.timebase is not None and wider.fitting > best.fitting + most / 8:
+        explains_more = wider.fitting > best.fitting + pairs_max / 8
+        if wider.timebase is not None and explains_more:
             best = wider
     return best
 
 
-def _aligned_within(seen: _Seen, reach_s: float) -> _Reading:
-    edges_s = seen.falls_s[seen.leads]
-    ordered = pairing.in_order(seen.marks_s, edges_s, reach_s)
+def _within(data: _Input, reach_s: float) -> _Hypothesis:
+    """Return the best hypothesis with edges up to `reach_s` away from their marks."""
+    edges_s = data.falls_s[data.leads]
+    ordered = pairing.in_order(data.marks_s, edges_s, reach_s)
     if ordered is not None:
-        reading = _settled(seen, ordered, reach_s)
-        if reading.fitting == len(ordered):
-            return reading
-    start = pairing.search(seen.marks_s, edges_s, reach_s, reach_s / 4)
-    reading = _settled(
-        seen,
-        ordered if ordered is not None and len(ordered) >= len(start) else start,
-        reach_s,
-    )
-    if reading.timebase is not None and start.rival:
+        by_order = _settled(data, ordered, reach_s)
+        if by_order.fitting == len(ordered):
+            return by_order
+    by_search = pairing.search(data.marks_s, edges_s, reach_s, reach_s / 4)
+    start = by_search
+    if ordered is not None and len(ordered) >= len(by_search):
+        start = ordered
+    hypothesis = _settled(data, start, reach_s)
+    if hypothesis.timebase is not None and by_search.rival:
         why = (
-            f"the edges fit the marks in more than one way, with {len(start)} pairs and"
-            f" with {start.rival}"
+            f"the edges fit the marks in more than one way, with {len(by_search)} pairs"
+            f" and with {by_search.rival}"
         )
-        return replace(reading, timebase=None, why=why)
-    return reading
+        return replace(hypothesis, timebase=None, why=why)
+    return hypothesis
 
 
-def _settled(seen: _Seen, start: Pairing, reach_s: float) -> _Reading:
-    """Fit the pairs, foretell the edge of every mark, pair again, until nothing
-    changes; `start` counts leading edges only.
+def _settled(data: _Input, start: Pairing, reach_s: float) -> _Hypothesis:
+    """Fit the pairs and pair again with the expected times until the pairs stay.
+
+    `start` numbers only the edges that are no bounces.
     """
-    found = Pairing(start.marks, seen.leads[start.edges])
+    pairs = Pairing(start.marks, data.leads[start.edges])
     for _ in range(_ROUNDS):
-        timebase = _fit(seen, found, reach_s)
+        timebase = _fit(data, pairs, reach_s)
         if timebase is None:
-            return _Reading(None, _NONE, 0, "")
-        again = _matched(seen, timebase, reach_s)
-        if np.array_equal(again.marks, found.marks) and np.array_equal(
-            again.edges, found.edges
-        ):
+            return _Hypothesis(timebase=None, pairs=_NO_PAIRS, fitting=0)
+        again = _matched(data, timebase, reach_s)
+        same_marks = np.array_equal(again.marks, pairs.marks)
+        if same_marks and np.array_equal(again.edges, pairs.edges):
             break
-        found = again
+        pairs = again
     else:
-        timebase = _fit(seen, found, reach_s)
+        timebase = _fit(data, pairs, reach_s)
     if timebase is None:
-        return _Reading(None, _NONE, 0, "")
-    off_s = timebase.residuals_s(
-        [seen.ticks[i] for i in found.marks.tolist()],
-        seen.falls_s[found.edges].tolist(),
-    )
-    # Unmatched edges are no evidence: they were sought in a wider reach.
+        return _Hypothesis(timebase=None, pairs=_NO_PAIRS, fitting=0)
+    ticks = [data.ticks[mark] for mark in pairs.marks.tolist()]
+    off_s = timebase.residuals_s(ticks, data.falls_s[pairs.edges].tolist())
+    # Edges paired by `unmatched` are no evidence: they were sought in a wider reach.
     fitting = int(np.count_nonzero(np.abs(off_s) <= reach_s))
-    rate = timebase.s_per_tick / seen.tick_s
-    if not pairing.convincing(
-        fitting,
-        timebase.all_seconds(seen.ticks),
-        seen.falls_s[seen.leads],
-        rate,
-        reach_s,
-    ):
-        return _Reading(
-            None,
-            _NONE,
-            fitting,
-            f"no more than {fitting} fit together, as many as unrelated edges may",
-        )
-    return _Reading(timebase, found, fitting, "")
+    due_s = timebase.all_seconds(data.ticks)
+    rate = timebase.s_per_tick / data.tick_s
+    edges_s = data.falls_s[data.leads]
+    if not pairing.convincing(fitting, due_s, edges_s, rate, reach_s):
+        why = f"no more than {fitting} fit together, as many as unrelated edges may"
+        return _Hypothesis(timebase=None, pairs=_NO_PAIRS, fitting=fitting, why=why)
+    return _Hypothesis(timebase=timebase, pairs=pairs, fitting=fitting)
 
 
-def _fit(seen: _Seen, pairing: Pairing, reach_s: float) -> Timebase | None:
-    ticks = [seen.ticks[i] for i in pairing.marks.tolist()]
+def _fit(data: _Input, pairs: Pairing, reach_s: float) -> Timebase | None:
+    ticks = [data.ticks[mark] for mark in pairs.marks.tolist()]
     if len(set(ticks)) < 2:
         return None
-    timebase = Timebase.fit(
-        ticks, seen.falls_s[pairing.edges].tolist(), seen.period_s, seen.tick_s, reach_s
-    )
+    edges_s = data.falls_s[pairs.edges].tolist()
+    timebase = Timebase.fit(ticks, edges_s, data.period_s, data.tick_s, reach_s)
     return timebase if timebase.s_per_tick > 0 else None
 
 
-def _matched(seen: _Seen, timebase: Timebase, reach_s: float) -> Pairing:
-    due_s = timebase.all_seconds(seen.ticks)
-    marks, edges = pairing.match(due_s, seen.falls_s[seen.leads], reach_s)
-    edges = seen.leads[edges]
-    # What looked like a bounce may be the edge of a mark, and the one before a stray
+def _matched(data: _Input, timebase: Timebase, reach_s: float) -> Pairing:
+    due_s = timebase.all_seconds(data.ticks)
+    marks, edges = pairing.match(due_s, data.falls_s[data.leads], reach_s)
+    edges = data.leads[edges]
+    # An edge taken for a bounce may be that of a mark, and the one before a stray
     # pulse.
-    bounces = np.setdiff1d(np.arange(len(seen.falls_s)), seen.leads)
+    bounces = np.setdiff1d(np.arange(len(data.falls_s)), data.leads)
     free = np.setdiff1d(np.arange(len(due_s)), marks)
     if len(bounces) and len(free):
-        more = pairing.match(due_s[free], seen.falls_s[bounces], reach_s)
+        more = pairing.match(due_s[free], data.falls_s[bounces], reach_s)
         marks, edges = _joined(marks, edges, free[more[0]], bounces[more[1]])
-    lit = np.union1d(edges, seen.leads)
+    candidates = np.union1d(edges, data.leads)
     stray_marks, stray_edges = pairing.unmatched(
         due_s,
-        seen.falls_s[lit],
+        data.falls_s[candidates],
         marks,
-        np.searchsorted(lit, edges),
-        max(_STRAY_LIMITS * seen.limit_s, _STRAY_REACHES * reach_s),
+        np.searchsorted(candidates, edges),
+        max(_STRAY_LIMITS * data.limit_s, _STRAY_REACHES * reach_s),
     )
-    return Pairing(*_joined(marks, edges, stray_marks, lit[stray_edges]))
+    return Pairing(*_joined(marks, edges, stray_marks, candidates[stray_edges]))
 
 
 def _joined(
     marks: Indices, edges: Indices, more_marks: Indices, more_edges: Indices
 ) -> tuple[Indices, Indices]:
     # Sorted apart: of two pairs that cross, the order is right.
-    return np.sort(np.concatenate([marks, more_marks])), np.sort(
-        np.concatenate([edges, more_edges])
-    )
+    all_marks = np.sort(np.concatenate([marks, more_marks]))
+    all_edges = np.sort(np.concatenate([edges, more_edges]))
+    return all_marks, all_edges
 
 
 def _inside(
@@ -358,46 +375,29 @@ def _inside(
     return inside
 
 
-def _judge(
-    timebase: Timebase, tick_hz: float, limit_s: float, known_s: float, span_s: float
+def _clock_problems(
+    timebase: Timebase, tick_hz: float, limit_s: float, edge_u_s: float, span_s: float
 ) -> list[Problem]:
-    """Return what the fitted line says against the clocks, where edges are known to
-    `known_s` over `span_s`.
+    """Return the problems of the clocks' rate and of edges far off the fitted line.
+
+    `edge_u_s` is the resolution of an edge, `span_s` the time between the first and the
+    last.
     """
     problems = []
     ratio = timebase.s_per_tick * tick_hz
-    # Where either clock is so wrong, a period is not what it is said to be, and edges
-    # are known less well.
-    off = timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0)
-    # A step among the edges tilts the line, and says nothing of a rate.
-    rate_error = (
-        _ERROR_SPANS * known_s + (3 * timebase.residual_max_s if off else 0.0)
-    ) / span_s
+    # With a clock this wrong, a sample period is not the stated one, and edges are
+    # known less well.
+    far_off = timebase.residual_max_s > limit_s * max(ratio, 1 / ratio, 1.0)
+    # A step among the edges tilts the line, and is no evidence for a rate.
+    edge_error_s = _ERROR_SPANS * edge_u_s
+    if far_off:
+        edge_error_s += 3 * timebase.residual_max_s
     # 500 ppm are seen as 500.25 from the other clock's side, and no rate is known
     # better than its uncertainty.
-    if (
-        min(abs(ratio - 1), abs(1 / ratio - 1))
-        > CLOCK_LIMIT + rate_error + 3 * timebase.slope_u
-    ):
-        known = next(
-            (
-                f", close to {name}"
-                for stretch, name in _STRETCHES
-                if abs(ratio / stretch - 1) < 0.01
-            ),
-            "",
-        )
-        limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
-        detail = (
-            f"the monitor sees device time stretched {ratio:.4f} times{known}"
-            f" ({limit}): one clock is wrong by that much"
-        )
-        if known:
-            detail += (
-                ", as of an instrument that logs more channels than it can at its rate"
-            )
-        problems.append(Problem("clock", detail))
-    if off:
+    difference = min(abs(ratio - 1), abs(1 / ratio - 1))
+    if difference > CLOCK_LIMIT + edge_error_s / span_s + 3 * timebase.slope_u:
+        problems.append(_stretched(ratio))
+    if far_off:
         spread = f"limit {limit_s * 1e6:.2f} us, rms {timebase.residual_s * 1e6:.2f} us"
         detail = (
             f"an edge lies {timebase.residual_max_s * 1e6:.2f} us off the line"
@@ -407,29 +407,50 @@ def _judge(
     return problems
 
 
-def _edges_problem(
-    counts: tuple[int, int, int],
-    unpaired: _Unpaired,
-    timebase: Timebase,
-    ticks: Sequence[int],
+def _stretched(ratio: float) -> Problem:
+    known = ""
+    for stretch, name in _STRETCHES:
+        if abs(ratio / stretch - 1) < 0.01:
+            known = f", close to {name}"
+            break
+    limit = f"limit {CLOCK_LIMIT * 1e6:.0f} ppm"
+    detail = (
+        f"the monitor sees device time stretched {ratio:.4f} times{known}"
+        f" ({limit}): one clock is wrong by that much"
+    )
+    if known:
+        detail += (
+            ", as of an instrument that logs more channels than it can at its rate"
+        )
+    return Problem("clock", detail)
+
+
+def _unpaired_problems(
+    matching: _Matching, timebase: Timebase, ticks: Sequence[int]
 ) -> list[Problem]:
-    """Return the problem of marks and edges that are in no pair; `counts` are those of
-    marks, edges and pairs. Its place is the first such mark and the first such edge.
+    """Return the problem of marks and edges that are in no pair; its place is the first
+    such mark and the first such edge.
     """
-    kinds = [
-        (unpaired.marks, "no edge for mark"),
-        (unpaired.edges, "no mark for edge"),
-        (unpaired.bounces, "bounced: edge"),
+    parts = [
+        f"{matching.marks} marks, {matching.edges} falling edges,"
+        f" {len(matching.links)} pairs"
     ]
-    parts = [f"{words} {_some(numbers)}" for numbers, words in kinds if numbers]
-    if not parts:
+    if matching.missing:
+        parts.append(f"no edge for mark {_some(matching.missing)}")
+    if matching.extra:
+        parts.append(f"no mark for edge {_some(matching.extra)}")
+    if matching.bounced:
+        parts.append(f"bounced: edge {_some(matching.bounced)}")
+    if len(parts) == 1:
         return []
-    marks, edges, pairs = counts
-    counted = f"{marks} marks, {edges} falling edges, {pairs} pairs"
-    at_s = timebase.seconds(ticks[unpaired.marks[0]]) if unpaired.marks else None
-    unpaired_edges = unpaired.edges or unpaired.bounces
-    edge = unpaired_edges[0] + 1 if unpaired_edges else None
-    detail = "; ".join([counted, *parts])
+    at_s = None
+    if matching.missing:
+        at_s = timebase.seconds(ticks[matching.missing[0]])
+    edge = None
+    unpaired_edges = matching.extra or matching.bounced
+    if unpaired_edges:
+        edge = unpaired_edges[0] + 1
+    detail = "; ".join(parts)
     return [Problem("edges", detail, start_s=at_s, stop_s=at_s, edge=edge)]
 
 

@@ -132,37 +132,68 @@ def _place(
 def _fit(
     knots: NDArray[np.float64], x: NDArray[np.float64], off_s: NDArray[np.float64]
 ) -> Bend:
-    """Fit values at the knots: the normal matrix of hats is tridiagonal, and solved in
-    a fixed order so that it comes out the same to the last bit on any machine.
+    """Fit values at the knots by least squares.
+
+    Between knots the curve is a sum of hat functions, each of which overlaps only the
+    next, so that the normal matrix is tridiagonal.
     """
     piece, share = _place(knots, x)
     count = len(knots)
     left = 1 - share
     right = share
-    diagonal = np.bincount(piece, left**2, count) + np.bincount(
-        piece + 1, right**2, count
-    )
+    diagonal = np.bincount(piece, left**2, count)
+    diagonal += np.bincount(piece + 1, right**2, count)
     beside = np.bincount(piece, left * right, count)
-    due = np.bincount(piece, left * off_s, count) + np.bincount(
-        piece + 1, right * off_s, count
+    right_side = np.bincount(piece, left * off_s, count)
+    right_side += np.bincount(piece + 1, right * off_s, count)
+    solution = solve_tridiagonal(
+        diagonal.tolist(), beside.tolist()[: count - 1], right_side.tolist()
     )
-    a = diagonal.tolist()
-    b = beside.tolist()
-    y = due.tolist()
-    down = a.copy()
-    up = a.copy()
+    added_s = np.array(solution.values)
+    return Bend(knots, added_s, solution.variance, solution.correlation)
+
+
+@dataclass(frozen=True, slots=True)
+class TridiagonalSolution:
+    """Solution of a symmetric tridiagonal system; `variance` is the diagonal of the
+    inverse matrix, `correlation` that of each value with the next.
+    """
+
+    values: list[float]
+    variance: tuple[float, ...]
+    correlation: tuple[float, ...]
+
+
+def solve_tridiagonal(
+    diagonal: list[float], beside: list[float], right_side: list[float]
+) -> TridiagonalSolution:
+    """Solve a symmetric, positive definite tridiagonal system.
+
+    diagonal, right_side: n values
+    beside: n - 1 values, the elements next to the diagonal
+
+    The elimination is the Thomas algorithm, in plain Python and in a fixed order, so
+    that the result is the same to the last bit on any machine; LAPACK's is not. The
+    diagonal of the inverse follows from eliminating downwards and upwards: 1 / C[k, k]
+    = down[k] + up[k] - diagonal[k], and C[k, k+1] = -beside[k] / down[k] * C[k+1, k+1].
+    """
+    count = len(diagonal)
+    values = list(right_side)
+    down = list(diagonal)
     for k in range(1, count):
-        down[k] -= b[k - 1] ** 2 / down[k - 1]
-        y[k] -= b[k - 1] / down[k - 1] * y[k - 1]
+        down[k] -= beside[k - 1] ** 2 / down[k - 1]
+        values[k] -= beside[k - 1] / down[k - 1] * values[k - 1]
+    up = list(diagonal)
     for k in reversed(range(count - 1)):
-        up[k] -= b[k] ** 2 / up[k + 1]
-    y[-1] /= down[-1]
+        up[k] -= beside[k] ** 2 / up[k + 1]
+    values[-1] /= down[-1]
     for k in reversed(range(count - 1)):
-        y[k] = (y[k] - b[k] * y[k + 1]) / down[k]
-    variance = tuple(1 / (down[k] + up[k] - a[k]) for k in range(count))
-    # The inverse has C[k, k+1] = -b[k] / down[k] * C[k+1, k+1].
-    correlation = tuple(
-        -b[k] / down[k] * math.sqrt(variance[k + 1] / variance[k])
-        for k in range(count - 1)
-    )
-    return Bend(knots, np.array(y), variance, correlation)
+        values[k] = (values[k] - beside[k] * values[k + 1]) / down[k]
+    variance = []
+    for k in range(count):
+        variance.append(1 / (down[k] + up[k] - diagonal[k]))
+    correlation = []
+    for k in range(count - 1):
+        ratio = math.sqrt(variance[k + 1] / variance[k])
+        correlation.append(-beside[k] / down[k] * ratio)
+    return TridiagonalSolution(values, tuple(variance), tuple(correlation))

@@ -12,8 +12,8 @@ another reading of the data does nearly as well or unrelated edges could.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,15 +65,57 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
-    """Marks and edges as the tracker sees them from one end, how far an edge may lie
-    from where it should, and its noise.
+class _Series:
+    """Times of marks and edges in the direction of a walk; `edge_times` are `edges` as
+    an array. An edge lies within `reach_s` of its mark, with the noise `noise_s`.
     """
 
     marks: list[float]
     edges: list[float]
+    edge_times: Floats
     reach_s: float
     noise_s: float
+
+
+@dataclass(slots=True)
+class _ClockFilter:
+    """Kalman filter of one clock against another.
+
+    The state is the time `edge_s` of the edge at the last mark, and the rate of edges
+    against marks. `edge_var`, `rate_var` and `covariance` are its covariance matrix;
+    the rate is a random walk of variance `_WANDER` a second.
+    """
+
+    mark_s: float
+    edge_s: float
+    rate: float
+    edge_var: float
+    rate_var: float
+    covariance: float = 0.0
+
+    def predict(self, mark_s: float) -> tuple[float, float]:
+        """Return the expected time of a later mark's edge, and its variance."""
+        dt = mark_s - self.mark_s
+        due_s = self.edge_s + self.rate * dt
+        rate_part = self.rate_var + _WANDER * dt / 3
+        due_var = self.edge_var + dt * (2 * self.covariance + dt * rate_part)
+        return due_s, due_var
+
+    def update(self, mark_s: float, edge_s: float, noise_var: float) -> None:
+        """Take the edge of a mark into the state; `noise_var` is its own variance."""
+        due_s, due_var = self.predict(mark_s)
+        dt = mark_s - self.mark_s
+        innovation_s = edge_s - due_s
+        covariance = self.covariance + dt * (self.rate_var + _WANDER * dt / 2)
+        innovation_var = due_var + noise_var
+        edge_gain = due_var / innovation_var
+        rate_gain = covariance / innovation_var
+        self.mark_s = mark_s
+        self.edge_s = due_s + edge_gain * innovation_s
+        self.rate = self.rate + rate_gain * innovation_s
+        self.rate_var += _WANDER * dt - rate_gain * covariance
+        self.edge_var = due_var * (1 - edge_gain)
+        self.covariance = covariance * (1 - edge_gain)
 
 
 def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None:
@@ -214,163 +256,175 @@ def _greedy(
 def _best(
     marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_rate: bool
 ) -> Pairing:
-    # Backwards in time is forwards in the negative.
-    ahead = _Sight(marks_s.tolist(), edges_s.tolist(), reach_s, noise_s)
-    behind = _Sight(
-        (-marks_s[::-1]).tolist(), (-edges_s[::-1]).tolist(), reach_s, noise_s
-    )
-    most = min(len(marks_s), len(edges_s))
-    walks: list[dict[int, int]] = []
-    best: dict[int, int] = {}
-    explained: set[tuple[int, int]] = set()
-    steps = 0
-    lost = 0
-    for seed in seeds(marks_s, edges_s, reach_s, any_rate):
-        if (seed.mark, seed.edge) in explained:
-            continue
-        misses = len(marks_s) - len(best) + _MARGIN if best else len(marks_s)
-        walk = _walk(ahead, behind, seed, misses)
-        walks.append(walk)
-        explained.update(walk.items())
-        steps = steps + len(walk) + _STEPS_MIN
-        lost = lost + 1
-        if len(walk) > len(best):
-            best = walk
-            lost = 0
-        if steps > _STEPS or (lost >= _CHALLENGERS and len(best) >= 0.9 * most):
-            break
-    # A walk that derailed shares its beginning with the best one; another reading of
-    # the data shares next to nothing.
-    others = [
-        len(walk)
-        for walk in walks
-        if 10 * sum(best.get(i) == j for i, j in walk.items()) < len(walk)
-    ]
-    rival = max(others, default=0)
+    walks = list(_walks(marks_s, edges_s, reach_s, noise_s, any_rate))
+    best = max(walks, key=len, default={})
     return Pairing(
         np.array(list(best), dtype=np.int64),
         np.array(list(best.values()), dtype=np.int64),
-        rival if rival >= len(best) - _MARGIN else 0,
+        _rival(walks, best),
     )
 
 
-def _walk(ahead: _Sight, behind: _Sight, seed: Seed, misses: int) -> dict[int, int]:
-    """Return the pairs that a seed leads to, ascending; the walk ends where more than
-    `misses` marks have no edge.
+def _walks(
+    marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float, any_rate: bool
+) -> Iterator[dict[int, int]]:
+    """Yield the pairs that each seed leads to, until further seeds are not expected to
+    find more.
     """
-    last_mark = len(ahead.marks) - 1
-    last_edge = len(ahead.edges) - 1
+    forward = _series(marks_s, edges_s, reach_s, noise_s)
+    # Backwards in time is forwards in the negative.
+    backward = _series(-marks_s[::-1], -edges_s[::-1], reach_s, noise_s)
+    pairs_max = min(len(marks_s), len(edges_s))
+    longest = 0
+    explained: set[tuple[int, int]] = set()
+    steps = 0
+    shorter_in_a_row = 0
+    for seed in seeds(marks_s, edges_s, reach_s, any_rate):
+        if (seed.mark, seed.edge) in explained:
+            continue
+        misses_max = len(marks_s)
+        if longest:
+            misses_max += _MARGIN - longest
+        walk = _walk(forward, backward, seed, misses_max)
+        yield walk
+        explained.update(walk.items())
+        steps += len(walk) + _STEPS_MIN
+        shorter_in_a_row += 1
+        if len(walk) > longest:
+            longest = len(walk)
+            shorter_in_a_row = 0
+        complete = longest >= 0.9 * pairs_max
+        if steps > _STEPS or (complete and shorter_in_a_row >= _CHALLENGERS):
+            break
+
+
+def _rival(walks: list[dict[int, int]], best: dict[int, int]) -> int:
+    """Return how many pairs the best other reading has; 0 where it is clearly worse.
+
+    A walk that derailed shares its beginning with the best one; another reading of the
+    data shares next to no pairs with it.
+    """
+    longest = 0
+    for walk in walks:
+        shared = sum(best.get(mark) == edge for mark, edge in walk.items())
+        if 10 * shared < len(walk):
+            longest = max(longest, len(walk))
+    return longest if longest >= len(best) - _MARGIN else 0
+
+
+def _series(
+    marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float
+) -> _Series:
+    return _Series(marks_s.tolist(), edges_s.tolist(), edges_s, reach_s, noise_s)
+
+
+def _walk(
+    forward: _Series, backward: _Series, seed: Seed, misses_max: int
+) -> dict[int, int]:
+    """Return the pairs that a seed leads to in both directions, ascending; a walk ends
+    where more than `misses_max` marks have no edge.
+    """
+    last_mark = len(forward.marks) - 1
+    last_edge = len(forward.edges) - 1
     mirrored = Seed(
         last_mark - seed.mark, last_edge - seed.edge, seed.rate, seed.rate_u
     )
-    before = [
-        (last_mark - i, last_edge - j) for i, j in _track(behind, mirrored, misses)
-    ]
-    return dict(before[:0:-1] + _track(ahead, seed, misses))
+    backward_pairs = _track(backward, mirrored, misses_max)
+    before = [(last_mark - mark, last_edge - edge) for mark, edge in backward_pairs]
+    return dict(before[:0:-1] + _track(forward, seed, misses_max))
 
 
-def _track(sight: _Sight, seed: Seed, misses: int) -> list[tuple[int, int]]:
-    """Follow the edges from a seed to the end: offset and rate with their covariance,
-    updated by each edge that is taken.
-    """
-    marks = sight.marks
-    edges = sight.edges
-    reach_s = sight.reach_s
-    noise = sight.noise_s**2
+def _track(series: _Series, seed: Seed, misses_max: int) -> list[tuple[int, int]]:
+    """Follow the edges from a seed to the end of the series."""
+    marks = series.marks
+    edges = series.edges
+    edge_count = len(edges)
+    noise_var = series.noise_s**2
+    clock = _ClockFilter(
+        mark_s=marks[seed.mark],
+        edge_s=edges[seed.edge],
+        rate=seed.rate,
+        edge_var=noise_var,
+        rate_var=seed.rate_u**2,
+    )
     pairs = [(seed.mark, seed.edge)]
-    at_s = marks[seed.mark]
-    edge_s = edges[seed.edge]
-    rate = seed.rate
-    offset_var = noise
-    both_var = 0.0
-    rate_var = seed.rate_u**2
-    j = seed.edge + 1
-    count = len(edges)
-    steps = 0
-    for i in range(seed.mark + 1, len(marks)):
-        steps += 1
-        if steps - len(pairs) >= misses or (
-            steps > _STEPS_MIN and 4 * len(pairs) < steps
-        ):
+    next_edge = seed.edge + 1
+    for mark in range(seed.mark + 1, len(marks)):
+        steps = mark - seed.mark
+        sparse = steps > _STEPS_MIN and 4 * len(pairs) < steps
+        if sparse or steps - len(pairs) >= misses_max:
             break
-        dt = marks[i] - at_s
-        due_s = edge_s + rate * dt
-        due_var = offset_var + dt * (2 * both_var + dt * (rate_var + _WANDER * dt / 3))
-        reach = reach_s + _SIGMAS * math.sqrt(due_var)
-        while j < count and edges[j] < due_s - reach:
-            j += 1
-        if j == count:
+        due_s, due_var = clock.predict(marks[mark])
+        reach_s = series.reach_s + _SIGMAS * math.sqrt(due_var)
+        while next_edge < edge_count and edges[next_edge] < due_s - reach_s:
+            next_edge += 1
+        if next_edge == edge_count:
             break
-        if edges[j] > due_s + reach:
+        if edges[next_edge] > due_s + reach_s:
             continue
-        k = j
-        if reach > 3 * reach_s:
-            k = _vote(sight, i, j, due_s, reach, rate, math.sqrt(rate_var))
-            if k < 0:
-                continue
+        if reach_s > 3 * series.reach_s:
+            edge = _by_vote(series, mark, next_edge, due_s, reach_s, clock)
         else:
-            while k + 1 < count and abs(edges[k + 1] - due_s) < abs(edges[k] - due_s):
-                k += 1
-            next_s = (
-                due_s + rate * (marks[i + 1] - marks[i])
-                if i + 1 < len(marks)
-                else math.inf
-            )
-            if abs(edges[k] - next_s) < abs(edges[k] - due_s):
-                k -= 1  # that one is the next mark's
-                if k < j:
-                    continue
-        off_s = edges[k] - due_s
-        both_var += dt * (rate_var + _WANDER * dt / 2)
-        gain = due_var / (due_var + noise)
-        rate_gain = both_var / (due_var + noise)
-        at_s = marks[i]
-        edge_s = due_s + gain * off_s
-        rate = rate + rate_gain * off_s
-        rate_var += _WANDER * dt - rate_gain * both_var
-        offset_var = due_var * (1 - gain)
-        both_var = both_var * (1 - gain)
-        pairs.append((i, k))
-        j = k + 1
+            edge = _nearest_edge(series, mark, next_edge, due_s, clock.rate)
+        if edge is None:
+            continue
+        clock.update(marks[mark], edges[edge], noise_var)
+        pairs.append((mark, edge))
+        next_edge = edge + 1
     return pairs
 
 
-def _vote(
-    sight: _Sight,
+def _nearest_edge(
+    series: _Series, mark: int, first: int, due_s: float, rate: float
+) -> int | None:
+    """Return the edge from `first` on that is nearest to the expected time; None where
+    it belongs to the next mark.
+    """
+    marks = series.marks
+    edges = series.edges
+    edge = first
+    while edge + 1 < len(edges) and abs(edges[edge + 1] - due_s) < abs(
+        edges[edge] - due_s
+    ):
+        edge += 1
+    next_due_s = math.inf
+    if mark + 1 < len(marks):
+        next_due_s = due_s + rate * (marks[mark + 1] - marks[mark])
+    if abs(edges[edge] - next_due_s) < abs(edges[edge] - due_s):
+        edge -= 1
+    return edge if edge >= first else None
+
+
+def _by_vote(
+    series: _Series,
     mark: int,
     first: int,
     due_s: float,
     within_s: float,
-    rate: float,
-    rate_u: float,
-) -> int:
-    """Return which edge within a wide reach the marks that follow speak for; -1 where
-    they speak for none.
+    clock: _ClockFilter,
+) -> int | None:
+    """Return the edge within a wide reach that the next marks confirm; None where they
+    confirm no edge.
+
+    Each of the next `_JURY` marks votes for an edge if another edge follows it by the
+    interval of the two marks.
     """
-    marks = sight.marks
-    edges = sight.edges
-    reach_s = sight.reach_s
-    following = [
-        marks[i] - marks[mark]
-        for i in range(mark + 1, min(mark + 1 + _JURY, len(marks)))
-    ]
-    stop = bisect_right(edges, due_s + within_s, first)
-    if not following:
-        return first if stop - first == 1 else -1
-    witnesses = [(rate * dt, 2 * reach_s + 2 * rate_u * dt) for dt in following]
-    count = len(edges)
-    votes = []
-    for k in range(first, stop):
-        edge_s = edges[k]
-        seen = 0
-        for after_s, limit_s in witnesses:
-            at = bisect_left(edges, edge_s + after_s - limit_s)
-            seen += at < count and edges[at] <= edge_s + after_s + limit_s
-        votes.append(seen)
-    most = max(votes)
-    if 2 * most < len(following):
-        return -1
-    return min(
-        (k for k in range(first, stop) if votes[k - first] == most),
-        key=lambda k: abs(edges[k] - due_s),
-    )
+    edges = series.edge_times
+    stop = bisect_right(series.edges, due_s + within_s, first)
+    later = np.array(series.marks[mark + 1 : mark + 1 + _JURY])
+    if not len(later):
+        return first if stop - first == 1 else None
+    intervals_s = later - series.marks[mark]
+    after_s = clock.rate * intervals_s
+    rate_u = math.sqrt(clock.rate_var)
+    limits_s = 2 * series.reach_s + 2 * rate_u * intervals_s
+    expected_s = edges[first:stop, np.newaxis] + after_s
+    seen = np.searchsorted(edges, expected_s - limits_s)
+    seen_s = np.append(edges, np.inf)[seen]
+    votes = np.count_nonzero(seen_s <= expected_s + limits_s, axis=1)
+    most = votes.max()
+    if 2 * most < len(later):
+        return None
+    off_s = np.abs(edges[first:stop] - due_s)
+    off_s[votes < most] = np.inf
+    return first + int(np.argmin(off_s))
