@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The uncertainty budget of every metric: what each component makes of it, and the
-interval that holds the truth 95 times in 100.
+"""The uncertainty budget of every metric: the contribution of each component, and the
+95 % interval.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rig.host.stop import look
@@ -23,30 +23,33 @@ from rig.uncertainty.propagation import (
     windows_of,
 )
 
-#: Errors of the converter at one current: at another it meets another part of a step.
+#: Errors of the converter's steps: at another current they are others.
 _STEPS = "steps"
+_WINDOWS = ("samples", "idles", "streams")
 SCATTER = "scatter of trials"
 SCATTER_IN_TRIAL = "scatter of samples"
 IDLE = "idle subtraction"
-#: What differs between trials, or between samples of the only one.
+#: Scatter between trials, or between the samples of a single trial.
 SCATTERS = (SCATTER, SCATTER_IN_TRIAL)
-#: Five values whose scatter is below this share of what noise, edges and steps alone
-#: must give agree by accident, or because each met the same step: then what is known of
-#: these counts (by chance alone this happens once in a hundred times).
+#: Five values whose scatter is below this share of the scatter that noise, edges and
+#: steps must cause agree by accident, or because each met the same step: the known
+#: components are then counted instead (by chance this happens once in a hundred times).
 _TOO_GOOD = 0.3
-#: What each window errs by moves a percentile of them to one side, in every trial:
-#: where nothing else varies by up to a tick, and the 99th by 2.33 standard deviations
-#: of noise. Times 1.96 this is a tick, and 2.45 standard deviations.
+#: Independent errors of the windows move a percentile of them to one side, in every
+#: trial: by up to a tick where the windows are otherwise equal, and the 99th by 2.33
+#: standard deviations of noise. Times 1.96 this factor covers a tick, and 2.45 standard
+#: deviations.
 _RANKED = math.sqrt(6) / NORMAL_95
-#: What cancels leaves a rounding error of this share.
+#: Relative rounding error that is left where effects cancel.
 _ROUNDING = 1e-13
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One line of a budget: a component, its standard uncertainty in the metric's unit,
-    its type after the GUM, and whether it counts: what the scatter of trials contains
-    already is shown, not added.
+    its type after the GUM, and whether it is counted.
+
+    A component that the scatter of the trials contains already is shown, not counted.
     """
 
     component: str
@@ -61,8 +64,7 @@ class Budget:
     """A metric's combined standard uncertainty, the factor for 95 %, and its parts,
     largest first.
 
-    The choice of samples is no part of it: it is what the same samples would give,
-    measured again.
+    It is the repeatability with the same samples; the choice of samples is no part.
     """
 
     standard_uncertainty: float
@@ -78,59 +80,71 @@ class Budget:
 def influences(
     measured: Measured, metrics: Mapping[str, Metric], summarise: Summarise
 ) -> dict[str, dict[str, Influence]]:
-    """Return for each metric what each component does to it, by moving every window by
-    that component's effect and summarising again.
+    """Compute the effect of each component on each metric.
 
-    So it holds for any scenario, and what cancels in a difference (an offset in dynamic
-    power, a clock in a power) cancels here. Effects that are independent from window to
-    window, and steps, differ between queries, idle times and streams, so nothing of
-    them cancels in a difference.
+    Every window is moved by the component's effect, and the metrics are summarised
+    again. This holds for any scenario, and effects that cancel in a difference (an
+    offset in dynamic power, a clock in a power) cancel here. Effects that are
+    independent from window to window, and steps, differ between queries, idle times and
+    streams, and do not cancel in a difference.
     """
-    found: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
+    by_metric: dict[str, dict[str, Influence]] = {name: {} for name in metrics}
     for component, (kind, shape) in _components(measured).items():
         look()
-        steps = component.split(": ")[-1] == _STEPS
-        groups = (
-            (("samples",), ("idles",), ("streams",))
-            if kind == OWN or steps
-            else (("samples", "idles", "streams"),)
-        )
-        for group in groups:
-            if len(group) == 1 and not getattr(measured, group[0]):
-                continue
-            deltas = (independent if kind == OWN else correlated)(
-                Moving(measured, metrics, summarise, component, group)
-            )
+        for group in _moved_together(measured, component, kind):
+            moving = Moving(measured, metrics, summarise, component, group)
+            deltas = independent(moving) if kind == OWN else correlated(moving)
+            title = _title(component, group)
             for name, delta in deltas.items():
-                if not abs(delta) <= _ROUNDING * abs(metrics[name].value):
-                    # What noise, edges and ticks do to the idle windows is one line,
-                    # wherever idle power is taken off.
-                    title = (
-                        component
-                        if group != ("idles",)
-                        else f"{component}, idle"
-                        if steps
-                        else IDLE
-                    )
-                    before = found[name][title].value if title in found[name] else 0.0
-                    value = delta if "samples" in group else math.hypot(before, delta)
-                    ranked = (
-                        metrics[name].statistic is Statistic.PERCENTILE and kind == OWN
-                    )
-                    found[name][title] = (
-                        Influence(COMMON, shape, _RANKED * value)
-                        if ranked
-                        else Influence(kind, shape, value)
-                    )
-    return found
+                metric = metrics[name]
+                if abs(delta) <= _ROUNDING * abs(metric.value):
+                    continue
+                influences_of = by_metric[name]
+                value = delta
+                if "samples" not in group:
+                    before = influences_of.get(title)
+                    value = math.hypot(before.value if before else 0.0, delta)
+                influences_of[title] = _influence(metric, kind, shape, value)
+    return by_metric
+
+
+def _moved_together(
+    measured: Measured, component: str, kind: str
+) -> Iterator[tuple[str, ...]]:
+    """Yield the groups of windows in which a component's effects do not cancel."""
+    if kind != OWN and not _is_steps(component):
+        yield _WINDOWS
+        return
+    for group in _WINDOWS:
+        if getattr(measured, group):
+            yield (group,)
+
+
+def _is_steps(component: str) -> bool:
+    return component.split(": ")[-1] == _STEPS
+
+
+def _title(component: str, group: tuple[str, ...]) -> str:
+    """Return the line of the budget: the effects of noise, edges and ticks on the idle
+    windows are one line of every metric from which idle power is subtracted.
+    """
+    if group != ("idles",):
+        return component
+    return f"{component}, idle" if _is_steps(component) else IDLE
+
+
+def _influence(metric: Metric, kind: str, shape: str, value: float) -> Influence:
+    if metric.statistic is Statistic.PERCENTILE and kind == OWN:
+        return Influence(COMMON, shape, _RANKED * value)
+    return Influence(kind, shape, value)
 
 
 def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
     """Return the standard uncertainty of one trial's metric: the instrument's, the time
     base's, and the scatter of its samples.
 
-    None where the samples' choice is all of that scatter: of shares and areas, and of a
-    percentile of too few.
+    None for shares, areas, and a percentile of too few values, whose scatter is all due
+    to the choice of samples.
     """
     if metric.unit == "1":
         return None
@@ -147,112 +161,119 @@ def of_trial(metric: Metric, parts: Mapping[str, Influence]) -> float | None:
 
 
 def of_metric(name: str, trials: Sequence[Trial]) -> Budget | None:
-    """Return the budget of a metric; None where there is no value, or its uncertainty
-    is not known.
+    """Return the budget of a metric, or None if its uncertainty is not known.
 
-    That of a percentile has no scatter: the values in order show it
-    (rig/uncertainty/same_samples.py). A share has none at all, nor has a plain number
-    of one trial, whose scatter is all choice of samples.
+    A percentile has no scatter here: the values in order show it
+    (rig/uncertainty/same_samples.py). A share has no budget, and neither has a plain
+    number of a single trial, as its scatter is all due to the choice of samples.
     """
-    single = [trial.metrics[name] for trial in trials]
-    if single[0].statistic is Statistic.SHARE or not _all_finite(single):
+    metrics = [trial.metrics[name] for trial in trials]
+    several = len(trials) > 1
+    if metrics[0].statistic is Statistic.SHARE or not _all_finite(metrics):
         return None
-    if single[0].unit == "1" and len(trials) == 1:
+    if metrics[0].unit == "1" and not several:
         return None
-    mine = [trial.influences.get(name, {}) for trial in trials]
-    parts = [
-        Part(
-            component,
-            abs(
-                mean(
-                    [row[component].value if component in row else 0.0 for row in mine]
-                )
-            ),
-            "B",
-            shape,
-            True,
-        )
-        for component, shape in _named(mine, (COMMON,))
-    ]
-    random = {
-        component: math.sqrt(
-            math.fsum(row[component].value ** 2 for row in mine if component in row)
-        )
-        / len(trials)
-        for component, _ in _named(mine, (TRIAL, OWN))
+    rows = [trial.influences.get(name, {}) for trial in trials]
+    parts = _common_parts(rows)
+    random = _random_components(rows)
+    # The samples of a single trial share one time base, so that its error is not in
+    # their scatter.
+    in_scatter = {
+        component for component, _ in _named(rows, (TRIAL, OWN) if several else (OWN,))
     }
-    # The samples of one trial have one time base: what it errs by is not in their
-    # scatter.
-    held = {
-        component
-        for component, _ in _named(mine, (TRIAL, OWN) if len(trials) > 1 else (OWN,))
-    }
-    ranked = single[0].statistic is Statistic.PERCENTILE
-    scatter, shape = (None, "") if ranked else _scatter(single)
-    counts = scatter is None or scatter < _TOO_GOOD * math.hypot(
-        *(random[component] for component in held)
-    )
-    parts += [
-        Part(component, value, "B", "normal", counts or component not in held)
-        for component, value in random.items()
-    ]
+    scatter, shape = None, ""
+    if metrics[0].statistic is not Statistic.PERCENTILE:
+        scatter, shape = _scatter(metrics)
+    known = math.hypot(*(random[component] for component in in_scatter))
+    count_known = scatter is None or scatter < _TOO_GOOD * known
+    for component, value in random.items():
+        counted = count_known or component not in in_scatter
+        parts.append(_part(component, value, "normal", counted=counted))
     if scatter is not None:
+        component = SCATTER if several else SCATTER_IN_TRIAL
         parts.append(
-            Part(
-                SCATTER if len(trials) > 1 else SCATTER_IN_TRIAL,
-                scatter,
-                "A",
-                shape,
-                not counts,
-            )
+            _part(component, scatter, shape, type="A", counted=not count_known)
         )
-    parts.sort(
-        key=lambda part: (-part.counted, -part.standard_uncertainty, part.component)
-    )
-    counted = [part for part in parts if part.counted]
-    combined = math.sqrt(math.fsum(part.standard_uncertainty**2 for part in counted))
+    parts.sort(key=_rank)
+    counted_parts = [part for part in parts if part.counted]
+    squares = [part.standard_uncertainty**2 for part in counted_parts]
+    combined = math.sqrt(math.fsum(squares))
     if not math.isfinite(combined):
         return None
-    return Budget(
-        combined,
-        coverage_factor([(part.standard_uncertainty, part.shape) for part in counted]),
-        tuple(parts),
+    factor = coverage_factor(
+        [(part.standard_uncertainty, part.shape) for part in counted_parts]
     )
+    return Budget(combined, factor, tuple(parts))
+
+
+def _part(
+    component: str, value: float, shape: str, *, counted: bool, type: str = "B"
+) -> Part:
+    return Part(
+        component=component,
+        standard_uncertainty=value,
+        type=type,
+        shape=shape,
+        counted=counted,
+    )
+
+
+def _rank(part: Part) -> tuple[bool, float, str]:
+    """Return a key that puts counted parts first, then the largest."""
+    return not part.counted, -part.standard_uncertainty, part.component
+
+
+def _common_parts(rows: Sequence[Mapping[str, Influence]]) -> list[Part]:
+    """Return the parts that err by the same in all trials: their mean influences."""
+    parts = []
+    for component, shape in _named(rows, (COMMON,)):
+        values = [row[component].value if component in row else 0.0 for row in rows]
+        parts.append(_part(component, abs(mean(values)), shape, counted=True))
+    return parts
+
+
+def _random_components(rows: Sequence[Mapping[str, Influence]]) -> dict[str, float]:
+    """Return the influence on the mean over trials of each component that is
+    independent from trial to trial.
+    """
+    random = {}
+    for component, _ in _named(rows, (TRIAL, OWN)):
+        squares = [row[component].value ** 2 for row in rows if component in row]
+        random[component] = math.sqrt(math.fsum(squares)) / len(rows)
+    return random
 
 
 def _all_finite(single: Sequence[Metric]) -> bool:
     return all(math.isfinite(metric.value) for metric in single)
 
 
-def _scatter(single: Sequence[Metric]) -> tuple[float | None, str]:
-    """Return the standard error of the mean as the trials show it, and the shape of its
-    distribution.
+def _scatter(metrics: Sequence[Metric]) -> tuple[float | None, str]:
+    """Return the standard error of the mean by the scatter of trials, or of the samples
+    of a single one, and the shape of its distribution.
     """
-    if len(single) > 1:
-        return standard_error(
-            [metric.value for metric in single]
-        ), f"t{len(single) - 1}"
-    few = 1 < single[0].n <= 30
-    return single[0].standard_error, f"t{single[0].n - 1}" if few else "normal"
+    if len(metrics) > 1:
+        values = [metric.value for metric in metrics]
+        return standard_error(values), f"t{len(metrics) - 1}"
+    few = 1 < metrics[0].n <= 30
+    return metrics[0].standard_error, f"t{metrics[0].n - 1}" if few else "normal"
 
 
 def _named(
     rows: Sequence[Mapping[str, Influence]], kinds: Iterable[str]
 ) -> list[tuple[str, str]]:
-    return list(
-        {
-            name: part.shape
-            for row in rows
-            for name, part in row.items()
-            if part.kind in kinds
-        }.items()
-    )
+    """Return each component of these kinds with its shape."""
+    shapes = {}
+    for row in rows:
+        for name, influence in row.items():
+            if influence.kind in kinds:
+                shapes[name] = influence.shape
+    return list(shapes.items())
 
 
 def _components(measured: Measured) -> dict[str, tuple[str, str]]:
-    windows = windows_of(measured, ("samples", "idles", "streams"))
-    return {
-        name: (effect.kind, effect.shape)
-        for window in windows
-        for name, effect in window.effects.of.items()
-    }
+    """Return kind and shape of each component of any window."""
+    components = {}
+    for window in windows_of(measured, _WINDOWS):
+        for name, effect in window.effects.of.items():
+            components[name] = effect.kind, effect.shape
+    return components

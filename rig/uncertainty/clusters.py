@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters: samples that count as one: those of one recording, or of one city, are
-correlated, not independent.
+"""Clusters: groups of samples that are correlated, as those of one recording or one
+city, and count as one.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def clusters(catalogue: Sequence[Entry], indices: Collection[int]) -> Clusters:
 
 
 def indices_of(measured: Measured) -> set[int]:
-    """Return which of the task's samples a trial is made of."""
-    indices = {index for sample in measured.samples for index in sample.indices}
-    return indices | {
-        index
-        for stream in measured.streams
-        for scene in stream.indices
-        for index in scene
-    }
+    """Return the indices of the task's samples that a trial has measured."""
+    indices: set[int] = set()
+    for sample in measured.samples:
+        indices.update(sample.indices)
+    for stream in measured.streams:
+        for scene in stream.indices:
+            indices.update(scene)
+    return indices
 
 
 def _grouped(members: list[set[int]]) -> tuple[frozenset[int], ...]:

@@ -325,16 +325,17 @@ def _stepped_j(
     the window, one that lies outside takes the power inside.
     """
     samples = u_s * sample_hz
-    crossing = 0.0
+    crossing_chance = 0.0
     if inward is None:
-        crossing = 1.0
+        crossing_chance = 1.0
     elif (
         _ON_BORDER < inward < _LIMIT * samples - _ON_BORDER
         or samples > 1 / _LIMIT + _ON_BORDER
     ):
-        crossing = min(_MEAN_SIZE * max(samples, 1 / _LIMIT), 1.0)
-    square = (1 - crossing / 2) * end.inside_w**2 + crossing / 2 * end.outside_w**2
-    bias_w = crossing * _MEAN_SIZE / 2 * (end.outside_w - end.inside_w)
+        crossing_chance = min(_MEAN_SIZE * max(samples, 1 / _LIMIT), 1.0)
+    crossed = crossing_chance / 2
+    square = (1 - crossed) * end.inside_w**2 + crossed * end.outside_w**2
+    bias_w = crossing_chance * _MEAN_SIZE / 2 * (end.outside_w - end.inside_w)
     return u_s * math.sqrt(square - bias_w**2), u_s * bias_w
 
 

@@ -46,11 +46,23 @@ def metric(value: float, *parts: Part, better: bool | None = False) -> MetricRes
 
 
 def gain(u: float, name: str = "current gain to 18 mA") -> Part:
-    return Part(name, u, "B", "rectangular", True)
+    return Part(
+        component=name,
+        standard_uncertainty=u,
+        type="B",
+        shape="rectangular",
+        counted=True,
+    )
 
 
 def scatter(u: float) -> Part:
-    return Part("scatter of trials", u, "A", "normal", True)
+    return Part(
+        component="scatter of trials",
+        standard_uncertainty=u,
+        type="A",
+        shape="normal",
+        counted=True,
+    )
 
 
 def test_with_nothing_in_common_uncertainties_add_in_squares() -> None:
