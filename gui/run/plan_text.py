@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rig.session.estimate import Estimate, Rail
-from rig.session.planned_trial import Row
+from rig.session.estimate import Estimate, Rail, Row
 from rig.units import bytes_text, duration, quantity
 
 
@@ -37,8 +36,6 @@ def total_text(row: Row) -> str:
 
 def basis(row: Row) -> str:
     """Return what the time of a row rests on."""
-    if row.basis:
-        return row.basis
     return "limit" if row.each.expected_s is None else "estimate"
 
 
@@ -48,7 +45,7 @@ def summary(found: Estimate) -> list[PlanLine]:
     clock = " of virtual time" if found.virtual else ""
     about = "about" if known else "at least"
     trials = "1 trial" if found.trials == 1 else f"{found.trials} trials"
-    each_trial = f"{duration(found.known_s)} a trial"
+    each_trial = f"{duration(found.trial.known_s)} a trial"
     if found.interleaved:
         each_trial = "trials interleaved"
     lines = [
@@ -57,13 +54,13 @@ def summary(found: Estimate) -> list[PlanLine]:
         ),
         PlanLine(
             "Time",
-            f"{about} {duration(found.session_known_s)}{clock},"
+            f"{about} {duration(found.session.known_s)}{clock},"
             f" {each_trial};"
             f" {duration(found.session.most_s)} if every limit is reached",
         ),
     ]
     if found.interleaved is not None and found.trials > 1:
-        other_s = duration(found.known_in_order_s(interleaved=not found.interleaved))
+        other_s = duration(found.in_order(interleaved=not found.interleaved).known_s)
         how = (
             "trial by trial"
             if found.interleaved

@@ -139,15 +139,15 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
     disk."""
     clock = " of virtual time" if found.virtual else ""
     known = "about" if found.trial.expected_s is not None else "at least"
-    all_s = duration(found.session_known_s)
+    all_s = duration(found.session.known_s)
     times = (
         f"{all_s}{clock} in all, {found.trials} trials interleaved"
         if found.interleaved
-        else f"{duration(found.known_s)}{clock} a trial, {all_s} in all"
+        else f"{duration(found.trial.known_s)}{clock} a trial, {all_s} in all"
     )
     yield f"time: {known} {times}; {duration(found.session.most_s)} at most"
     if found.interleaved is not None and found.trials > 1:
-        other_s = duration(found.known_in_order_s(interleaved=not found.interleaved))
+        other_s = duration(found.in_order(interleaved=not found.interleaved).known_s)
         how = (
             "trial by trial"
             if found.interleaved
@@ -159,12 +159,6 @@ def _of_estimate(found: Estimate) -> Iterator[str]:
             f"  only a limit is known of {row.count} x {row.group}: "
             f"{duration(row.each.most_s)} each"
         )
-    for row in found.rows:
-        if row.basis:
-            yield (
-                f"  {row.count} x {row.group}: {duration(row.each.expected_s)} each,"
-                f" {row.basis}"
-            )
     for rail in found.rails:
         name = f"rail {rail.name}: " if rail.name else ""
         rate = (

@@ -27,7 +27,7 @@ class IdleKind(StepKind[Idle]):
         """Return its length."""
         return f"idle {step.duration_s:g} s"
 
-    def duration(self, step: Idle, pace: Pace, payload_b: int) -> Duration:
+    def duration(self, step: Idle, pace: Pace, payload_b: float) -> Duration:
         """Return its length, which the device keeps."""
         return exactly(step.duration_s, pace.overhead_s)
 

@@ -16,9 +16,6 @@ from rig.model.steps import Step
 from rig.model.trial import Measured
 from rig.problems import Problem
 
-#: Bytes of the lines that one step leaves in completions.jsonl and in samples.jsonl.
-COMPLETION_B = 350
-SAMPLE_B = 600
 #: Ticks in a second of a device that nobody has asked yet.
 FORESEEN_HZ = 1_000_000
 
@@ -70,17 +67,11 @@ class StepKind(Generic[StepT]):
         words."""
         return step.kind
 
-    def duration(self, step: StepT, pace: Pace, payload_b: int) -> Duration:
-        """Return how long it takes a device of this pace; `payload_b` is the length of
-        what the step brings to it, or of one sample where it brings many.
+    def duration(self, step: StepT, pace: Pace, payload_b: float) -> Duration:
+        """Return its time on a device of this pace; `payload_b` is the length of a
+        sample.
         """
-        return Duration(0.0, None, 0.0)
-
-    def sample_b(self, task: Task, step: StepT) -> int | None:
-        """Return the bytes of one sample that it brings to the device; None: those of
-        its first payload.
-        """
-        return None
+        return Duration(0.0, 0.0, expected=False)
 
     def foreseen(self, step: StepT, pace: Pace) -> Completion:
         """Return marks as a device of this pace would give, whose phases are known;
@@ -91,12 +82,6 @@ class StepKind(Generic[StepT]):
     def answers(self, step: StepT) -> int:
         """Return how many answers a device gives."""
         return 1
-
-    def text_b(self, step: StepT) -> float:
-        """Return about how many bytes its lines take in completions.jsonl and
-        samples.jsonl, as sessions of all scenarios have them.
-        """
-        return COMPLETION_B
 
     # ---- doing it ----
 

@@ -29,9 +29,9 @@ class LoadKind(StepKind[Load]):
         """Return the sample."""
         return f"load  sample {step.index}"
 
-    def duration(self, step: Load, pace: Pace, payload_b: int) -> Duration:
+    def duration(self, step: Load, pace: Pace, payload_b: float) -> Duration:
         """Return the time of its bytes on the way."""
-        return roughly(pace.load_s + pace.byte_s * payload_b)
+        return roughly(pace.loading_s(payload_b))
 
     def total(self, steps: Sequence[Load]) -> str:
         """Return how many there are."""

@@ -10,10 +10,10 @@ from itertools import accumulate, pairwise
 from rig.errors import ConfigError, RemoteProtocolError
 from rig.files import typed
 from rig.interfaces.task import OptimizationTask, Task
-from rig.kinds.kind import COMPLETION_B, FORESEEN_HZ, SAMPLE_B, StepKind
+from rig.kinds.kind import FORESEEN_HZ, StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import BATCH, END, Completion, Mark
-from rig.model.pace import Duration, Pace, limited
+from rig.model.pace import Duration, Pace
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Query
@@ -57,13 +57,14 @@ class QueryKind(StepKind[Query]):
         ]
         return ", ".join(filter(None, (batch, *remarks)))
 
-    def duration(self, step: Query, pace: Pace, payload_b: int) -> Duration:
+    def duration(self, step: Query, pace: Pace, payload_b: float) -> Duration:
         """Return the time of all its runs where that of one is known, else its
         limit."""
         if pace.query_s is None:
-            return limited(None, step.limit_s, pace.overhead_s)
+            return Duration(pace.overhead_s, step.limit_s, expected=False)
         runs = step.repeat * len(step.indices)
-        return limited(runs * pace.query_s + pace.overhead_s, step.limit_s)
+        expected_s = runs * pace.query_s + pace.overhead_s
+        return Duration(expected_s, max(step.limit_s, expected_s))
 
     def foreseen(self, step: Query, pace: Pace) -> Completion:
         """Return a mark at the start of each phase, or of the batch, and one at the
@@ -77,10 +78,6 @@ class QueryKind(StepKind[Query]):
         if step.batch:
             marks = [Mark(BATCH, 0), Mark(END, marks[-1].tick)]
         return Completion(tuple(marks))
-
-    def text_b(self, step: Query) -> float:
-        """Return the bytes of both lines."""
-        return COMPLETION_B + SAMPLE_B
 
     def total(self, steps: Sequence[Query]) -> str:
         """Return how many there are."""

@@ -11,10 +11,10 @@ from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import OptimizationTask, Task
 from rig.kinds import thresholds
 from rig.kinds.crossings import crossings
-from rig.kinds.kind import COMPLETION_B, SAMPLE_B, StepKind
+from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Timed, Windows
 from rig.model.completion import Completion, Mark
-from rig.model.pace import Duration, Pace, exactly
+from rig.model.pace import Duration, Pace
 from rig.model.scores import Score
 from rig.model.step_record import StepRecord
 from rig.model.steps import Solve
@@ -46,18 +46,12 @@ class SearchKind(StepKind[Solve]):
         how = "" if step.target is None else " or until the target"
         return f"search {step.timeout_s:g} s{how}{', warm-up' * step.warmup}"
 
-    def duration(self, step: Solve, pace: Pace, payload_b: int) -> Duration:
+    def duration(self, step: Solve, pace: Pace, payload_b: float) -> Duration:
         """Return its time-out; only a limit where a target may end it before."""
         if step.target is not None:
-            return Duration(pace.overhead_s, None, step.timeout_s + step.limit_s)
-        expected = exactly(step.timeout_s, pace.overhead_s)
-        return Duration(
-            expected.least_s, expected.expected_s, step.timeout_s + step.limit_s
-        )
-
-    def text_b(self, step: Solve) -> float:
-        """Return the bytes of both lines."""
-        return COMPLETION_B + SAMPLE_B
+            most_s = step.timeout_s + step.limit_s
+            return Duration(pace.overhead_s, most_s, expected=False)
+        return Duration(step.timeout_s + pace.overhead_s, step.timeout_s + step.limit_s)
 
     def total(self, steps: Sequence[Solve]) -> str:
         """Return how many there are, and how long they may take; nothing where there

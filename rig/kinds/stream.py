@@ -13,7 +13,7 @@ from typing import overload
 from rig.errors import RemoteProtocolError
 from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import SignalTask, Task
-from rig.kinds.kind import COMPLETION_B, StepKind
+from rig.kinds.kind import StepKind
 from rig.kinds.span import Span, Ticks, Timed, Windows
 from rig.model.completion import DECIDED, END, STREAM, Completion, Mark
 from rig.model.pace import Duration, Pace
@@ -25,9 +25,6 @@ from rig.problems import Problem
 
 #: The name of the window that a stream is as a whole.
 STREAMED = "stream"
-
-#: Bytes of the line that a window of a stream leaves in samples.jsonl.
-_WINDOW_B = 1_100
 
 
 class StreamKind(StepKind[Stream]):
@@ -49,29 +46,19 @@ class StreamKind(StepKind[Stream]):
         """Return its length."""
         return f"stream {_length_s(step):g} s"
 
-    def duration(self, step: Stream, pace: Pace, payload_b: int) -> Duration:
+    def duration(self, step: Stream, pace: Pace, payload_b: float) -> Duration:
         """Return its length, and the time of the windows that are loaded before it."""
         before = step.windows if step.preloaded else 2
-        loads_s = before * (pace.load_s + pace.byte_s * payload_b)
+        loads_s = before * pace.loading_s(payload_b)
         length_s = _length_s(step)
         return Duration(
-            length_s,
             length_s + loads_s + pace.overhead_s,
             length_s + 2 * loads_s + step.limit_s,
         )
 
-    def sample_b(self, task: Task, step: Stream) -> int | None:
-        """Return the bytes of a window, where the task is one that is played."""
-        return step.window * task.sample_b if isinstance(task, SignalTask) else None
-
     def answers(self, step: Stream) -> int:
         """Return how many windows are to be answered."""
         return step.windows
-
-    def text_b(self, step: Stream) -> float:
-        """Return the bytes of its windows' lines; its own is made of their marks and
-        outputs."""
-        return step.windows * (_WINDOW_B + COMPLETION_B / 2)
 
     def total(self, steps: Sequence[Stream]) -> str:
         """Return how many there are, and their length; nothing where there are none."""

@@ -28,6 +28,6 @@ class SyncKind(StepKind[Sync]):
         """Return its name."""
         return "SYNC burst"
 
-    def duration(self, step: Sync, pace: Pace, payload_b: int) -> Duration:
+    def duration(self, step: Sync, pace: Pace, payload_b: float) -> Duration:
         """Return the time of its pulses."""
         return roughly(pace.sync_s + pace.overhead_s)

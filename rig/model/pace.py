@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a device takes, as far as its settings determine it without the device."""
+"""Times of a device, as far as its settings determine them without the device."""
 
 from __future__ import annotations
 
@@ -28,47 +28,47 @@ class Pace:
 
     @property
     def query_s(self) -> float | None:
-        """Return the time of one run of all phases on one sample."""
+        """Time of one run of all phases on one sample."""
         return sum(self.phases_s) if self.phases_s else None
+
+    def loading_s(self, payload_b: float) -> float:
+        """Return the time of a load of so many bytes."""
+        return self.load_s + self.byte_s * payload_b
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long something takes, in seconds: at least, as expected, and at most.
-
-    `expected_s` is None where nothing is known but the limits.
+    """A time in seconds: as known, and at most. Where it is not `expected`, only limits
+    are known, and `known_s` is the least.
     """
 
-    least_s: float
-    expected_s: float | None
+    known_s: float
     most_s: float
-
-    def times(self, count: int) -> Duration:
-        """Return `count` of them, one behind the other."""
-        expected_s = None if self.expected_s is None else count * self.expected_s
-        return Duration(count * self.least_s, expected_s, count * self.most_s)
+    expected: bool = True
 
     @property
-    def known_s(self) -> float:
-        """Return what is expected, or where nothing is, the least."""
-        return self.least_s if self.expected_s is None else self.expected_s
+    def expected_s(self) -> float | None:
+        """The expected time, None where only limits are known."""
+        return self.known_s if self.expected else None
+
+    def times(self, count: float) -> Duration:
+        """Return the time of `count` of them, one after the other."""
+        return Duration(count * self.known_s, count * self.most_s, self.expected)
+
+    def __add__(self, other: Duration) -> Duration:
+        """Return the time of both, one after the other."""
+        return Duration(
+            self.known_s + other.known_s,
+            self.most_s + other.most_s,
+            self.expected and other.expected,
+        )
 
 
 def exactly(seconds: float, overhead_s: float) -> Duration:
-    """Return a duration that the device keeps by its timer, with what comes on top of
-    it."""
-    return Duration(seconds, seconds + overhead_s, 1.1 * seconds + 10 * overhead_s)
+    """Return a time that the device keeps by its timer, with an overhead."""
+    return Duration(seconds + overhead_s, 1.1 * seconds + 10 * overhead_s)
 
 
 def roughly(seconds: float) -> Duration:
-    """Return a duration that is known within a factor of two."""
-    return Duration(seconds / 2, seconds, 2 * seconds)
-
-
-def limited(expected_s: float | None, limit_s: float, least_s: float = 0.0) -> Duration:
-    """Return a duration that has a limit, and perhaps an expectation from the device's
-    settings, else what it takes at least.
-    """
-    if expected_s is None:
-        return Duration(least_s, None, limit_s)
-    return Duration(expected_s / 2, expected_s, max(limit_s, expected_s))
+    """Return a time that is known within a factor of two."""
+    return Duration(seconds, 2 * seconds)

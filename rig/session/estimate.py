@@ -1,34 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan will take, before anything is opened: its steps, its time, and its room
-on the disk.
+"""An estimate of a plan before anything is opened: its steps, its time, and its room on
+the disk.
 
 Times are estimates where the settings determine them, and limits where only the device
-knows; a `Duration` says which. A virtual device's times pass faster than real ones.
-Nothing here looks at a device: rates and paces come from the settings of the parts
-(`sampling`, `pace`), or, of an open bench, from what the parts say of themselves. What
-no setting determines is expected as an earlier session of the same bench had it.
+knows; a `Duration` says which. A virtual device's times pass faster than real ones. No
+device is touched: rates and paces come from the settings of the parts (`sampling`,
+`pace`), or, of an open bench, from the infos of its monitors.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rig.bench import plugins
 from rig.bench.config import REDUCED_RATE, Config
 from rig.bench.examples import refuse_missing
-from rig.errors import StorageFull
+from rig.errors import ConfigError, StorageFull
 from rig.interfaces.monitor import MonitorInfo, Sampling
 from rig.interfaces.scenario import Scenario
+from rig.interfaces.sut import SutInfo
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
-from rig.model.pace import Duration
-from rig.model.steps import Load, Step
-from rig.session import earlier, planning
-from rig.session.planned_trial import Lengths, Row, planned_trial, sum_of
+from rig.kinds.kind import FORESEEN_HZ
+from rig.model.completion import Completion
+from rig.model.pace import Duration, Pace
+from rig.model.steps import Load, Query, Step, Sync
+from rig.session import planning
 from rig.trace.reduced import MARGIN_S, MEAN_HZ, may_be_thinned
 from rig.trace.write_room import RESERVE_B
 from rig.units import bytes_text
@@ -37,19 +40,50 @@ from rig.units import bytes_text
 #: what the index of a trace adds (measured: 1.009 to 1.053).
 _FLOAT_B = 4
 _LEVELS_B = 1 / 8
-#: Metrics of times begin so; behind it stands of what.
-_LATENCY = "latency_"
 _INDEX = 1.04
+#: Names of metrics of times begin so, followed by a phase or "total".
+_LATENCY = "latency_"
 #: Bytes of a line of uart.log, of which an answer leaves four, and of a load's frame.
 _WIRE_LINE_B = 90
 _FRAME_B = 4096
+#: Bytes of the lines that a step leaves in completions.jsonl and in samples.jsonl.
+_COMPLETION_B = 350
+_SAMPLE_B = 600
 #: results.json, report.html and the small files of a session.
 _SESSION_B = 400_000
+#: So many payloads are made to learn their mean length.
+_PAYLOADS = 8
+#: Slots of a device that does not state them in its settings.
+_SLOTS = 64
+#: A slow and a fast query (s). A scenario that makes its windows as long as they must
+#: be takes as long with both, within this share, and then with any device.
+_SLOW_S = 10e-3
+_FAST_S = 1e-3
+_EQUAL = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Steps of one group in a trial: how many, how long each takes, and whether they
+    are `measured`. `once`: interleaved trials have them together.
+    """
+
+    group: str
+    kind: str
+    count: int
+    each: Duration
+    measured: bool
+    once: bool = False
+
+    @property
+    def total(self) -> Duration:
+        """Time of all of them, one after the other."""
+        return self.each.times(self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """What one rail will write: its sampling, None where only the instrument knows it,
+    """The data rate of one rail: its sampling, None where only the instrument knows it,
     and bytes in each second; `spared_hz` of them are not written while a sample is
     loaded.
     """
@@ -60,14 +94,14 @@ class Rail:
     spared_hz: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What will happen: the rows of a trial, how many trials, the rails, and the disk.
+    """The rows of a trial, how many trials, the rails, and the disk.
 
     `claim` is what the trials will be compared with. `interleaved`: whether the trials
     take turns, None where the scenario knows no such order. `virtual`: the times are
-    those of a virtual clock. `files_b` is what a trial writes beside its traces.
-    `free_b` is None where the disk is not known.
+    those of a virtual clock. `files_b` are the bytes of a trial's files without its
+    traces. `free_b` is None where the disk is not known.
     """
 
     name: str
@@ -84,94 +118,67 @@ class Estimate:
 
     @property
     def steps(self) -> int:
-        """Return the steps of a trial, with its two SYNC bursts."""
+        """Steps of a trial, with its two SYNC bursts."""
         return sum(row.count for row in self.rows)
 
     @property
-    def queries(self) -> int:
-        """Return the steps of a trial that give a result, warm-up included."""
-        return sum(row.count for row in self.rows if row.measured)
-
-    @property
     def trial(self) -> Duration:
-        """Return how long a trial takes; expected only where every step is."""
-        return sum_of([row.total for row in self.rows])
-
-    @property
-    def known_s(self) -> float:
-        """Return the seconds of a trial that are known: an estimate where every step's
-        time is, else the least.
-        """
-        return sum(row.total.known_s for row in self.rows)
+        """Time of one trial."""
+        return _total(row.total for row in self.rows)
 
     @property
     def session(self) -> Duration:
-        """Return how long all trials take, without opening and evaluation."""
+        """Time of all trials, without opening and evaluation."""
         return self.in_order(interleaved=bool(self.interleaved))
 
     def in_order(self, *, interleaved: bool) -> Duration:
-        """Return how long all trials take, one behind the other or interleaved."""
-        return sum_of(
-            [row.total.times(self._times(row, interleaved)) for row in self.rows]
+        """Return the time of all trials, one after the other or interleaved."""
+        return _total(
+            row.total.times(self._times(row, interleaved)) for row in self.rows
         )
-
-    def known_in_order_s(self, *, interleaved: bool) -> float:
-        """Return the seconds of all trials that are known, in either order."""
-        return sum(
-            row.total.known_s * self._times(row, interleaved) for row in self.rows
-        )
-
-    @property
-    def session_known_s(self) -> float:
-        """Return the seconds of all trials that are known."""
-        return self.known_in_order_s(interleaved=bool(self.interleaved))
 
     def _times(self, row: Row, interleaved: bool) -> int:
         return 1 if interleaved and row.once else self.trials
 
     @property
     def unknown(self) -> tuple[Row, ...]:
-        """Return the rows of which only a limit is known."""
-        return tuple(row for row in self.rows if row.each.expected_s is None)
+        """The rows of which only a limit is known."""
+        return tuple(row for row in self.rows if not row.each.expected)
 
     @property
     def known_b(self) -> int:
-        """Return the bytes of what is known: an estimate where every step's time is,
-        else the least.
-        """
-        return self._bytes(
-            self.session_known_s, self._loading(lambda each: each.known_s)
-        )
+        """Bytes of all trials where steps take the time that is known."""
+        loads_s = {row.group: row.total.known_s for row in self._loads}
+        return self._bytes(self.session.known_s, loads_s)
 
     @property
     def most_b(self) -> int:
-        """Return the bytes where every step takes as long as it may."""
-        return self._bytes(self.session.most_s, self._loading(lambda each: each.most_s))
+        """Bytes of all trials where every step takes as long as it may."""
+        loads_s = {row.group: row.total.most_s for row in self._loads}
+        return self._bytes(self.session.most_s, loads_s)
 
     @property
     def room(self) -> bool:
-        """Return whether the disk has room for what is known, and for closing it
-        properly."""
+        """Whether the disk has room for `known_b`, and for closing the session."""
         return self.free_b is None or self.known_b + RESERVE_B <= self.free_b
 
     @property
     def room_at_most(self) -> bool:
-        """Return whether the disk has room even where every step takes as long as it
-        may."""
+        """Whether the disk has room for `most_b`, and for closing the session."""
         return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
 
-    def _loading(self, seconds: Callable[[Duration], float]) -> float:
-        """Return the seconds of all loads that are not near a mark."""
-        return sum(
-            self._times(row, bool(self.interleaved))
-            * max(seconds(row.total) - 2 * MARGIN_S * row.count, 0.0)
-            for row in self.rows
-            if row.kind == Load.kind
-        )
+    @property
+    def _loads(self) -> list[Row]:
+        return [row for row in self.rows if row.kind == Load.kind]
 
-    def _bytes(self, session_s: float, loading_s: float) -> int:
+    def _bytes(self, session_s: float, loads_s: Mapping[str, float]) -> int:
+        # Traces are thinned in loads only, and not near a mark.
+        thinned_s = 0.0
+        for row in self._loads:
+            far_s = max(loads_s[row.group] - 2 * MARGIN_S * row.count, 0.0)
+            thinned_s += self._times(row, bool(self.interleaved)) * far_s
         traces_b = sum(rail.byte_hz for rail in self.rails) * session_s
-        traces_b -= sum(rail.spared_hz for rail in self.rails) * loading_s
+        traces_b -= sum(rail.spared_hz for rail in self.rails) * thinned_s
         return round(traces_b + self.trials * self.files_b) + _SESSION_B
 
 
@@ -181,8 +188,8 @@ def of_bench(
     trials: int | None = None,
     root: Path | str = "sessions",
 ) -> Estimate:
-    """Return what running a bench file will take; no device is touched. Raises what
-    open_plan does, and ConfigError where the program of the device is not there.
+    """Estimate a run of a bench file; no device is touched. Raises what open_plan does,
+    and ConfigError where the program of the device is not there.
     """
     scenario, task, resolved = planning.open_plan(path, overrides)
     refuse_missing(resolved)
@@ -192,31 +199,45 @@ def of_bench(
 
 
 def of_plan(
-    scenario: Scenario, task: Task, resolved: Config, trials: int, root: Path
-) -> Estimate:
-    """Return what a plan will take, by what the settings of its parts determine."""
-    sampled = {
-        rail: plugins.find("monitor", choice.kind).sampling(choice.settings)
-        for rail, choice in resolved.monitors.items()
-    }
-    return _estimate(scenario, task, resolved, sampled, trials, root)
-
-
-def of_open(
     scenario: Scenario,
     task: Task,
     resolved: Config,
-    monitors: Mapping[str, MonitorInfo],
     trials: int,
     root: Path,
+    *,
+    monitors: Mapping[str, MonitorInfo] | None = None,
 ) -> Estimate:
-    """Return what an open bench will take, by what its instruments say of
-    themselves."""
-    sampled: dict[str, Sampling | None] = {
-        rail: Sampling(info.sample_hz, info.edge_hz, info.sync)
-        for rail, info in monitors.items()
-    }
-    return _estimate(scenario, task, resolved, sampled, trials, root)
+    """Estimate a plan by the settings of its parts, and by the infos of `monitors`
+    where they are open.
+    """
+    sampled: dict[str, Sampling | None] = {}
+    for rail, choice in resolved.monitors.items():
+        if monitors is None:
+            kind = plugins.find("monitor", choice.kind)
+            sampled[rail] = kind.sampling(choice.settings)
+        else:
+            info = monitors[rail]
+            sampled[rail] = Sampling(info.sample_hz, info.edge_hz, info.sync)
+    pace = plugins.find("sut", resolved.sut.kind).pace(resolved.sut.settings)
+    if not pace.phases_s:
+        claimed_s = _claimed_s(resolved.claim, task)
+        pace = dataclasses.replace(pace, phases_s=claimed_s)
+    seed = planning.trial_seed(resolved.bench.seed, 1)
+    payload_b = _payload_b(task)
+    steps, rows = _timed(partial(_planned, scenario, task, seed), pace, payload_b)
+    return Estimate(
+        name=resolved.bench.name,
+        task=task.name,
+        scenario=scenario.name,
+        trials=trials,
+        rows=rows,
+        rails=tuple(_rail(name, each, resolved) for name, each in sampled.items()),
+        virtual=pace.virtual,
+        files_b=sum(_files_b(step, payload_b, pace.wired) for step in steps),
+        free_b=free_bytes(root),
+        claim=dict(resolved.claim),
+        interleaved=scenario.interleaved,
+    )
 
 
 def refuse_no_room(estimate: Estimate, root: Path) -> None:
@@ -238,92 +259,142 @@ def refuse_no_room(estimate: Estimate, root: Path) -> None:
 
 
 def free_bytes(root: Path) -> int | None:
-    """Return what is free on the disk of a folder that need not be there yet; None
-    where that cannot be known.
+    """Return the free bytes on the disk of a folder that need not exist yet; None where
+    they cannot be known.
     """
-    place = root.absolute()
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    folder = root.absolute()
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
     try:
-        usage = shutil.disk_usage(place)
+        usage = shutil.disk_usage(folder)
     except OSError:
         return None
     # A file system of the kernel's own has no size.
     return usage.free if usage.total else None
 
 
-def _estimate(
-    scenario: Scenario,
-    task: Task,
-    resolved: Config,
-    sampled: Mapping[str, Sampling | None],
-    trials: int,
-    root: Path,
-) -> Estimate:
-    kind = plugins.find("sut", resolved.sut.kind)
-    pace = kind.pace(resolved.sut.settings)
-    claimed_s = pace.phases_s or _claimed_s(resolved.claim, task)
-    pace = dataclasses.replace(pace, phases_s=claimed_s)
-    seed = planning.trial_seed(resolved.bench.seed, 1)
-    lengths = Lengths(task)
-    planned = planned_trial(scenario, task, seed, pace, lengths)
-    unknown = any(row.each.expected_s is None for row in planned.rows)
-    before = earlier.of_bench(root, resolved) if unknown else None
-    files_b = sum(
-        _files_b(step, lengths.of(step), pace.wired) for step in planned.steps
-    )
-    return Estimate(
-        name=resolved.bench.name,
-        task=task.name,
-        scenario=scenario.name,
-        trials=trials,
-        rows=earlier.expected(planned.rows, before, pace.overhead_s),
-        rails=tuple(
-            Rail(name, each, _byte_hz(each), _spared_hz(each, resolved))
-            for name, each in sampled.items()
-        ),
-        virtual=pace.virtual,
-        files_b=files_b,
-        free_b=free_bytes(root),
-        claim=dict(resolved.claim),
-        interleaved=scenario.interleaved,
-    )
+def _total(durations: Iterable[Duration]) -> Duration:
+    return sum(durations, start=Duration(0.0, 0.0))
 
 
-def _files_b(step: Step, payload_b: int, wired: bool) -> float:
-    """Return what a step leaves in the text files of a trial."""
+def _timed(
+    planned: Callable[[Pace], list[Step]], pace: Pace, payload_b: float
+) -> tuple[list[Step], tuple[Row, ...]]:
+    """Return the steps of a trial, and their groups with the times that they take at
+    this pace.
+    """
+    steps = planned(pace)
+    rows = _rows(steps, pace, payload_b)
+    if pace.phases_s:
+        return steps, rows
+    slow_pace = dataclasses.replace(pace, phases_s=(_SLOW_S,))
+    fast_pace = dataclasses.replace(pace, phases_s=(_FAST_S,))
+    slow_steps = planned(slow_pace)
+    slow = _rows(slow_steps, slow_pace, payload_b)
+    fast = _rows(planned(fast_pace), fast_pace, payload_b)
+    slow_s = _queries_s(slow, pace.overhead_s)
+    fast_s = _queries_s(fast, pace.overhead_s)
+    if abs(slow_s - fast_s) <= _EQUAL * fast_s:
+        return slow_steps, slow
+    return steps, rows
+
+
+def _queries_s(rows: Sequence[Row], overhead_s: float) -> float:
+    """Return the time of the queries alone, without their overhead."""
+    queries = [row for row in rows if row.kind == Query.kind]
+    return sum(row.total.known_s - row.count * overhead_s for row in queries)
+
+
+def _planned(scenario: Scenario, task: Task, seed: int, pace: Pace) -> list[Step]:
+    """List the steps of a trial for a device of this pace, with its two SYNC bursts."""
+    slots = pace.slots or _SLOTS
+    device = SutInfo(
+        "a device",
+        "",
+        simulated=False,
+        tick_hz=FORESEEN_HZ,
+        task="",
+        slots=slots,
+        batch_max=slots,
+        solves=True,
+        thresholds_max=16,
+        streams=True,
+        slot_bytes=1 << 30,
+    )
+    # A plan that no device suits is shown as it is set; the run refuses it.
+    with suppress(ConfigError):
+        scenario = scenario.fitted(device)
+    plan = planning.steps(scenario, task, seed, partial(_foreseen, pace))
+    return [Sync(), *plan, Sync()]
+
+
+def _foreseen(pace: Pace, step: Step) -> Completion:
+    """Return the marks of a device of this pace, so that a plan that measures first how
+    long a query takes goes on as it will.
+    """
+    return kinds.of(step).foreseen(step, pace) if pace.phases_s else Completion(())
+
+
+def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[Row, ...]:
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(kinds.of(step).group(step), []).append(step)
+    rows = []
+    for group, of_group in groups.items():
+        kind = kinds.of(of_group[0])
+        count = len(of_group)
+        total = _total(kind.duration(step, pace, payload_b) for step in of_group)
+        row = Row(
+            group=group,
+            kind=of_group[0].kind,
+            count=count,
+            each=total.times(1 / count),
+            measured=kind.measured,
+            once=kind.loads or not kind.planned,
+        )
+        rows.append(row)
+    return tuple(rows)
+
+
+def _payload_b(task: Task) -> float:
+    """Return the mean length of some payloads."""
+    count = min(_PAYLOADS, len(task))
+    if not count:
+        return 0.0
+    indices = [len(task) * number // count for number in range(count)]
+    return sum(len(task.payload(index)) for index in indices) / count
+
+
+def _files_b(step: Step, payload_b: float, wired: bool) -> float:
+    """Return the bytes of a step in the text files of a trial."""
     kind = kinds.of(step)
     wire_b = 4 * _WIRE_LINE_B * wired
     if kind.loads:
         return wire_b * (1 + payload_b / _FRAME_B) / 2
-    return kind.text_b(step) + wire_b * kind.answers(step)
+    text_b = _COMPLETION_B + _SAMPLE_B * kind.measured
+    return (text_b + wire_b) * kind.answers(step)
 
 
-def _byte_hz(sampling: Sampling | None) -> float:
+def _rail(name: str, sampling: Sampling | None, resolved: Config) -> Rail:
+    """Return the bytes a second that a rail writes, and spares in loads."""
     if sampling is None:
-        return 0.0
-    line_b = {
-        "digital": sampling.edge_hz * _LEVELS_B,
-        "voltage": sampling.sample_hz * _FLOAT_B,
-    }.get(sampling.sync, 0.0)
-    return _INDEX * (2 * _FLOAT_B * sampling.sample_hz + line_b)
-
-
-def _spared_hz(sampling: Sampling | None, resolved: Config) -> float:
-    """Return the bytes a second that a rail's trace spares while a sample is loaded."""
+        return Rail(name, None, 0.0)
+    analog_b = 2 * _FLOAT_B * sampling.sample_hz
+    line_b = 0.0
+    if sampling.sync == "digital":
+        line_b = sampling.edge_hz * _LEVELS_B
+    elif sampling.sync == "voltage":
+        line_b = sampling.sample_hz * _FLOAT_B
+    spared_b = 0.0
     thinned = resolved.bench.between_windows == REDUCED_RATE
-    if (
-        not thinned
-        or sampling is None
-        or not may_be_thinned(sampling.sync, sampling.sample_hz)
-    ):
-        return 0.0
-    return _INDEX * (2 * _FLOAT_B * sampling.sample_hz - 3 * _FLOAT_B * MEAN_HZ)
+    if thinned and may_be_thinned(sampling.sync, sampling.sample_hz):
+        spared_b = _INDEX * (analog_b - 3 * _FLOAT_B * MEAN_HZ)
+    return Rail(name, sampling, _INDEX * (analog_b + line_b), spared_b)
 
 
 def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
-    """Return the times of the phases that are claimed, or that of the whole: the
-    latency that is neither of a phase nor a percentile.
+    """Return the claimed times of the phases, or that of the whole: the latency that is
+    neither of a phase nor a percentile.
     """
     latencies = {
         name.removeprefix(_LATENCY): value
@@ -333,9 +404,7 @@ def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
     phases = tuple(latencies[phase] for phase in task.phases if phase in latencies)
     if len(phases) == len(task.phases):
         return phases
-    whole = [
-        value
-        for what, value in latencies.items()
-        if what not in task.phases and "_" not in what
-    ]
-    return (whole[0],) if whole else ()
+    for name, value in latencies.items():
+        if name not in task.phases and "_" not in name:
+            return (value,)
+    return ()

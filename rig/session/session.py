@@ -210,8 +210,8 @@ def resume(
 
 def _estimated(bench: Bench, trials: int, root: Path) -> Estimate:
     infos = {rail: monitor.info for rail, monitor in bench.monitors.items()}
-    return estimate.of_open(
-        bench.scenario, bench.task, bench.config, infos, trials, root
+    return estimate.of_plan(
+        bench.scenario, bench.task, bench.config, trials, root, monitors=infos
     )
 
 

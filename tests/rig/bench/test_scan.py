@@ -35,6 +35,7 @@ from rig.cli.printed.terminal import Terminal
 from rig.cli.scan import show
 from rig.errors import BenchError, ConfigError
 from rig.interfaces.monitor import FoundInstrument
+from rig.interfaces.plugin_classes import Driver
 
 NOBODY = 65534
 
@@ -166,7 +167,7 @@ def test_a_kind_without_its_package_says_how_to_install_it_and_is_nothing_wrong(
 
 
 def test_a_kind_that_cannot_look_is_left_out() -> None:
-    assert looked({"virtual": lambda: object}) == []
+    assert looked({"virtual": lambda: Driver}) == []
 
 
 def test_a_serial_port_that_no_instrument_claimed_may_be_a_device(

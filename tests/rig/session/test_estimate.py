@@ -75,7 +75,7 @@ def test_a_virtual_session_takes_the_time_and_the_room_that_were_estimated(
     assert found.virtual
     assert found.unknown == ()
     assert found.trial.expected_s == pytest.approx(took_s, rel=0.03)
-    assert found.trial.least_s <= took_s <= found.trial.most_s
+    assert 0.9 * found.trial.known_s <= took_s <= found.trial.most_s
     assert of_trials(found) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
 
 
@@ -93,7 +93,7 @@ def test_a_search_that_may_end_at_its_target_has_a_limit_and_no_expectation(
         result = opened.run(1, tmp_path)
     assert [row.group for row in found.unknown] == ["search 2 s or until the target"]
     assert found.trial.expected_s is None
-    assert found.trial.least_s <= recorded_s(result) <= found.trial.most_s
+    assert found.trial.known_s <= recorded_s(result) <= found.trial.most_s
     assert found.known_b <= trial_bytes(result) + estimate._SESSION_B <= found.most_b
 
 
@@ -109,12 +109,6 @@ def test_a_posix_session_takes_the_room_that_was_estimated_with_the_latency_that
     assert {row.kind for row in without.unknown} == {"query"}
     with open_bench(bench, settings) as opened:
         result = opened.run(1, tmp_path)
-    again = of_bench(bench, settings, 1, tmp_path)
-    assert again.unknown == ()
-    assert {row.basis for row in again.rows if row.kind == "query"} == {
-        f"as in {result.folder.name}"
-    }
-    assert of_trials(again) == pytest.approx(trial_bytes(result), rel=TOLERANCE)
     latency_s = result.metrics["latency_total"].value
     found = of_bench(
         bench, [*settings, f"claim.latency_total={latency_s!r}"], 1, tmp_path
@@ -205,36 +199,3 @@ def test_two_rails_are_added(tmp_path: Path) -> None:
     assert sum(rail.byte_hz for rail in two.rails) == pytest.approx(
         2 * one.rails[0].byte_hz
     )
-
-
-def test_what_no_setting_determines_is_expected_as_in_an_earlier_session_that_can_be_read(
-    tmp_path: Path,
-) -> None:
-    settings = (
-        "scenario.optimization.timeouts_s=[0.01]",
-        "scenario.optimization.target_limit_s=2.0",
-        "task.qubo.nodes=[100]",
-    )
-    bench = BENCHES / "virtual-qubo.toml"
-    root = tmp_path / "sessions"
-    with open_bench(bench, settings) as opened:
-        name = opened.run(1, root).folder.name
-    found = of_bench(bench, settings, 1, root)
-    assert found.unknown == ()
-    [row] = [row for row in found.rows if row.basis]
-    assert (row.kind, row.basis) == ("solve", f"as in {name}")
-    assert row.each.expected_s is not None and 0 < row.each.expected_s < 2.1
-    for number, (spoilt, text) in enumerate(
-        [
-            ("trial-1/completions.jsonl", "no JSON {"),
-            ("trial-1/completions.jsonl", ""),
-            ("bench.toml", "no TOML {"),
-            ("provenance.json", "[]"),
-        ]
-    ):
-        other = tmp_path / f"{number}"
-        shutil.copytree(root, other)
-        (other / name / spoilt).write_text(text)
-        assert of_bench(bench, settings, 1, other).unknown, spoilt
-    others = of_bench(bench, [*settings, "bench.name=another"], 1, root)
-    assert others.unknown, "a session of another bench says nothing of this one"

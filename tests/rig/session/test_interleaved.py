@@ -184,12 +184,12 @@ def test_the_plan_states_the_time_of_both_orders() -> None:
     )
     assert once_s > 0
     for one in found:
-        apart_s = TRIALS * one.known_s
-        assert one.known_in_order_s(interleaved=False) == pytest.approx(apart_s)
+        apart_s = TRIALS * one.trial.known_s
+        assert one.in_order(interleaved=False).known_s == pytest.approx(apart_s)
         together_s = apart_s - (TRIALS - 1) * once_s
-        assert one.known_in_order_s(interleaved=True) == pytest.approx(together_s)
-    assert found[0].session_known_s == pytest.approx(TRIALS * found[0].known_s)
-    assert found[1].session_known_s == pytest.approx(
+        assert one.in_order(interleaved=True).known_s == pytest.approx(together_s)
+    assert found[0].session.known_s == pytest.approx(TRIALS * found[0].trial.known_s)
+    assert found[1].session.known_s == pytest.approx(
         found[1].in_order(interleaved=True).known_s
     )
     assert found[1].known_b < found[0].known_b

@@ -9,13 +9,12 @@ import pytest
 
 from rig.model.pace import Duration
 from rig.model.steps import Idle, Load, Query
-from rig.session.estimate import Estimate
-from rig.session.planned_trial import Row
+from rig.session.estimate import Estimate, Row
 from rig.session.time_left import TimeLeft
 
-UNKNOWN = Duration(0.0, None, 20.0)
-IDLE_S = Duration(1.0, 1.0, 1.2)
-LOAD_S = Duration(0.5, 1.0, 2.0)
+UNKNOWN = Duration(0.0, 20.0, expected=False)
+IDLE_S = Duration(1.0, 1.2)
+LOAD_S = Duration(1.0, 2.0)
 
 
 def estimate(trials: int = 2) -> Estimate:
@@ -24,7 +23,17 @@ def estimate(trials: int = 2) -> Estimate:
         Row("query", "query", 10, UNKNOWN, True),
         Row("idle 1 s", "idle", 2, IDLE_S, False),
     )
-    return Estimate("b", "t", "s", trials, rows, (), False, 0.0, None)
+    return Estimate(
+        name="b",
+        task="t",
+        scenario="s",
+        trials=trials,
+        rows=rows,
+        rails=(),
+        virtual=False,
+        files_b=0.0,
+        free_b=None,
+    )
 
 
 def test_nothing_is_told_before_a_step_of_each_unknown_kind_was_seen() -> None:
