@@ -3,7 +3,7 @@
 energy of windows. All data are simulated.
 
 Run it: `python -m benchmarks.ingest [--quick] [--hour]`, on Linux: some
-minutes; about a minute; a quarter of an hour and 61 GB of disk. Times are CPU time of
+minutes; seconds; a quarter of an hour and 61 GB of disk. Times are CPU time of
 the whole process, the trace library's thread included, pinned to one core; the median
 of several rounds. What is not in them: USB and the maker's driver, and making the
 prepared blocks. The rig stores two floats and SYNC, as power is their product; one row
@@ -330,7 +330,7 @@ def three_floats(seconds: float, rounds: int) -> list[Times]:
 
 def peers(ingests: Sequence[Ingest]) -> Iterator[tuple[str, float, Ingest]]:
     """Yield name and samples per second of CPU time of the loops over single samples,
-    and what they are to be compared with.
+    and the ingest to compare them with.
     """
     streams = JoulescopeStreams.prepare("js220")
     levels = np.unpackbits(streams.packed[: _PEER_SAMPLES // 4], bitorder="little")[::2]
@@ -516,7 +516,7 @@ def main() -> int:
     options.add_argument(
         "--quick",
         action="store_true",
-        help="about a minute: fewer rounds, Joulescopes only in real time",
+        help="seconds: one round of little data, Joulescopes only in real time",
     )
     options.add_argument(
         "--hour",
@@ -526,7 +526,9 @@ def main() -> int:
     asked = options.parse_args()
     # To open a trace takes the library some 60 ms (a queue of 64 MiB), however long it
     # becomes.
-    seconds, rounds = (20.0, 3) if asked.quick else (60.0, 5)
+    seconds = 2.0 if asked.quick else 60.0
+    slow_s = 2.0 if asked.quick else 20.0
+    rounds = 1 if asked.quick else 5
     print(
         "Ingest of prepared blocks, simulated; CPU time of the process on one core,"
         " medians of rounds\n"
@@ -535,13 +537,13 @@ def main() -> int:
         ingests = [joulescope(model, seconds, rounds) for model in ("js220", "js110")]
         ingests.append(joulescope("js110", seconds, rounds, power_too=True))
         ingests += [
-            powershield("ascii_dec", 5_000, 60.0, rounds),
-            powershield("bin_hexa", 100_000, 20.0, rounds),
+            powershield("ascii_dec", 5_000, 3 * slow_s, rounds),
+            powershield("bin_hexa", 100_000, slow_s, rounds),
         ]
         three = three_floats(seconds, rounds)
     alone = three, three_floats(seconds, rounds)
     spread = [joulescope(model, seconds, rounds) for model in ("js220", "js110")]
-    ingests.append(keysight(30.0 if asked.quick else 120.0))
+    ingests.append(keysight(2.0 if asked.quick else 120.0))
     show_ingests(ingests)
     print(
         "  N6705: CPU time of the driver's own threads, beside the simulated instrument"
@@ -565,14 +567,12 @@ def main() -> int:
     )
     print("In real time; driver, library and simulator in CPU time per second")
     kept = live.shown(
-        live.table(3.0 if asked.quick else 10.0, all_kinds=not asked.quick)
+        live.table(1.0 if asked.quick else 10.0, all_kinds=not asked.quick)
     )
     print("\nMemory", flush=True)
-    minutes = "60" if asked.hour else "0.5" if asked.quick else "5"
-    constant = not subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", minutes],
-        check=False,
-    ).returncode
+    minutes = "60" if asked.hour else "0.1" if asked.quick else "5"
+    command = [sys.executable, "-m", "benchmarks.memory", minutes]
+    constant = not subprocess.run(command, check=False).returncode
     print("\nAims")
     aims = [
         *verdicts(ingests, spread, alone, seconds),

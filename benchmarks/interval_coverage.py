@@ -446,10 +446,16 @@ def main() -> int:
         default=SEED + time.time_ns() // 1_000_000 % 1_000_000_000,
         help="seed of the first run, the next has the next (default: from the clock)",
     )
+    options.add_argument(
+        "--quick", action="store_true", help="two runs of one kind of each sort"
+    )
     options.add_argument("kinds", nargs="*", help=f"of: {'; '.join(kinds)}; all")
     asked = options.parse_args()
     if unknown := set(asked.kinds) - set(kinds):
         options.error(f"no such kind: {', '.join(sorted(unknown))}")
+    if asked.quick:
+        asked.runs = 2
+        asked.kinds = asked.kinds or [min(EXPERIMENTS), min(POPULATIONS)]
     print(
         f"{asked.runs} runs of each kind, of five trials unless it says so, seeds from "
         f"{asked.seed} on; all is simulated"

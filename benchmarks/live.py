@@ -2,7 +2,7 @@
 """The drivers on their simulators in real time: what of the samples arrives, and what
 of a core that takes, per thread.
 
-Run it: `python -m benchmarks.live [SECONDS]`; 10 s for each row by default.
+Run it: `python -m benchmarks.live [SECONDS | --quick]`; 10 s for each row by default.
 Linux only. Beside "busy", another Python thread never rests, as a GUI at its worst. The
 simulators run in the same Python: one that the busy thread starves is late itself, and
 the driver of a JS110 takes lateness that lasts for lost samples. So its busy row has
@@ -14,6 +14,7 @@ falls behind loses nothing here, where simulators wait, but on a desk.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -447,7 +448,15 @@ def _row(
     )
 
 
+def main() -> int:
+    """Print the table; return the exit code: 1 where a sample was lost or late."""
+    parser = argparse.ArgumentParser(description="drivers on simulators in real time")
+    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
+    parser.add_argument("--quick", action="store_true", help="one second, fewer rows")
+    options = parser.parse_args()
+    seconds = 1.0 if options.quick else options.seconds
+    return 0 if shown(table(seconds, all_kinds=not options.quick)) else 1
+
+
 if __name__ == "__main__":
-    sys.exit(
-        0 if shown(table(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)) else 1
-    )
+    sys.exit(main())

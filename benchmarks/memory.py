@@ -2,14 +2,15 @@
 """Resident memory over a long recording of a JS110 at 2 MS/s: prepared blocks, faster
 than real time; simulated.
 
-Run it: `python -m benchmarks.memory [MINUTES] [FOLDER]`, on Linux; 5 minutes
-(5 GB) unless told, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where
+Run it: `python -m benchmarks.memory [MINUTES] [FOLDER] [--quick]`, on Linux; 5 minutes
+(5 GB) by default, 60 need 61 GB. One trace, in a temporary folder (of FOLDER where
 given) that is deleted. Exit code 1 when memory grows by more than a MB, whatever the
 length.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
@@ -73,12 +74,15 @@ def record(
 
 def main() -> int:
     """Record, print the slope, and read the trace again."""
-    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
+    parser = argparse.ArgumentParser(description="memory over a long recording")
+    parser.add_argument("minutes", type=float, nargs="?", default=5.0)
+    parser.add_argument("folder", nargs="?", help="of the temporary folder")
+    parser.add_argument("--quick", action="store_true", help="six seconds")
+    options = parser.parse_args()
+    minutes = 0.1 if options.quick else options.minutes
     seconds = minutes * 60
     prepared = JoulescopeStreams.prepare("js110")
-    with tempfile.TemporaryDirectory(
-        dir=sys.argv[2] if len(sys.argv) > 2 else None
-    ) as name:
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
         needed_b = seconds * _BYTES_PER_S + _SPARE_B
         free_b = shutil.disk_usage(name).free
         if free_b < needed_b:

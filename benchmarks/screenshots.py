@@ -46,8 +46,11 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the pictures")
     parser.add_argument("--dark", action="store_true", help="in the dark theme")
+    parser.add_argument("--quick", action="store_true", help="the start screen only")
     parser.add_argument("only", nargs="*", help="names of pictures, all by default")
     options = parser.parse_args(words)
+    if options.quick:
+        options.only = ["start"]
     application = QApplication.instance() or QApplication(["screenshots"])
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -201,7 +201,10 @@ def main() -> int:
     options.add_argument(
         "--page", type=Path, help="a page with marks, to put the tables into"
     )
+    options.add_argument("--quick", action="store_true", help="two runs of each case")
     asked = options.parse_args()
+    if asked.quick:
+        asked.runs = 2
     seed = time.time_ns() // 1_000_000 if asked.seed is None else asked.seed
     print(f"{asked.runs} runs of each case, seed {seed}", flush=True)
     found: dict[str, dict[str, Both]] = {}

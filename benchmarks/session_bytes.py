@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of a session with every sample, and with means between windows, in one run.
 
-Run it: `python -m benchmarks.session_bytes [--samples N]`; two minutes. The
+Run it: `python -m benchmarks.session_bytes [--samples N | --quick]`; two minutes. The
 POSIX firmware (`make firmware`) runs the ASC network behind a simulated line of 921 600
 baud and 1 ms each way; a simulated JS220 records it at its full rate, 1 MHz, SYNC at 2
 MHz. Two sessions of one trial each, `[bench] between_windows` "full" and "reduced";
@@ -113,7 +113,9 @@ def main() -> int:
     """Print the table; return the exit code: 1 where means save less than half."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--samples", type=int, default=50)
-    samples = parser.parse_args().samples
+    parser.add_argument("--quick", action="store_true", help="three samples")
+    options = parser.parse_args()
+    samples = 3 if options.quick else options.samples
     posix.DutProcess = PacedProcess  # type: ignore[attr-defined]
     full, reduced = session("full", samples), session("reduced", samples)
     print(

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import ast
 import math
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,6 +51,34 @@ def test_every_benchmark_that_is_run_ends_with_an_exit_code() -> None:
         "memory.py",
         "interval_coverage.py",
     } <= set(run)
+
+
+def programs() -> list[str]:
+    """Return the benchmarks that are run, which are those with a main."""
+    return [
+        path.stem
+        for path in sorted(FOLDER.glob("*.py"))
+        if "\ndef main(" in path.read_text(encoding="utf-8")
+    ]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", programs())
+def test_a_quick_run_comes_to_its_end(name: str, tmp_path: Path) -> None:
+    """A missed aim says little of a quick run, so its exit code may be 1."""
+    if not (ROOT / "firmware" / "build" / "posix" / "asc").exists():
+        pytest.skip("the POSIX firmware is not built: make firmware")
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]
+    if name == "screenshots":
+        command += ["--out", str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.strip()
+    last = done.stdout.strip().splitlines()[-1]
+    assert not last.startswith("wrong result"), last
 
 
 def test_no_benchmark_hides_a_package_when_it_is_run() -> None:
