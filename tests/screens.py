@@ -14,14 +14,15 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from unittest import mock
 
 from rig.cli.main import main
 from rig.cli.printed.terminal import Terminal
+from tests import click_tree
 
 WIDTHS = (80, 100, 140)
 
@@ -49,6 +50,8 @@ def of_command(width: int, piped: bool, *words: str) -> str:
     what hangs on this computer: a session's hashes, which commit to it, and times of a
     run are zeros.
     """
+    # What is imported first under these patches would keep their width.
+    click_tree.commands()
     out = io.StringIO()
     environment = {
         "COLUMNS": str(width),
@@ -56,15 +59,13 @@ def of_command(width: int, piped: bool, *words: str) -> str:
         "TTY_INTERACTIVE": "0",
         "NO_COLOR": "1",
     }
-    # By the module of the program click tells what it is called.
-    program = ModuleType("__main__")
     handlers = {
         number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
     }
     with (
         mock.patch.dict(os.environ, environment),
         mock.patch.object(sys, "argv", ["rig", *words]),
-        mock.patch.dict(sys.modules, {"__main__": program}),
+        _main_module(ModuleType("__main__")),
         mock.patch.object(warnings, "formatwarning", warnings.formatwarning),
         redirect_stdout(out),
         redirect_stderr(out),
@@ -82,6 +83,21 @@ def of_command(width: int, piped: bool, *words: str) -> str:
     text = re.sub(r"\d:\d\d:\d\d|-:--:--", "0:00:00", text)
     lines = [line.rstrip() for line in text.splitlines()]
     return "\n".join([f"$ rig {' '.join(words)}", *lines, f"exit code {code}"]) + "\n"
+
+
+@contextmanager
+def _main_module(module: ModuleType) -> Iterator[None]:
+    """Replace the main module, by which click derives the name of the program.
+
+    `mock.patch.dict` would also forget the modules that a command imports, and NumPy
+    cannot be imported twice.
+    """
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 def wider(screens: str) -> list[str]:

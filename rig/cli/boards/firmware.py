@@ -199,22 +199,23 @@ def emulate(path: Path, workload: str, machine: str) -> None:
         path = _chosen(path, workload, emulated=bool(port.emulated))
     else:
         refuse_idle("beside IMAGE", "workload")
+        _refuse_other_files(path)
     if not machine:
         raise ConfigError(
             "an image does not say which board it is for",
             path="--machine",
             try_next="qemu-system-arm -M help",
         )
-    _refuse_other_files(path)
     with Emulator(path, machine, options) as emulator:
         _say(
             f"{path} runs in QEMU, machine {machine}: simulated, its times are those of"
             " no device"
         )
-        _say(
-            f"reach it: rig probe {bench} --set sut.uart.port={emulator.url} --set "
-            "sut.uart.simulated=true"
+        probe = (
+            f"rig probe {bench} --set sut.uart.port={emulator.url}"
+            " --set sut.uart.simulated=true"
         )
+        say(_OUT, escape(probe), "reach it: ")
         _say("Ctrl-C ends it")
         try:
             emulator.wait()
@@ -339,6 +340,10 @@ def _chosen(folder: Path, workload: str, *, emulated: bool) -> Path:
 
 
 def _refuse_other_files(image: Path) -> None:
+    if not image.exists():
+        raise ConfigError(
+            f"{image} does not exist", try_next="rig firmware build DIR makes images"
+        )
     if not image.is_file() or not projects.is_image(image):
         raise ConfigError(
             f"{image} is no linked program (ELF)",

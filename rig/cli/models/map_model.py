@@ -55,19 +55,20 @@ def map_model(
     """
     backend: object = plugins.find("sut", kind)
     if not isinstance(backend, MapsNetworks):
-        able = [
-            name
-            for name in plugins.names("sut")
-            if isinstance(plugins.find("sut", name), MapsNetworks)
-        ]
         raise ConfigError(
             f"[sut.{kind}] maps no networks",
             path="--on",
-            try_next=f"one of {', '.join(able)}",
+            try_next=f"one of {', '.join(kinds_with(MapsNetworks))}",
         )
     step_s, rule = asked(path, dt_s, choice)
     settings = settings_of("sut", kind, changes)
     print_report(backend.mapping(settings, path, step_s, *rule), as_json)
+
+
+def kinds_with(hook: type) -> list[str]:
+    """Return the kinds of backends that offer an optional interface."""
+    kinds = plugins.names("sut")
+    return [kind for kind in kinds if isinstance(plugins.find("sut", kind), hook)]
 
 
 def asked(

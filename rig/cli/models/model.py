@@ -109,7 +109,7 @@ def check(path: Path, dt_s: float | None, choice: Choice) -> int:
         found += of_firing(graph.network(read), how, dt_s)
     found += _of_reset(read, choice)
     for finding in found:
-        say(_OUT, escape(str(finding)))
+        _print_finding(finding)
     wrong = sum(finding.wrong for finding in found)
     _OUT.print(f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful")
     return _WRONG if wrong else 0
@@ -246,7 +246,14 @@ def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
 
 def _warn_of_reset(read: Any, choice: Choice) -> None:
     for finding in _of_reset(read, choice):
-        say(_OUT, escape(str(finding)))
+        _print_finding(finding)
+
+
+def _print_finding(finding: ModelFinding) -> None:
+    kind = "[red]wrong[/]" if finding.wrong else "[yellow]doubtful[/]"
+    say(_OUT, escape(f"{finding.node}: {finding.what}"), f"{kind}: ")
+    if finding.try_next:
+        say(_OUT, escape(finding.try_next), "  try: ")
 
 
 def _samples(path: Path, network: Network) -> Any:
@@ -266,13 +273,13 @@ def _print_complexity(counted: Complexity) -> None:
 
 
 def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
-    _OUT.print(f"{shape[0]} samples of {shape[1]} steps")
+    samples = "1 sample" if shape[0] == 1 else f"{shape[0]} samples"
+    _OUT.print(f"{samples} of {shape[1]} steps")
     for name, count in done.spikes.items():
         _OUT.print(f"{escape(name)}: {count} spikes")
     if done.spikes and not any(done.spikes.values()):
-        say(
-            _OUT, "doubtful: no neuron ever fires; try: rig model check, which says why"
-        )
+        say(_OUT, "no neuron ever fires", "[yellow]doubtful[/]: ")
+        say(_OUT, "rig model check, which says why", "  try: ")
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):

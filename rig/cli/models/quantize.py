@@ -150,9 +150,15 @@ def array_of(path: Path) -> Any:
     """Return the array in a file; one that would need code to be read is refused."""
     try:
         values = np.load(path, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path} does not exist", try_next="write it with numpy.save(FILE, array)"
+        ) from error
     except (OSError, ValueError, OverflowError, EOFError, MemoryError) as error:
         raise DataError(
-            f"{path} is no array of NumPy", evidence=str(error), try_next="numpy.save"
+            f"{path} is no array of NumPy",
+            evidence=str(error),
+            try_next="write it with numpy.save(FILE, array)",
         ) from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
         raise DataError(

@@ -14,6 +14,7 @@ from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.map_model import (
     asked,
     json_option,
+    kinds_with,
     print_report,
     set_option,
 )
@@ -49,7 +50,11 @@ def sense_model(
     """
     backend: object = plugins.find("sut", kind)
     if not isinstance(backend, SensesItself):
-        raise ConfigError(f"[sut.{kind}] has no sensors of its own", path="--on")
+        raise ConfigError(
+            f"[sut.{kind}] has no sensors of its own",
+            path="--on",
+            try_next=f"one of {', '.join(kinds_with(SensesItself))}",
+        )
     values = array_of(inputs)
     values = values[None] if values.ndim == 2 else values
     step_s, rule = asked(path, dt_s, choice)

@@ -135,6 +135,7 @@ WRITING: dict[str, tuple[str, ...]] = {
     "resume": ("resume", CUT_OFF),
     "demo": ("demo", "--bench", "small.toml", "--sessions", "new"),
     "bundle": ("bundle", GOOD),
+    "qubo-rescore": ("qubo", "rescore", GRID),
 }
 #: One of each kind of screen; details may take more.
 ONE_SCREEN = (
@@ -145,6 +146,7 @@ ONE_SCREEN = (
     "resume",
     "demo",
     "bundle",
+    "qubo-rescore",
 )
 
 
