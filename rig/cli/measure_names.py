@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of windows between edges of a session's trace: the phase and the sample of
-each."""
+"""Names of windows between edges of a session's trace: phase, sample and trial."""
 
 from __future__ import annotations
 
@@ -10,38 +9,59 @@ from pathlib import Path
 
 import numpy as np
 
-from rig.api.traces.spans import TrialSpan
+from rig.api.traces.spans import Spans, TrialSpan
 from rig.api.traces.surroundings import Surroundings
 from rig.measure.trace_windows import TraceSpan
 
-#: So far, as a share of a window, its ends may lie from those that the session has for
-#: it.
+#: Largest distance between the ends of a window and of a span of the session, as a
+#: share of the window.
 _APART = 0.1
 
 
 def with_names(windows: Sequence[TraceSpan], path: Path) -> list[TraceSpan]:
-    """Return the windows of a trial's trace with the phase and the sample that the
-    session beside it has for them, behind their numbers; as they are where there is no
-    session, or another window.
+    """Add phase and sample to the names of windows that the session of the trace has.
+
+    Where the trace recorded interleaved trials, the name ends with the trial, unless
+    the window belongs to all of them. Other windows keep their names.
     """
-    spans = Surroundings(path, own=True).spans
-    if spans is None or not len(spans):
-        return list(windows)
-    named = []
-    for window in windows:
-        place = int(np.argmin(np.abs(spans.start_s - window.start_s)))
-        span = spans[place]
-        apart_s = max(
-            abs(span.start_s - window.start_s), abs(span.stop_s - window.stop_s)
-        )
-        if apart_s < _APART * (window.stop_s - window.start_s):
-            window = replace(window, name=f"{window.name} {_words(span)}")
-        named.append(window)
-    return named
+    numbers = Surroundings(path, own=True).trials
+    trials: dict[int, Spans] = {}
+    for number in numbers:
+        spans = Surroundings(path, own=True, of_trial=number).spans
+        if spans is not None and len(spans):
+            trials[number] = spans
+    return [replace(window, name=_name(window, trials)) for window in windows]
+
+
+def _name(window: TraceSpan, trials: dict[int, Spans]) -> str:
+    matches: dict[int, TrialSpan] = {}
+    for number, spans in trials.items():
+        span = _nearest(spans, window.start_s)
+        if _is_same(window, span):
+            matches[number] = span
+    if not matches:
+        return window.name
+    number, span = next(iter(matches.items()))
+    trial = f", trial {number}" if len(matches) < len(trials) else ""
+    return f"{window.name} {_words(span)}{trial}"
+
+
+def _nearest(spans: Spans, at_s: float) -> TrialSpan:
+    """Return the span with the nearest start, of spans in the order of their starts."""
+    after = int(np.searchsorted(spans.start_s, at_s))
+    places = [max(after - 1, 0), min(after, len(spans) - 1)]
+    return spans[min(places, key=lambda place: abs(spans.start_s[place] - at_s))]
+
+
+def _is_same(window: TraceSpan, span: TrialSpan) -> bool:
+    start_apart_s = abs(span.start_s - window.start_s)
+    stop_apart_s = abs(span.stop_s - window.stop_s)
+    limit_s = _APART * (window.stop_s - window.start_s)
+    return max(start_apart_s, stop_apart_s) < limit_s
 
 
 def _words(span: TrialSpan) -> str:
-    """Return what a span is of: its phase, its sample, and whether it counts."""
+    """Return the phase of a span, its sample, and whether it is a warm-up."""
     sample = f" of sample {span.sample}" if span.sample is not None else ""
     warm_up = ", warm-up" if span.warm_up else ""
     return f"{span.phase}{sample}{warm_up}"

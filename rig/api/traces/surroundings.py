@@ -54,6 +54,16 @@ class Surroundings:
             label.text for label in changed.of_folder(SessionFolder(self.place.session))
         )
 
+    @property
+    def trials(self) -> tuple[int, ...]:
+        """Return the numbers of the trials that the trace recorded: its own, or all
+        interleaved ones."""
+        if self.place is None:
+            return ()
+        if self._results is None or not self._results.provenance.interleaved:
+            return (self.place.trial,)
+        return tuple(row.number for row in self._results.trials)
+
     @cached_property
     def accuracy(self) -> Accuracy | None:
         """Return the accuracy of the monitor that recorded the trace."""
