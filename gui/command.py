@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from rig.cli.trace_options import trace_options
-from rig.errors import ConfigError
+from rig.errors import ConfigError, denied
+from rig.files.user_folders import expanded
 from rig.importers.options import Options
 from rig.settings.check import checked
 
@@ -55,6 +56,8 @@ def _start(
     demonstration: bool = False,
     said: Options | None = None,
 ) -> int:
+    if path is not None:
+        _refuse_closed(path)
     try:
         from gui.application import start
     except ImportError as error:
@@ -69,3 +72,15 @@ def _start(
             ),
         ) from error
     return start(sys.argv[:1], path, trace_only, demonstration, said)
+
+
+def _refuse_closed(path: Path) -> None:
+    """Raise DataError for a path below a folder that is closed to this account, before
+    Qt and its threads are started. Of other paths the window shows the error.
+    """
+    try:
+        expanded(path).stat()
+    except PermissionError as error:
+        raise denied(error) from error
+    except OSError:
+        return

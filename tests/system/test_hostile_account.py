@@ -190,6 +190,28 @@ def test_a_file_that_may_not_be_read_is_named_in_a_sentence(
         path.chmod(mode)
 
 
+@unprivileged.needed
+@pytest.mark.parametrize("command", ["view", "gui"])
+@pytest.mark.parametrize("path", ["closed", "closed/one", "closed/one/trace.jls"])
+def test_a_folder_that_another_account_closed_opens_no_window(
+    tmp_path: Path, command: str, path: str
+) -> None:
+    session = tmp_path / "closed" / "one"
+    session.mkdir(parents=True)
+    (session / "trace.jls").write_bytes(b"")
+    unprivileged.given_away(tmp_path / "closed")
+    (tmp_path / "closed").chmod(0)
+    try:
+        done = ORDINARY.rig(tmp_path, command, tmp_path / path)
+    finally:
+        (tmp_path / "closed").chmod(0o755)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr and "fault of the rig" not in done.stderr
+    said = done.stderr.replace("\n", "")
+    assert str(tmp_path / path) in said
+    assert "not be read" in said or "is not readable" in said
+
+
 @pytest.mark.parametrize(
     ("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)]
 )
