@@ -6,9 +6,14 @@ Names are imported when they are first used: the command line needs few of them.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+# Not from typing: until rig.__main__ handles Ctrl-C, every import is time in which it
+# prints a traceback.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from rig.api.bench import OpenBench, open_bench
     from rig.api.sessions.metric import Comparison, Metrics, SessionMetric
     from rig.api.sessions.session import (
@@ -74,7 +79,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name."""
     if name == "__version__":
         return import_module("importlib.metadata").version("neurorig")
