@@ -64,55 +64,86 @@ def open_any(
     options = checked(options or Options(), "")
     path = file_of(path)
     is_jls, is_closed = jls_state(path)
+    _refuse_shunt(path, options, is_jls=is_jls)
+    if not is_jls:
+        if lazily:
+            require_convertible(path)
+        return _converted(path, scratch, options)
+    readable = path
+    notes: tuple[str, ...] = ()
+    if not is_closed:
+        if lazily:
+            require_recoverable(path)
+        readable = _recovered(path, scratch)
+        notes = (
+            f"{path.name} was not closed properly: what could be recovered was read,"
+            " and its end may be missing",
+        )
+    with reading(readable) as reader:
+        about = about_of(reader)
+        own = is_own(reader)
+    if own:
+        opened = _own_trace(path, readable, options, about, lazily=lazily)
+    else:
+        opened = _foreign_jls(
+            path, readable, scratch, options, lazily=lazily, in_place=in_place
+        )
+    return replace(opened, notes=(*notes, *opened.notes))
+
+
+def _refuse_shunt(path: Path, options: Options, *, is_jls: bool) -> None:
+    """Raise ConfigError where a shunt is given for a file that has currents."""
     if options.shunt_ohm and (is_jls or not _is_table(path, options)):
         raise ConfigError(
             f"{path.name} has currents, and no voltage across a shunt",
             path="shunt_ohm",
             try_next="leave it out: it is for tables",
         )
-    if not is_jls:
-        if lazily:
-            require_convertible(path)
-        return _converted(path, scratch, options)
-    readable = path
-    notes = []
-    if not is_closed:
-        if lazily:
-            require_recoverable(path)
-        readable = _recovered(path, scratch)
-        notes.append(
-            f"{path.name} was not closed properly: what could be recovered was read,"
-            " and its end may be missing"
-        )
-    with reading(readable) as reader:
-        about = about_of(reader)
-        own = is_own(reader)
-    if not own:
-        if lazily and readable == path:
-            viewed = jls2_view.view(path, options)
-            if viewed is not None:
-                return viewed
-            require_convertible(path)
-        if in_place and readable == path:
-            found = jls2.in_place(path, options)
-            if found is not None:
-                return found
-        converted = jls2.convert(readable, scratch, options, original=path)
-        return replace(converted, notes=(*notes, *converted.notes))
+
+
+def _own_trace(
+    path: Path,
+    readable: Path,
+    options: Options,
+    about: dict[str, Any],
+    *,
+    lazily: bool,
+) -> Opened:
+    """Open a trace of the rig's own, or what was recovered of it."""
     if options != Options():
         raise ConfigError(
             f"{path} is a trace of the rig's own",
             try_next="it has one signal of each kind: leave out what names them",
         )
-    trace = Trace.open(readable, lazily)
-    notes += _changed_beside(path)
     return Opened(
-        trace,
+        Trace.open(readable, lazily),
         "rig",
-        tuple(notes),
+        tuple(_changed_beside(path)),
         marked=Marked(readable, path, CURRENT, 0),
         about=about,
     )
+
+
+def _foreign_jls(
+    path: Path,
+    readable: Path,
+    scratch: Path,
+    options: Options,
+    *,
+    lazily: bool,
+    in_place: bool,
+) -> Opened:
+    """Open a JLS file of another program: where it is, or converted."""
+    if lazily and readable == path:
+        viewed = jls2_view.view(path, options)
+        if viewed is not None:
+            return viewed
+        require_convertible(path)
+    if in_place and readable == path:
+        opened = jls2.in_place(path, options)
+        if opened is not None:
+            return opened
+    return jls2.convert(readable, scratch, options, original=path)
 
 
 def is_own(reader: Any) -> bool:
