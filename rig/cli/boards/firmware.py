@@ -25,7 +25,6 @@ from rig.firmware.part import part
 from rig.network.conventions import Choice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
-_OUT = Terminal()
 _folder = click.argument(
     "folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path()
 )
@@ -138,7 +137,7 @@ def build(
             try_next="look at the Makefile's `all`",
         )
     size = toolchain.find(f"{port.compiler.removesuffix('gcc').removesuffix('cc')}size")
-    print_images(_OUT, [image_size(size, folder, image) for image in images])
+    print_images(Terminal(), [image_size(size, folder, image) for image in images])
 
 
 def print_images(out: Terminal, images: Sequence[ImageSize]) -> None:
@@ -215,7 +214,7 @@ def emulate(path: Path, workload: str, machine: str) -> None:
             f"rig probe {bench} --set sut.uart.port={emulator.url}"
             " --set sut.uart.simulated=true"
         )
-        say(_OUT, escape(probe), "reach it: ")
+        say(Terminal(), escape(probe), "reach it: ")
         _say("Ctrl-C ends it")
         try:
             emulator.wait()
@@ -352,4 +351,4 @@ def _refuse_other_files(image: Path) -> None:
 
 
 def _say(text: str) -> None:
-    say(_OUT, escape(text))
+    say(Terminal(), escape(text))

@@ -22,7 +22,6 @@ from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.make import BITS_MAX, quantised
 from rig.network.fixed.sizes import Sizes, sizes
 
-_OUT = Terminal()
 #: In a project.
 HEADER = Path("workloads/network/nr_network_model.h")
 NETWORK = Path("network.nir")
@@ -134,9 +133,9 @@ def _print_sizes(found: Sizes, steps: int) -> None:
     for node in found.nodes:
         sides = (node.constant_b, node.state_b, node.value_b)
         table.add_row(escape(node.name), node.kind, *(f"{size:,}" for size in sides))
-    print_table(_OUT, table)
+    print_table(Terminal(), table)
     say(
-        _OUT,
+        Terminal(),
         f"the network takes {found.constant_b:,} B of flash and {found.memory_b:,} B of"
         f" RAM (values share places); an input of {steps} steps takes {found.input_b:,}"
         f" B, an answer {found.answer_b:,}",
@@ -151,7 +150,7 @@ def _fitting(path: Path, found: Sizes, part: Part) -> int:
     fixed_b = found.memory_b + IMAGE_RAM_B + 4 * found.answer_b
     ram_b = {slots: fixed_b + slots * found.input_b for slots in _SLOTS}
     say(
-        _OUT,
+        Terminal(),
         f"with the rest of the image, about {flash_b:,} of {part.flash_b:,} B of flash"
         f" and at least {ram_b[1]:,} of {part.ram_b:,} B of RAM ({part.stated_in})",
     )

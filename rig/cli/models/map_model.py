@@ -19,9 +19,6 @@ from rig.interfaces.plugin_classes import MapsNetworks
 from rig.network import conventions, graph
 from rig.network.conventions import Choice
 
-_OUT = Terminal()
-
-
 set_option = click.option(
     "--set",
     "changes",
@@ -92,7 +89,7 @@ def print_report(found: Mapping[str, Any], as_json: bool) -> None:
         return
     for line in _lines(found, 0):
         indent = " " * (len(line) - len(line.lstrip()))
-        say(_OUT, escape(line.lstrip()), indent)
+        say(Terminal(), escape(line.lstrip()), indent)
 
 
 def _lines(found: Any, depth: int) -> Iterator[str]:

@@ -34,7 +34,6 @@ from rig.network.interpreter import Run
 from rig.network.interpreter import run as run_network
 from rig.units import quantity
 
-_OUT = Terminal()
 #: Exit code where something is wrong.
 _WRONG = 1
 
@@ -82,7 +81,7 @@ def inspect(
     read = graph.read(path)
     network = graph.network(read)
     how = choice.of(graph.taken_apart(read)[0])
-    print_network(_OUT, network, how)
+    print_network(Terminal(), network, how)
     _warn_of_reset(read, choice)
     dt_s = choice.dt_s(network.dt_s) if dt_s is None else dt_s
     if inputs is not None:
@@ -111,7 +110,9 @@ def check(path: Path, dt_s: float | None, choice: Choice) -> int:
     for finding in found:
         _print_finding(finding)
     wrong = sum(finding.wrong for finding in found)
-    _OUT.print(f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful")
+    Terminal().print(
+        f"{escape(path.name)}: {wrong} wrong, {len(found) - wrong} doubtful"
+    )
     return _WRONG if wrong else 0
 
 
@@ -157,7 +158,7 @@ def run(
         _print_run(whole, numbers.shape)
         for name, count in {**whole.saturated, "inputs": limited}.items():
             if count:
-                _OUT.print(f"{escape(name)}: {count} values were limited")
+                Terminal().print(f"{escape(name)}: {count} values were limited")
         _write(output, dict(whole.values))
         return
     read = graph.read(path)
@@ -232,7 +233,7 @@ def _require_nodes(record: tuple[str, ...], names: list[str]) -> None:
 def _write(output: Path | None, arrays: dict[str, Any]) -> None:
     if output is not None:
         np.savez_compressed(output, **arrays)
-        _OUT.print(escape(f"values of {', '.join(arrays)}: {output}"))
+        Terminal().print(escape(f"values of {', '.join(arrays)}: {output}"))
 
 
 def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
@@ -251,9 +252,9 @@ def _warn_of_reset(read: Any, choice: Choice) -> None:
 
 def _print_finding(finding: ModelFinding) -> None:
     kind = "[red]wrong[/]" if finding.wrong else "[yellow]doubtful[/]"
-    say(_OUT, escape(f"{finding.node}: {finding.what}"), f"{kind}: ")
+    say(Terminal(), escape(f"{finding.node}: {finding.what}"), f"{kind}: ")
     if finding.try_next:
-        say(_OUT, escape(finding.try_next), "  try: ")
+        say(Terminal(), escape(finding.try_next), "  try: ")
 
 
 def _samples(path: Path, network: Network) -> Any:
@@ -267,26 +268,26 @@ def _samples(path: Path, network: Network) -> Any:
 
 def _print_complexity(counted: Complexity) -> None:
     for name, value in complexity_text.rows(counted):
-        say(_OUT, escape(str(value)), f"{escape(name)}: ")
+        say(Terminal(), escape(str(value)), f"{escape(name)}: ")
     about = f"{complexity_text.basis(counted)}; {complexity_text.MEANING}"
-    say(_OUT, escape(about))
+    say(Terminal(), escape(about))
 
 
 def _print_run(done: Run | FixedRun, shape: tuple[int, ...]) -> None:
     samples = "1 sample" if shape[0] == 1 else f"{shape[0]} samples"
-    _OUT.print(f"{samples} of {shape[1]} steps")
+    Terminal().print(f"{samples} of {shape[1]} steps")
     for name, count in done.spikes.items():
-        _OUT.print(f"{escape(name)}: {count} spikes")
+        Terminal().print(f"{escape(name)}: {count} spikes")
     if done.spikes and not any(done.spikes.values()):
-        say(_OUT, "no neuron ever fires", "[yellow]doubtful[/]: ")
-        say(_OUT, "rig model check, which says why", "  try: ")
+        say(Terminal(), "no neuron ever fires", "[yellow]doubtful[/]: ")
+        say(Terminal(), "rig model check, which says why", "  try: ")
     for name, values in done.values.items():
         sums = values.sum(axis=1).reshape(shape[0], -1)
         for number, row in enumerate(sums[:10]):
             numbers = " ".join(f"{value:.6g}" for value in row[:16])
             more = " ..." if row.size > 16 else ""
             said = f"{name}, sample {number}, sum over the steps: {numbers}{more}"
-            say(_OUT, escape(said))
+            say(Terminal(), escape(said))
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -21,8 +21,6 @@ from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
 from rig.network.fixed.report import QuantisationReport
 
-_OUT = Terminal()
-
 
 @click.command()
 @click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
@@ -89,7 +87,7 @@ def quantize(
     if report is not None:
         report.write_text(json.dumps(as_json(made), indent=1) + "\n", encoding="utf-8")
     say(
-        _OUT,
+        Terminal(),
         f"{escape(str(output))}: {made.fixed.weight_bits}-bit weights, inputs of "
         f"{made.fixed.input_b} B",
     )
@@ -122,20 +120,23 @@ def print_report(report: QuantisationReport) -> None:
                 else ""
             ),
         )
-    print_table(_OUT, table)
+    print_table(Terminal(), table)
     if not run:
-        say(_OUT, "no inputs: whether it answers as in floating point is not known")
+        say(
+            Terminal(),
+            "no inputs: whether it answers as in floating point is not known",
+        )
         return
     if report.limited_inputs:
         say(
-            _OUT,
+            Terminal(),
             f"{report.limited_inputs} values of the inputs did not fit and were"
             " limited",
         )
     differing = sum(node.differing for node in report.nodes)
     spikes = sum(node.spikes for node in report.nodes)
     say(
-        _OUT,
+        Terminal(),
         f"{report.same_decisions} of {report.samples} samples decided as in floating"
         " point; spikes missing or too many, step by step:"
         f" {_share(differing, spikes)}",

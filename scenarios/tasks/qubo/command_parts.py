@@ -7,12 +7,10 @@ from pathlib import Path
 
 import click
 
-from rig.cli.printed.terminal import Terminal
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import targets as table
 from scenarios.tasks.qubo.official import Officials
 
-OUT = Terminal()
 FILE = click.Path(path_type=Path)
 
 

@@ -12,7 +12,7 @@ import click
 from rig.cli.exit_codes import FAIL
 from rig.cli.options import to_write
 from rig.cli.printed.labels import of_session, print_labels
-from rig.cli.printed.terminal import escape, say
+from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError, DataError
 from rig.results import changed
 from rig.store import session_folder
@@ -21,7 +21,7 @@ from rig.store.session_folder import SessionFolder
 from scenarios.tasks.qubo import largest as sizes_of
 from scenarios.tasks.qubo import rescore as scores
 from scenarios.tasks.qubo import targets as table
-from scenarios.tasks.qubo.command_parts import FILE, OUT, officials_in
+from scenarios.tasks.qubo.command_parts import FILE, officials_in
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.targets import Target, Targets
 
@@ -66,22 +66,22 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     content = scores.content(vectors, known, path, officials)
     write_derived(folder, scores.RESCORED, session_folder.json_text(content))
     marked = of_session(session)
-    print_labels(OUT, marked)
+    print_labels(Terminal(), marked)
     by_workload: dict[Workload, list[scores.Vector]] = {}
     for vector in vectors:
         by_workload.setdefault(vector.workload, []).append(vector)
     for workload, ones in by_workload.items():
-        say(OUT, _rescored(workload, ones))
+        say(Terminal(), _rescored(workload, ones))
     for vector in vectors:
         if vector.fault or vector.stored not in (None, vector.cost):
             said = vector.fault or f"costs {vector.cost}, stored as {vector.stored}"
             say(
-                OUT,
+                Terminal(),
                 f"[red]{escape(vector.part)}, step {vector.step}[/]: {escape(said)}",
             )
     better = scores.kept(vectors, f"session {session.resolve().name}")
     say(
-        OUT,
+        Terminal(),
         f"{len(vectors)} vectors against targets version {known.version}: "
         f"{escape(str(session / scores.RESCORED))}",
     )
@@ -89,7 +89,7 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
         _keep(better, known, keep)
     elif better:
         say(
-            OUT,
+            Terminal(),
             f"{len(better)} workloads have a better vector than any known: --keep TABLE"
             " makes them targets",
         )
@@ -144,7 +144,7 @@ def largest(
     with sizes_of.Prober(bench, overrides, timeout_s) as prober:
         info = prober.info
         say(
-            OUT,
+            Terminal(),
             f"{escape(info.name)}{', simulated' if info.simulated else ''}: sizes are"
             " doubled, then bisected",
         )
@@ -152,7 +152,7 @@ def largest(
         def tell(one: sizes_of.Try) -> None:
             every.append(one)
             said = f"cost {one.cost}" if one.good else f"{one.outcome}: {one.detail}"
-            OUT.print(
+            Terminal().print(
                 f"  {one.nodes:>6} nodes {100 * one.density:>4g} % {one.edges:>9} edges"
                 f"  {said}",
                 highlight=False,
@@ -178,8 +178,8 @@ def largest(
             if one.limit is None
             else f" or more: larger graphs have over {edges_max} edges (--edges-max)"
         )
-        say(OUT, f"{name} = {one.nodes} nodes at {100 * density:g} %{more}")
-    say(OUT, f"evidence: {escape(str(out))}")
+        say(Terminal(), f"{name} = {one.nodes} nodes at {100 * density:g} %{more}")
+    say(Terminal(), f"evidence: {escape(str(out))}")
     return 0 if all(one.nodes for _, one in found.values()) else 1
 
 
@@ -187,11 +187,11 @@ def _keep(better: Sequence[Target], known: Targets, path: Path) -> None:
     old = table.read(path) if path.exists() else known
     new = old.improved(better)
     if new is old:
-        say(OUT, f"nothing beats its target: {escape(str(path))} stays as it is")
+        say(Terminal(), f"nothing beats its target: {escape(str(path))} stays as it is")
         return
     table.write(new, path)
     say(
-        OUT,
+        Terminal(),
         f"{escape(str(path))}: version {new.version}, {len(better)} better vectors kept"
         " as proof",
     )

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 
 from rig.cli.options import refuse_idle
-from rig.cli.printed.terminal import escape, say
+from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.qubo import official as officials_of
 from scenarios.tasks.qubo import overview
 from scenarios.tasks.qubo import targets as table
-from scenarios.tasks.qubo.command_parts import FILE, OUT, officials_in
+from scenarios.tasks.qubo.command_parts import FILE, officials_in
 from scenarios.tasks.qubo.graph import Workload
 from scenarios.tasks.qubo.improve import improved
 from scenarios.tasks.qubo.official import Officials
@@ -193,7 +193,7 @@ def _show(path: Path, selection: Selection, official: Path | None) -> int:
             try_next="rig qubo targets --show lists all",
         )
     text = overview.markdown(replace(every, rows=rows), officials_in(official))
-    OUT.print(text, end="", highlight=False, markup=False, soft_wrap=True)
+    Terminal().print(text, end="", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 
@@ -216,14 +216,14 @@ def _search(
             target = improved(workload, search_s, seeds, before)
             candidates.append(target)
             news = _news(target, before)
-            say(OUT, f"{number:>4} of {len(wanted)}  {workload}: {news}")
+            say(Terminal(), f"{number:>4} of {len(wanted)}  {workload}: {news}")
         after = current.improved(candidates)
         if after is not current:
             # One version a call, however many rows it improves.
             current = replace(after, version=version + 1)
             table.write(current, path)
     unchanged = "" if current.version > version else ", nothing better was found"
-    say(OUT, f"{escape(str(path))}: version {current.version}{unchanged}")
+    say(Terminal(), f"{escape(str(path))}: version {current.version}{unchanged}")
     return 0
 
 
@@ -258,10 +258,10 @@ def _verify_official(officials: Officials, selection: Selection) -> int:
     findings = [row.check() for row in rows if row.made is not None]
     for finding in findings:
         if not finding.ok:
-            say(OUT, f"[red]wrong[/] {finding.name}: {finding.detail}")
+            say(Terminal(), f"[red]wrong[/] {finding.name}: {finding.detail}")
     right = sum(finding.ok for finding in findings)
     say(
-        OUT,
+        Terminal(),
         f"official targets: {right} of {len(findings)} vectors cost what the table"
         f" says; {len(rows) - len(findings)} are costs without vectors, not verified",
     )
@@ -282,14 +282,17 @@ def _verify(path: Path, selection: Selection) -> int:
     findings = [row.check() for row in rows]
     for finding in findings:
         if not finding.ok:
-            say(OUT, f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}")
+            say(
+                Terminal(),
+                f"[red]wrong[/] {escape(f'{finding.name}: {finding.detail}')}",
+            )
     right = sum(finding.ok for finding in findings)
     better = sum(row.beats_published for row in rows)
     proven = sum(row.proven for row in rows)
     missing = len(set(GRID) - every.rows.keys()) if whole else 0
     gaps = f"; {missing} workloads of the published grid are missing" if missing else ""
     say(
-        OUT,
+        Terminal(),
         f"targets version {every.version}: {right} of {len(rows)} vectors"
         f" cost what the table says; {better} beat the published cost, {proven} proven"
         f" (proofs are not repeated here){gaps}",
