@@ -54,6 +54,15 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
+class _Interval:
+    """Samples first <= k < stop of one signal, from a block with this base."""
+
+    first: int
+    stop: int
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Distrust:
     """Ticks first <= k < stop cannot be trusted."""
 
@@ -141,6 +150,26 @@ class _Lane:
             self.parts.popleft()
         if self.parts:
             self.parts[0].start = max(self.parts[0].start, before)
+
+    def intervals(self, sample_ticks: int) -> list[_Interval]:
+        """Return the parts in samples of so many ticks; one that is there only in part
+        counts.
+        """
+        return [
+            _Interval(
+                -(-part.start * self.element_ticks // sample_ticks),
+                -(-part.stop * self.element_ticks // sample_ticks),
+                part.base,
+            )
+            for part in self.parts
+        ]
+
+    def has(self, first: int, stop: int, sample_ticks: int) -> bool:
+        """Return whether all samples first <= k < stop are there."""
+        for interval in self.intervals(sample_ticks):
+            if interval.first <= first:
+                first = max(first, interval.stop)
+        return first >= stop
 
     def unbroken(self) -> tuple[int, bool]:
         """Return where the data without a gap ends, and whether it may still go on
@@ -315,50 +344,55 @@ class Lanes:
         resumed = self._resume(first)
         if resumed is None:
             return False
-        self._at = self._origin = self._aligned(resumed[0])
+        at, _ = resumed
+        self._at = self._origin = self._aligned(at, self._sync.parts[0].base)
         return True
 
     def _resume(self, at: int) -> tuple[int, list[str]] | None:
-        """Return the next sample that all three have, and who lacks some before it;
+        """Return the next sample that all three have, and which lack some before it;
         None while one has nothing there yet.
         """
         for lane in self._lanes:
             lane.forget(at * self._per // lane.element_ticks)
-        reached = at
+        resumed = at
+        for first, stop, base in self._common():
+            resumed = max(resumed, first)
+            if resumed > at:
+                resumed = self._aligned(resumed, base)
+            if resumed < stop:
+                break
+        else:
+            return None
         lost = [
-            lane.name
-            for lane in self._lanes
-            if lane.parts and lane.parts[0].start * lane.element_ticks > at * self._per
+            lane.name for lane in self._lanes if not lane.has(at, resumed, self._per)
         ]
-        while True:
-            before = reached
-            for lane in self._lanes:
-                lane.forget(reached * self._per // lane.element_ticks)
-                if not lane.parts:
-                    return None
-                first = -(-lane.parts[0].start * lane.element_ticks // self._per)
-                if first > reached:
-                    lost.append(lane.name)
-                    reached = first
-            if reached == before:
-                aligned = self._aligned(reached) if reached > at else reached
-                if aligned == reached:
-                    return reached, list(dict.fromkeys(lost))
-                reached = aligned
+        for lane in self._lanes:
+            lane.forget(resumed * self._per // lane.element_ticks)
+        return resumed, lost
 
-    def _aligned(self, at: int) -> int:
-        """Return the first sample from `at` on at which a byte of the SYNC line begins;
-        `at` where there is none.
+    def _common(self) -> Iterator[tuple[int, int, int]]:
+        """Yield where all three have samples, from the first to the one after the last,
+        and the base of the SYNC line's block there.
         """
-        base = self._sync.parts[0].base
-        return next(
-            (
-                at + more
-                for more in range(8)
-                if ((at + more) * self._per - base) % 8 == 0
-            ),
-            at,
-        )
+        lanes = [lane.intervals(self._per) for lane in self._lanes]
+        places = [0] * len(lanes)
+        while all(place < len(lane) for place, lane in zip(places, lanes, strict=True)):
+            parts = [lane[place] for place, lane in zip(places, lanes, strict=True)]
+            first = max(part.first for part in parts)
+            stop = min(part.stop for part in parts)
+            if first < stop:
+                yield first, stop, parts[-1].base
+            ended = [part.stop == stop for part in parts]
+            places[ended.index(True)] += 1
+
+    def _aligned(self, at: int, base: int) -> int:
+        """Return the first sample from `at` on at which a byte of the SYNC line begins,
+        of a block with this base; `at` where there is none.
+        """
+        for sample in range(at, at + 8):
+            if (sample * self._per - base) % 8 == 0:
+                return sample
+        return at
 
     def _common_stop(self, at: int, final: bool) -> int:
         """Return up to where all three can be written: whole bytes of the SYNC line as

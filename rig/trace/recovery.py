@@ -11,11 +11,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyjls
+from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.files import foreign_files
@@ -229,6 +231,56 @@ def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
     return tails
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredSignal:
+    """A signal of a copied file: `indexed` samples that the index reaches, and a tail
+    of samples that it does not reach. Eight levels of a digital line are one item.
+    """
+
+    number: int
+    layout: Chunks
+    is_packed: bool
+    indexed: int
+    tail: NDArray[Any]
+
+    @classmethod
+    def of(cls, signal: Any, tail: bytes) -> _StoredSignal:
+        """Return the signal of a reader with the bytes of its tail."""
+        is_packed = signal.data_type == pyjls.DataType.U1
+        items = np.frombuffer(tail, np.uint8 if is_packed else np.float32).copy()
+        length = int(signal.length)
+        return cls(signal.signal_id, _chunks(signal), is_packed, length, items)
+
+    @property
+    def item(self) -> int:
+        """Number of samples in an item of an array."""
+        return 8 if self.is_packed else 1
+
+    @property
+    def length(self) -> int:
+        """Number of samples."""
+        return self.indexed + len(self.tail) * self.item
+
+    def blocks(self, reader: Any) -> Iterator[NDArray[Any]]:
+        """Yield all samples, and what has to follow them so that an index reaches the
+        last one: NaN, or the last level.
+        """
+        for at in range(0, self.indexed, _BLOCK):
+            yield reader.fsr(self.number, at, min(_BLOCK, self.indexed - at))
+        if len(self.tail):
+            yield self.tail
+        more = self.layout.indexed(self.length) - self.length
+        if not more:
+            return
+        if not self.is_packed:
+            yield np.full(more, np.nan, np.float32)
+            return
+        last = self.tail[-1:]
+        if not len(last):
+            last = reader.fsr(self.number, self.indexed - 8, 8)
+        yield np.full(more // 8, 255 * int(last[0] >> 7), np.uint8)
+
+
 def _rewrite(
     reader: Any, signals: list[Any], tails: dict[int, bytes], path: Path
 ) -> None:
@@ -241,47 +293,23 @@ def _rewrite(
             writer.source_def(**{name: getattr(source, name) for name in known})
     lengths = {}
     for signal in signals:
-        number = signal.signal_id
-        layout = _chunks(signal)
-        is_packed = signal.data_type == pyjls.DataType.U1
-        length = int(signal.length)
+        stored = _StoredSignal.of(signal, tails.get(signal.signal_id, b""))
         writer.signal_def(
-            signal_id=number,
+            signal_id=stored.number,
             source_id=signal.source_id,
             signal_type=pyjls.SignalType.FSR,
-            data_type="u1" if is_packed else "f32",
+            data_type="u1" if stored.is_packed else "f32",
             sample_rate=signal.sample_rate,
             name=signal.name,
             units=signal.units,
-            **layout.definition(),
+            **stored.layout.definition(),
         )
-        put = writer.fsr if is_packed else writer.fsr_f32
-        for at in range(0, length, _BLOCK):
-            put(number, at, reader.fsr(number, at, min(_BLOCK, length - at)))
-        tail = np.frombuffer(
-            tails.get(number, b""), np.uint8 if is_packed else np.float32
-        ).copy()
-        if len(tail):
-            put(number, length, tail)
-        lengths[number] = length + len(tail) * (8 if is_packed else 1)
-        more = layout.indexed(lengths[number]) - lengths[number]
-        last = (
-            0
-            if not is_packed
-            else 255
-            * int(
-                (tail[-1] if len(tail) else reader.fsr(number, length - 8, 8)[0]) >> 7
-            )
-        )
-        if more:
-            fill = (
-                np.full(more // 8, last, np.uint8)
-                if is_packed
-                else np.full(more, np.nan, np.float32)
-            )
-            put(number, lengths[number], fill)
+        put = writer.fsr if stored.is_packed else writer.fsr_f32
+        at = 0
+        for block in stored.blocks(reader):
+            put(stored.number, at, block)
+            at += len(block) * stored.item
+        lengths[str(stored.number)] = stored.length
     writer.user_data(ABOUT, json.dumps(user_data(reader, ABOUT)))
-    writer.user_data(
-        LENGTHS, json.dumps({str(number): length for number, length in lengths.items()})
-    )
+    writer.user_data(LENGTHS, json.dumps(lengths))
     writer.close()

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import IO
 
@@ -104,6 +105,17 @@ def offered(folder: Path) -> QuietTimes | None:
         return _offered.get(str(folder.absolute()))
 
 
+class _State(Enum):
+    """State of the samples after the last edge."""
+
+    #: Within the margin of an edge: kept.
+    NEAR_EDGE = "near an edge"
+    #: The device is only given data: means stand for the samples.
+    QUIET = "quiet"
+    #: Anything else: kept.
+    MEASURED = "measured"
+
+
 class Thinner:
     """Holds samples back until SYNC shows whether an edge is near, and writes them or
     leaves them out; the means of all of them go to `put_means` (current, voltage,
@@ -186,40 +198,50 @@ class Thinner:
 
     def _advance(self) -> None:
         """Decide on all samples beside which every edge is known."""
-        margin = self.thinning.margin
-        while self._at < self._end:
-            stop = min(self._end, self._sync_known - margin)
-            if self._edges:
-                near = int(self._edges[0][0] * self._hz) - margin
-                if near <= self._at:
-                    self._pass_edge(*self._edges.popleft())
-                    continue
-                stop = min(stop, near)
-            before = self._at
-            if stop > before:
-                self._take(stop, is_last=bool(self._edges))
-            if self._at == before:
-                break
+        while self._at < self._end and self._step():
+            pass
         if self._end - self._at > _HELD_S * self._hz:
             self._keep(self._end - round(_HELD_S * self._hz))
 
-    def _take(self, stop: int, is_last: bool) -> None:
-        """Decide on samples up to `stop`; on all of them where an edge follows, else on
-        whole means.
+    def _step(self) -> bool:
+        """Pass an edge, or decide on the samples up to the next border; return whether
+        there may be more to decide.
         """
-        if self._at < self._clear_from:
+        margin = self.thinning.margin
+        stop = min(self._end, self._sync_known - margin)
+        if self._edges:
+            near = int(self._edges[0][0] * self._hz) - margin
+            if near <= self._at:
+                self._pass_edge(*self._edges.popleft())
+                return True
+            stop = min(stop, near)
+        before = self._at
+        if stop <= before:
+            return False
+        state = self._state()
+        if state is _State.NEAR_EDGE:
             self._keep(min(stop, self._clear_from))
-        elif self._is_quiet():
-            every = self.thinning.every
-            begin = -(-self._at // every) * every
-            end = stop // every * every
-            if end > begin:
-                self._keep(begin)
-                self._leave_out(end)
-            if is_last:
-                self._keep(stop)
-        else:
+        elif state is _State.MEASURED:
             self._keep(stop)
+        else:
+            self._leave_out_means(stop)
+            if self._edges:
+                self._keep(stop)
+        return self._at > before
+
+    def _state(self) -> _State:
+        if self._at < self._clear_from:
+            return _State.NEAR_EDGE
+        return _State.QUIET if self._is_quiet() else _State.MEASURED
+
+    def _leave_out_means(self, stop: int) -> None:
+        """Leave out the samples up to `stop` that whole means stand for."""
+        every = self.thinning.every
+        begin = -(-self._at // every) * every
+        end = stop // every * every
+        if end > begin:
+            self._keep(begin)
+            self._leave_out(end)
 
     def _pass_edge(self, at_s: float, is_fall: bool) -> None:
         self._clear_from = int(at_s * self._hz) + 1 + self.thinning.margin
