@@ -5,6 +5,7 @@ file, or by reading it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,14 @@ def summary(
         # The index of a file with reduced spans is not one of the recording.
         if last - first <= _READ or trace.layout.reduced is not None:
             bounds = _divided(first, last, columns)
-            rows = _read(reader, trace, bounds)
+            names = [*_UNITS, *(["power"] if power else [])]
+            rows = _read(reader, trace, bounds, names)
         else:
             bounds = file_index.aligned(reader, trace, first, last, columns)
             rows = file_index.columns(reader, trace, bounds)
             if power:
-                rows = np.concatenate([rows, _read(reader, trace, bounds)[6:]])
+                more = _read(reader, trace, bounds, ["power"])
+                rows = np.concatenate([rows, more])
     for place, (name, unit) in enumerate(
         (_UNITS | ({"power": "w"} if power else {})).items()
     ):
@@ -63,39 +66,48 @@ def of_table(times_s: Array, table: Table, power: bool) -> dict[str, Array]:
     return found
 
 
-def _read(reader: Any, trace: Trace, bounds: NDArray[np.int64]) -> Array:
-    """Return least, mean and most of current, voltage and power, nine rows, of all
-    samples; read in pieces of whole columns.
+def _read(
+    reader: Any, trace: Trace, bounds: NDArray[np.int64], names: Sequence[str]
+) -> Array:
+    """Return least, mean and most of these signals, three rows each, of all samples;
+    read in pieces of whole columns.
     """
     hidden = Hidden(trace.gaps)
-    found = []
+    pieces = []
     at = 0
     while at < len(bounds) - 1:
         enough = int(np.searchsorted(bounds, bounds[at] + _READ, side="right")) - 1
         until = max(enough, at + 1)
         piece = bounds[at : until + 1]
         first = int(piece[0])
-        signals = trace.samples(reader, first, int(piece[-1]) - first)
-        current, voltage = (signal.astype(np.float64) for signal in signals)
+        current, voltage = trace.samples(reader, first, int(piece[-1]) - first)
         hidden.hide(first, current, voltage)
-        rows = [
-            _reduced(values, piece) for values in (current, voltage, current * voltage)
-        ]
-        found.append(np.column_stack(rows).T)
+        signals: dict[str, NDArray[Any]] = {"current": current, "voltage": voltage}
+        if "power" in names:
+            with np.errstate(invalid="ignore"):
+                power = np.multiply(current, voltage, dtype=np.float64)
+            signals.update(power=power)
+        rows = [_reduced(signals[name], piece) for name in names]
+        pieces.append(np.column_stack(rows).T)
         at = until
-    return np.concatenate(found, axis=1) if found else np.zeros((9, 0))
+    return np.concatenate(pieces, axis=1) if pieces else np.zeros((3 * len(names), 0))
 
 
-def _reduced(values: Array, bounds: NDArray[np.int64]) -> Array:
+def _reduced(values: NDArray[np.floating[Any]], bounds: NDArray[np.int64]) -> Array:
     """Return least, mean and most of the finite values between borders; NaN where there
     are none.
     """
     if not len(values):
         return np.zeros((max(len(bounds) - 1, 0), 3))
-    known = np.isfinite(values)
     starts = bounds[:-1] - bounds[0]
+    sums = np.add.reduceat(values.astype(np.float64), starts)
+    if np.isfinite(sums).all():
+        least = np.minimum.reduceat(values, starts)
+        most = np.maximum.reduceat(values, starts)
+        return np.column_stack([least, sums / np.diff(bounds), most])
+    known = np.isfinite(values)
     counts = np.add.reduceat(known.astype(np.int64), starts)
-    sums = np.add.reduceat(np.where(known, values, 0.0), starts)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts, dtype=np.float64)
     least = np.minimum.reduceat(np.where(known, values, np.inf), starts)
     most = np.maximum.reduceat(np.where(known, values, -np.inf), starts)
     mean = np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
