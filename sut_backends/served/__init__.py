@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any backend as a device of the shim protocol, for a host elsewhere: `rig serve`."""
+"""Any backend as a device of the shim protocol, for another host: `rig serve`."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a served backend can do, in the words of CAPS; docs/PROTOCOL.md section 4."""
+"""Capabilities of a served backend as CAPS; docs/PROTOCOL.md section 4."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 
 from rig.errors import ConfigError
@@ -19,22 +20,21 @@ from sut_backends.shim.messages import (
 
 WINDOW = 8
 MAX_PAYLOAD_B = 1024
-#: TAKEN tells it in a byte.
+#: TAKEN has one byte for it.
 ROOM = 255
-#: Where a backend does not say how large a sample may be.
+#: Size of a slot if the backend does not state how large a sample may be.
 _SLOT_B = 1 << 24
 _OUTPUT_B = 1 << 24
 _MARKS_MAX = 18
 _U16_MAX = 2**16 - 1
-_STRINGS = 6
 
 
 def capabilities(info: SutInfo) -> CapsMessage:
-    """Return CAPS for a backend, nonce 0; ConfigError for one without a clock to tell.
+    """Return CAPS for a backend, nonce 0; ConfigError for one that reports no time.
 
-    SYNC is there only where real pulses leave the device at the marks: those of a
-    simulated device are in this computer's memory, where no monitor of another host
-    sees them.
+    There is a SYNC line only where real pulses leave the device at the marks: the
+    pulses of a simulated device are in this computer's memory, out of reach of a
+    monitor of another host.
     """
     if info.clock == EDGE_CLOCK:
         raise ConfigError(
@@ -44,35 +44,30 @@ def capabilities(info: SutInfo) -> CapsMessage:
                 "carry its port to the other host by itself, with ser2net or socat"
             ),
         )
-    phases = phases_of(info)
-    device, firmware, workload, model, build, sync_pin = _ascii(
-        info.name,
-        f"served by neurorig {version('neurorig')}",
-        info.task,
-        info.model,
-        info.firmware,
-        "the backend's own" if pulses(info) else "",
-    )
+    has_pulses = pulses(info)
+    strings = {
+        "device": info.name,
+        "firmware": f"served by neurorig {version('neurorig')}",
+        "workload": info.task,
+        "model": info.model,
+        "build": info.firmware,
+        "sync_pin": "the backend's own" if has_pulses else "",
+    }
     return CapsMessage(
-        0,
-        PROTOCOL,
-        WINDOW,
-        MAX_PAYLOAD_B,
-        min(max(info.slots, 1), _U16_MAX),
-        info.slot_bytes or _SLOT_B,
-        _OUTPUT_B,
-        _marks_max(info),
-        info.tick_hz,
-        round(info.sync_hold_s * 1e6) if pulses(info) else 0,
-        phases,
-        _flags(info),
-        device,
-        firmware,
-        workload,
-        model,
-        build,
-        sync_pin,
-        _more(info),
+        nonce=0,
+        protocol=PROTOCOL,
+        window=WINDOW,
+        max_payload_b=MAX_PAYLOAD_B,
+        slots=min(max(info.slots, 1), _U16_MAX),
+        slot_b=info.slot_bytes or _SLOT_B,
+        output_b=_OUTPUT_B,
+        marks_max=_marks_max(info),
+        tick_hz=info.tick_hz,
+        hold_min_us=round(info.sync_hold_s * 1e6) if has_pulses else 0,
+        phases=phases_of(info),
+        flags=_flags(info),
+        more=_more(info),
+        **_shortened(strings),
     )
 
 
@@ -82,8 +77,8 @@ def pulses(info: SutInfo) -> bool:
 
 
 def is_simulated(info: SutInfo) -> bool:
-    """Return whether times or energies of it are simulated or modelled: the protocol
-    has one bit for all of these, and none of them may be taken for measured.
+    """Return whether its times or energies are simulated or modelled: the protocol has
+    one bit for all of these, and none of them may be taken for measured.
     """
     stated = info.origins or Origins()
     doubtful = {Origin.SIMULATED, Origin.MODELLED}
@@ -91,17 +86,17 @@ def is_simulated(info: SutInfo) -> bool:
 
 
 def phases_of(info: SutInfo) -> int:
-    """Return how many phases a query has: as the backend says, else two, or one where
+    """Return how many phases a query has: as the backend states, else two, or one where
     it cannot mark them apart.
     """
-    told = info.details.get("phases")
-    if isinstance(told, int) and not isinstance(told, bool) and told:
-        return told
+    stated = info.details.get("phases")
+    if isinstance(stated, int) and not isinstance(stated, bool) and stated:
+        return stated
     return 2 if info.marks_phases else 1
 
 
 def _marks_max(info: SutInfo) -> int:
-    """Return how many marks DONE may have; of a search the host takes all but two for
+    """Return how many marks DONE may have; in a search the host uses all but two for
     thresholds.
     """
     return info.thresholds_max + 2 if info.solves else _MARKS_MAX
@@ -109,31 +104,30 @@ def _marks_max(info: SutInfo) -> int:
 
 def _flags(info: SutInfo) -> Flag:
     flags = Flag.NO_SELF_TEST | Flag.NO_CLASSIC
-    for offered, flag in (
-        (pulses(info), Flag.SYNC_LINE),
-        (info.batch_max > 1, Flag.BATCH),
-        (info.solves, Flag.OPTIMIZE),
-        (info.streams, Flag.STREAM),
-    ):
-        flags |= flag if offered else Flag(0)
+    if pulses(info):
+        flags |= Flag.SYNC_LINE
+    if info.batch_max > 1:
+        flags |= Flag.BATCH
+    if info.solves:
+        flags |= Flag.OPTIMIZE
+    if info.streams:
+        flags |= Flag.STREAM
     return flags
 
 
 def _more(info: SutInfo) -> More:
     more: More = More.SIMULATED if is_simulated(info) else More(0)
-    return (
-        more | More.KNEW
-        if info.solves and info.details.get("knows_thresholds")
-        else more
-    )
+    if info.solves and info.details.get("knows_thresholds"):
+        return more | More.KNEW
+    return more
 
 
-def _ascii(*strings: str) -> list[str]:
-    """Return them in ASCII, the last ones cut where CAPS is full."""
-    room_b = CAPS_MAX_PAYLOAD_B - CapsMessage.head.size - _STRINGS - 1
-    fitting = []
-    for text in strings:
+def _shortened(strings: Mapping[str, str]) -> dict[str, str]:
+    """Return the strings in ASCII, the last ones cut where CAPS is full."""
+    room_b = CAPS_MAX_PAYLOAD_B - CapsMessage.head.size - len(strings) - 1
+    fitting = {}
+    for field, text in strings.items():
         piece = text.encode("ascii", "replace").decode("ascii")[:room_b]
         room_b -= len(piece)
-        fitting.append(piece)
+        fitting[field] = piece
     return fitting

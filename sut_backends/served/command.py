@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig serve`: the SUT of a bench file as a device for a host elsewhere."""
+"""`rig serve`: the SUT of a bench file as a device for another host."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def serve(
     On the other host the bench file has [sut.uart] and the port that is printed.
     Monitors and scenario of the file are that host's: they are not opened here.
     """
-    # Here, because the help of all commands need not wait for it.
+    # Imported here to keep the help of all commands fast.
     from contextlib import closing
 
     from rig.cli.options import refuse_idle
@@ -123,7 +123,7 @@ def serve(
 
 
 def _opener(bench: Path, overrides: tuple[str, ...]) -> Callable[[], SystemUnderTest]:
-    """Return what opens the bench's SUT, with its task and without its monitors."""
+    """Return a function that opens the bench's SUT with its task, without monitors."""
     from dataclasses import replace
 
     from rig.bench import config
@@ -138,7 +138,7 @@ def _opener(bench: Path, overrides: tuple[str, ...]) -> Callable[[], SystemUnder
 def _pulsed(
     open_sut: Callable[[], SystemUnderTest], endpoint: Endpoint, sync: str, hold_us: int
 ) -> Callable[[], SystemUnderTest]:
-    """Return what opens the SUT with pulses around its steps."""
+    """Return a function that opens the SUT with pulses around its steps."""
     from sut_backends.served.endpoints import SerialEndpoint
     from sut_backends.served.pulses import PulsedSut
     from sut_backends.served.sync_lines import open_sync_line
@@ -163,7 +163,7 @@ def _pulsed(
 
 
 def _introduce(out: Any, sut: SystemUnderTest, url: str) -> None:
-    """Say what is served, and what the other host writes into its bench file."""
+    """Print the served device and the lines for the other host's bench file."""
     from sut_backends.served.capabilities import is_simulated
 
     info = sut.info

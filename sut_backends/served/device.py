@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A served device: bytes to their layer, from frames back to text, and windows when
-they are due.
+"""A served device: passes bytes to the layer they belong to, returns from frames to
+text, and opens windows.
 
-It knows `name` and `frame 1` of the text layer, as a firmware that is built small.
+Of the text layer it has `name` and `frame 1`, as firmware that is built small.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _READY = b"m-ready\r\n"
 
 
 class ServedDevice:
-    """The device side of the protocol in front of a backend; raises BackendGone where
-    that is lost.
+    """The device side of the protocol for a backend; raises BackendGone where the
+    backend is lost.
 
-    `read` returns what has come by now, without a wait: what is heard in a window is
-    counted by it.
+    `read` returns the bytes that have come, without waiting: it counts the bytes that
+    the host sent in a window.
     """
 
     def __init__(self, sut: SystemUnderTest, read: Callable[[], bytes]) -> None:
@@ -48,30 +48,31 @@ class ServedDevice:
 
     @property
     def wake_s(self) -> float:
-        """Return when `silence` is due where nothing comes; infinity where nothing
-        waits."""
+        """Return when to call `silence` unless a byte comes; infinity if neither a
+        partial frame nor a guard is pending.
+        """
         if self._in_frames and self._framed.decoder.pending:
             return self._last_byte_s + PARTIAL_TIMEOUT_S
         return self._framed.guard_end_s
 
     def end(self) -> None:
-        """Wait for what the backend, which was closed, still did."""
+        """Wait for a step that the closed backend has not finished yet."""
         self._framed.requests.end()
 
     def receive(self, block: bytes, now_s: float) -> bytes:
-        """Take bytes; return what is to be sent."""
+        """Take bytes; return the bytes to send."""
         self._last_byte_s = now_s
         sent = b""
         while block:
             if self._in_frames:
-                some, block = self._frames(block, now_s)
+                answer, block = self._frames(block, now_s)
             else:
-                some, block = self._text(block)
-            sent += some
+                answer, block = self._text(block)
+            sent += answer
         return sent
 
     def silence(self, now_s: float) -> bytes:
-        """Take note that nothing more has come up to now; return what is to be sent."""
+        """Note that no more bytes have come up to now; return the bytes to send."""
         if (
             self._framed.decoder.pending
             and now_s > self._last_byte_s + PARTIAL_TIMEOUT_S
@@ -84,8 +85,9 @@ class ServedDevice:
     # ---- layers ----
 
     def _frames(self, block: bytes, now_s: float) -> tuple[bytes, bytes]:
-        """Take what is up to the next delimiter; return what is to be sent, and what is
-        left."""
+        """Take the bytes up to the next delimiter; return the bytes to send and the
+        bytes left over.
+        """
         piece, delimiter, rest = block.partition(b"\x00")
         begun = self._framed.decoder.pending + piece
         if begun.startswith(ESCAPE):
@@ -105,10 +107,11 @@ class ServedDevice:
         self._too_long = False
 
     def _text(self, block: bytes) -> tuple[bytes, bytes]:
-        """Take what is up to the next `%`; return what is to be sent, and what is
-        left."""
+        """Take the bytes up to the next `%`; return the bytes to send and the bytes
+        left over.
+        """
         command, percent, rest = block.partition(b"%")
-        # A zero takes back what came before it: a stray frame spoils no command.
+        # A zero cancels the bytes before it: a stray frame spoils no command.
         _, zero, command_left = command.rpartition(b"\x00")
         if zero:
             self._line.clear()
@@ -121,19 +124,16 @@ class ServedDevice:
         if not percent:
             return b"", rest
         line = bytes(self._line).lstrip(b"\r\n")
-        said = self._execute(b"" if self._too_long else line)
+        answer = self._execute(b"" if self._too_long else line)
         self._line.clear()
         self._too_long = False
-        return said + b"\r\n" + _READY, rest
+        return answer + b"\r\n" + _READY, rest
 
     def _execute(self, command: bytes) -> bytes:
         words = command.split(b" ")
         if words == [b"name"]:
-            return (
-                b"m-name-dut-["
-                + self._framed.requests.caps.device.encode("ascii")
-                + b"]"
-            )
+            name = self._framed.requests.caps.device.encode("ascii")
+            return b"m-name-dut-[%b]" % name
         if words == [b"frame", str(PROTOCOL).encode()]:
             self._in_frames = True
             self._framed.leave()
@@ -143,7 +143,7 @@ class ServedDevice:
     # ---- windows ----
 
     def _window(self, request: WindowMessage) -> bytes:
-        """Let the backend do what is asked, in silence, and answer."""
+        """Let the backend do the requested step, in silence, and answer."""
         requests = self._framed.requests
         heard = b""
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a served device is met: a pseudo-terminal, a TCP port or a serial port, by one
-host at a time.
+"""Endpoints of a served device, each for one host at a time: a pseudo-terminal, a TCP
+port, a serial port.
 """
 
 from __future__ import annotations
@@ -19,30 +19,32 @@ from rig.host.serial_port import SerialPort, Use
 from rig.host.stop import pause
 
 LOOPBACK = "127.0.0.1"
-#: What a second host is told before its connection is closed.
+#: Sent to a second host before its connection is closed.
 BUSY = b"e-[another host is connected to this device]\r\n"
 _BLOCK_B = 65_536
-#: Who takes nothing for so long is gone.
+#: A host that takes no byte for so long counts as gone.
 _WRITE_S = 10.0
 _GOODBYE_S = 0.5
 _AGAIN_S = 0.5
-#: A host that vanished without a word is known to be gone after IDLE + INTERVAL x COUNT
+#: A connection that broke without notice is closed after IDLE + INTERVAL x COUNT
 #: seconds.
 _KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 
 
 class Endpoint(Protocol):
-    """Bytes from and to whichever host is there; a host that goes is no error."""
+    """Bytes from and to the connected host; a host that goes is no error."""
 
     @property
     def url(self) -> str:
-        """Return what a host names as its port."""
+        """Return the port that a host states in its bench file."""
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has come, waiting up to `timeout_s`; empty where nothing came."""
+        """Return the bytes received, waiting up to `timeout_s`; empty where none
+        came.
+        """
 
     def write(self, block: bytes) -> None:
-        """Send a block to the host, or nowhere where none is there."""
+        """Send a block to the host; dropped where none is connected."""
 
     def close(self) -> None:
         """Let go; closing twice is allowed."""
@@ -58,13 +60,13 @@ class PtyEndpoint:
         self.url = terminal.path
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has come."""
+        """Return the bytes received."""
         if not can_read(self._fd, timeout_s):
             return b""
         return os.read(self._fd, _BLOCK_B)
 
     def write(self, block: bytes) -> None:
-        """Send a block; what nobody reads is dropped once the terminal is full."""
+        """Send a block; unread bytes are dropped once the terminal is full."""
         left = memoryview(block)
         while left and ready([], [self._fd], _AGAIN_S)[1]:
             with suppress(BlockingIOError):
@@ -79,8 +81,9 @@ class PtyEndpoint:
 
 
 class TcpEndpoint:
-    """A TCP port: the first host is served until it goes, a second one is told so and
-    let go."""
+    """A TCP port: the first host is served until it goes, a second one gets a message
+    and is disconnected.
+    """
 
     def __init__(self, address: str, port: int) -> None:
         try:
@@ -105,7 +108,7 @@ class TcpEndpoint:
         self._thread.start()
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has come from the host."""
+        """Return the bytes received from the host."""
         host = self._present(timeout_s)
         if host is None:
             return b""
@@ -130,7 +133,7 @@ class TcpEndpoint:
             self._drop(host)
 
     def close(self) -> None:
-        """Close the port and what is connected."""
+        """Close the port and the connection."""
         self._closed = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -168,8 +171,9 @@ class TcpEndpoint:
 
 
 class SerialEndpoint:
-    """A serial port of this computer; where it goes, it is opened again as soon as it
-    is there."""
+    """A serial port of this computer; one that disappears is opened again as soon as it
+    is back.
+    """
 
     def __init__(self, url: str, baud: int) -> None:
         self.url = url
@@ -178,7 +182,7 @@ class SerialEndpoint:
         self._lost = False
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has come."""
+        """Return the bytes received."""
         if self._lost and not self._again():
             pause(min(timeout_s, _AGAIN_S))
             return b""
@@ -220,7 +224,7 @@ def _set_up(host: socket.socket) -> None:
 
 
 def _gone(host: socket.socket) -> bool:
-    """Return whether a host has closed its end, also while nobody reads."""
+    """Return whether a host has closed its end, without taking its bytes."""
     try:
         return can_read(host, 0.0) and host.recv(1, socket.MSG_PEEK) == b""
     except (OSError, ValueError):
@@ -228,8 +232,9 @@ def _gone(host: socket.socket) -> bool:
 
 
 def _refuse(host: socket.socket) -> None:
-    """Answer why to what it says, as hosts forget what they hear first; then let it
-    go."""
+    """Answer each message of the host with the reason for a while, as hosts drop the
+    first bytes they receive; then disconnect it.
+    """
     end_s = time.monotonic() + _GOODBYE_S
     with host, suppress(OSError):
         while (left_s := end_s - time.monotonic()) > 0:

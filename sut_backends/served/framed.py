@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The framed layer as a device speaks it: sessions, requests, the guard before a
-window. No port; times are told.
+"""The device side of the framed layer: sessions, requests, the guard before a window.
+No port, no clock: time is passed in.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sut_backends.served.jobs import WindowMessage
-from sut_backends.served.order import Order, Turn
+from sut_backends.served.order import FrameOrder, Handling
 from sut_backends.served.requests import Reply, Requests
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
 from sut_backends.shim.messages import (
@@ -25,8 +25,7 @@ from sut_backends.shim.messages import (
 
 @dataclass(slots=True)
 class _Guard:
-    """A request that is acknowledged, and whose window opens when the guard has
-    passed."""
+    """An acknowledged request whose window opens when the guard has passed."""
 
     request: WindowMessage
     from_s: float
@@ -38,8 +37,9 @@ class _Guard:
 
 
 class FramedLayer:
-    """Take frames, return bytes; `to_text` is set when the host asked for the text
-    layer."""
+    """Take frames and return bytes; `to_text` is set when the host asks for the text
+    layer.
+    """
 
     def __init__(self, requests: Requests) -> None:
         self.requests = requests
@@ -47,11 +47,11 @@ class FramedLayer:
         self.decoder = FrameDecoder(
             max(requests.caps.max_payload_b, FIRST_MAX_PAYLOAD_B)
         )
-        self._order = Order(requests.caps.window)
+        self._order = FrameOrder(requests.caps.window)
         self._guard: _Guard | None = None
 
     def leave(self) -> None:
-        """Forget the session; what is loaded stays until another begins."""
+        """Forget the session; loaded samples stay until another one begins."""
         self._order.end()
         self._guard = None
         self.to_text = False
@@ -59,13 +59,13 @@ class FramedLayer:
 
     @property
     def guard_end_s(self) -> float:
-        """Return when a window opens that nothing cancels; infinity where none is
-        due."""
+        """Return when the guard ends and its window opens; infinity if there is no
+        guard.
+        """
         return self._guard.end_s if self._guard else float("inf")
 
     def take_window(self) -> WindowMessage:
-        """Return the request whose guard has passed: from here on the line is
-        silent."""
+        """Return the request whose guard has passed; the line is silent from now on."""
         assert self._guard is not None
         request = self._guard.request
         self._guard = None
@@ -76,9 +76,9 @@ class FramedLayer:
         return self._order.answer(reply.kind, reply.payload)
 
     def receive(self, frame: Frame, now_s: float) -> bytes:
-        """Take a good frame; return what is to be sent."""
+        """Take a valid frame; return the bytes to send."""
         if frame.kind >= MessageKind.ACK:
-            return b""  # a device's message: our own echo
+            return b""  # an answer: the echo of one of ours
         if frame.kind == MessageKind.HELLO:
             return self._hello(frame)
         if not self._order.in_session:
@@ -125,10 +125,10 @@ class FramedLayer:
         return data if self.requests.slots.fits(data) else None
 
     def _in_turn(self, frame: Frame, now_s: float) -> bytes:
-        turn = self._order.turn(frame.seq)
-        if turn is Turn.AGAIN:
+        handling = self._order.handling(frame.seq)
+        if handling is Handling.REPEAT_ANSWER:
             return self._order.again()
-        if turn is Turn.ACKNOWLEDGE:
+        if handling is Handling.ACKNOWLEDGE:
             return self._order.acknowledgement()
         reply = self.requests.execute(frame.kind, frame.payload)
         if not isinstance(reply, Reply):
@@ -139,5 +139,5 @@ class FramedLayer:
 
 
 def _refuse_hello(seq: int, code: ErrorCode, detail: int) -> bytes:
-    """Not kept, as HELLO has no place in the order."""
+    """Return ERROR, which is not kept for a repeat: HELLO is outside the numbering."""
     return encode(Frame(MessageKind.ERROR, seq, RefusalMessage(code, detail).pack()))

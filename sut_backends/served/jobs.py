@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that open a silent window: the step that each asks of the backend, and DONE
-of what it said.
+"""Requests that open a silent window: the step of the backend for each, and DONE made
+of its completion.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from sut_backends.shim.messages import (
     SyncMessage,
 )
 
-#: The host ends a window that takes too long; a backend is not waited for longer than
-#: this.
+#: Limit of a backend's step. The host ends a window that takes too long earlier.
 LIMIT_S = 3600.0
 _US_PER_S = 1e6
 _TEXT_MAX = 40
@@ -48,10 +47,10 @@ def step_of(request: WindowMessage) -> Step:
             return Solve(
                 request.slot,
                 request.timeout_us / _US_PER_S,
-                request.seed,
-                target,
-                request.thresholds,
-                LIMIT_S,
+                seed=request.seed,
+                target=target,
+                thresholds=request.thresholds,
+                limit_s=LIMIT_S,
             )
 
 
@@ -61,8 +60,8 @@ def done_of(
     """Return DONE, with as much of the output as fits; `heard_b` bytes came in the
     window.
 
-    Raise SutError where the backend does not count what it processed, or gave another
-    burst than was asked for: neither can be made up here.
+    Raise SutError where the backend does not count its iterations, or gave another
+    number of pulses than requested: neither can be made up here.
     """
     marks = tuple((mark.phase, mark.tick) for mark in completion.marks)
     counted = isinstance(request, RunMessage | BatchMessage | OptimizeMessage)
@@ -74,24 +73,25 @@ def done_of(
     room_b = MAX_PAYLOAD_B - len(head_b)
     if room_b < 0:
         raise SutError(f"{len(marks)} marks in one window", code=ErrorCode.UNSUPPORTED)
+    iterations = completion.iterations if counted else 0
     return DoneMessage(
         min(heard_b + completion.rx_in_window_b, _U16_MAX),
         marks,
         len(completion.output),
-        (completion.iterations or 0) if counted else 0,
-        completion.output[:room_b],
+        iterations=iterations or 0,
+        output=completion.output[:room_b],
     )
 
 
 def refusal(code: int, detail: int, words: str) -> RefusalMessage:
-    """Return ERROR with words that fit."""
+    """Return ERROR with its text shortened to fit."""
     text = words.encode("ascii", "replace").decode("ascii")[:_TEXT_MAX]
     return RefusalMessage(code, min(max(detail, 0), _U32_MAX), text)
 
 
 def refused_by(error: RigError) -> RefusalMessage | None:
-    """Return ERROR for what a backend raised, or None where it is not there any more
-    and has to begin anew.
+    """Return ERROR for an error of the backend, or None where the backend is lost and
+    must be opened again.
     """
     if isinstance(error, LocalProtocolError):
         return refusal(ErrorCode.ARGUMENT, 0, error.cause)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session and order of the framed layer on the device's side: which frame is executed,
-answered again, acknowledged or passed over; docs/PROTOCOL.md section 3. No port, no
-clock.
+"""Session and frame order on the device side of the framed layer: whether a frame is
+executed, answered again, acknowledged or ignored; docs/PROTOCOL.md section 3. No port,
+no clock.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from sut_backends.shim.messages import AckMessage, MessageKind
 _MODULO = 256
 
 
-class Turn(Enum):
-    """What is due for a request."""
+class Handling(Enum):
+    """How a request is handled, by its number."""
 
     EXECUTE = auto()
-    AGAIN = auto()
+    REPEAT_ANSWER = auto()
     ACKNOWLEDGE = auto()
 
 
-class Order:
-    """The numbers of a session: the next one expected, those noted ahead of it, the
-    last answer."""
+class FrameOrder:
+    """The frame numbers of a session: the next one expected, those received ahead of
+    it, and the last answer.
+    """
 
     def __init__(self, window: int) -> None:
         self._window = window
@@ -36,7 +37,7 @@ class Order:
 
     @property
     def in_session(self) -> bool:
-        """Return whether a host has said HELLO."""
+        """Return whether a host has opened a session by HELLO."""
         return self.nonce is not None
 
     def begin(self, seq: int, nonce: int) -> None:
@@ -52,24 +53,21 @@ class Order:
         self._answer = None
 
     def ahead(self, seq: int) -> int:
-        """Return how many numbers behind the next one expected this is."""
+        """Return how far a number is after the next one expected, modulo 256."""
         return (seq - self._expected) % _MODULO
 
-    def turn(self, seq: int) -> Turn:
-        """Return what is due for a request other than DATA that can be stored; count it
-        where it is to be executed.
+    def handling(self, seq: int) -> Handling:
+        """Return how to handle a request that is no DATA to be stored, and count one
+        that is to be executed.
         """
         if self.ahead(seq) == 0:
             self._advance()
             self._answer_seq = seq
-            return Turn.EXECUTE
-        if (
-            self.ahead(seq) == _MODULO - 1
-            and self._answer is not None
-            and seq == self._answer_seq
-        ):
-            return Turn.AGAIN
-        return Turn.ACKNOWLEDGE
+            return Handling.EXECUTE
+        is_last = self.ahead(seq) == _MODULO - 1 and seq == self._answer_seq
+        if is_last and self._answer is not None:
+            return Handling.REPEAT_ANSWER
+        return Handling.ACKNOWLEDGE
 
     def in_window(self, seq: int) -> bool:
         """Return whether DATA of this number may be stored."""
@@ -91,12 +89,12 @@ class Order:
         return seq == self._answer_seq
 
     def acknowledgement(self) -> bytes:
-        """Return ACK with what is there."""
+        """Return an ACK of the numbers received."""
         payload = AckMessage(self._received).pack()
         return encode(Frame(MessageKind.ACK, self._expected, payload))
 
     def answer(self, kind: MessageKind, payload: bytes) -> bytes:
-        """Return the answer to the last request executed, which is kept."""
+        """Return the answer to the last request executed, and keep it for a repeat."""
         self._answer = Frame(kind, self._answer_seq, payload)
         return encode(self._answer)
 
@@ -106,7 +104,7 @@ class Order:
         return encode(self._answer)
 
     def _advance(self) -> None:
-        """Go on behind the number expected and all that were noted next to it."""
+        """Advance past the expected number and those received next to it."""
         more = True
         while more:
             more = bool(self._received & 1)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream that a served backend plays, in a thread of its own, while the host asks for
-answers."""
+"""A stream that a served backend plays in a thread of its own, while the host asks for
+answers.
+"""
 
 from __future__ import annotations
 
 import struct
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rig.errors import RigError
 from rig.interfaces.sut import SystemUnderTest
@@ -21,10 +23,10 @@ _FAILED = 1
 
 
 class Playing:
-    """A backend that plays windows which it has all been given; answers are there when
-    it is over.
+    """A backend that plays windows which are all loaded; its answers are available when
+    the stream is over.
 
-    `error` is what the backend raised.
+    `error` is the error that the backend raised.
     """
 
     def __init__(
@@ -38,8 +40,8 @@ class Playing:
             request.hop,
             request.window,
             request.sample_hz,
-            True,
-            length_s + LIMIT_S,
+            preloaded=True,
+            limit_s=length_s + LIMIT_S,
         )
         self._windows = windows
         self._sut = sut
@@ -51,7 +53,7 @@ class Playing:
 
     @property
     def plays(self) -> bool:
-        """Return whether it goes on."""
+        """Return whether the stream is still played."""
         return self._thread.is_alive()
 
     def join(self) -> None:
@@ -73,19 +75,17 @@ class Playing:
         if self._completion.faults or len(records) < len(self._windows):
             state = StreamState.FAILED
         marks = self._completion.marks
-        return TakenMessage(
-            state,
-            ROOM,
-            next((mark.tick for mark in marks if mark.phase == STREAM), 0),
-            next((mark.tick for mark in reversed(marks) if mark.phase == END), 0),
-            len(records),
-            0,
-            0,
-            0,
-            _FAILED if state == StreamState.FAILED else 0,
-            self._first,
-            count,
-            b"".join(records[self._first : self._first + count]),
+        starts = [mark.tick for mark in marks if mark.phase == STREAM]
+        ends = [mark.tick for mark in marks if mark.phase == END]
+        return replace(
+            _empty(state),
+            start_tick=starts[0] if starts else 0,
+            end_tick=ends[-1] if ends else 0,
+            done=len(records),
+            code=_FAILED if state == StreamState.FAILED else 0,
+            first=self._first,
+            count=count,
+            records=b"".join(records[self._first : self._first + count]),
         )
 
     def _fitting(self, records: Sequence[bytes]) -> int:
@@ -101,17 +101,30 @@ class Playing:
 
 
 def nothing_played() -> TakenMessage:
-    """Return what TAKE is answered where there is no stream."""
+    """Return the answer to TAKE where there is no stream."""
     return _empty(StreamState.NONE)
 
 
 def _empty(state: StreamState) -> TakenMessage:
-    return TakenMessage(state, ROOM, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    return TakenMessage(
+        state=state,
+        room=ROOM,
+        start_tick=0,
+        end_tick=0,
+        done=0,
+        late=0,
+        worst_window=0,
+        worst_ticks=0,
+        code=0,
+        first=0,
+        count=0,
+    )
 
 
 def _records(completion: Completion) -> list[bytes]:
     """Return a record for each window that was decided: the ticks of its marks, and its
-    output."""
+    output.
+    """
     ends = [at for at, mark in enumerate(completion.marks) if mark.phase == DECIDED]
     length_b = len(completion.output) // len(ends) if ends else 0
     records = []

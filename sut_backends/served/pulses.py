@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real SYNC pulses around what a backend does: on RTS, DTR or a GPIO line of this
+"""Real SYNC pulses around the steps of a backend: on RTS, DTR or a GPIO line of this
 computer.
 
-Backends tell their marks when a step is over, too late for a pulse. So the pulses stand
-around the whole of a step, and the marks are theirs: the phases of a query are one
-window, with all that it takes to ask the backend and to hear of it.
+Backends report their marks when a step is over, too late for a pulse. Therefore one
+pulse precedes the step and one follows it, and the marks are those of the pulses: the
+phases of a query are one window, which includes the calls of the backend.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from sut_backends.shim.messages import SyncMessage
 
 _TICK_HZ = 1_000_000_000
 _PHASE = 1
-#: Of a burst that nobody gave numbers for.
+#: A burst whose numbers the host does not state.
 _PULSES = 8
 _PERIOD_S = 0.005
 
 
-class SyncLine(Protocol):
+class PulseLine(Protocol):
     """A line that is high at rest; `set` raises DeviceLost where it is gone."""
 
     @property
     def name(self) -> str:
-        """Return what people call it."""
+        """Return the name of the line for messages."""
 
     def set(self, level: bool) -> None:
         """Drive the line high or low."""
 
     def close(self) -> None:
-        """Let go of it; closing twice is allowed."""
+        """Release the line; closing twice is allowed."""
 
 
 class PulsedSut:
-    """Stand in front of a backend and pulse a line around its steps.
+    """A backend with a pulse on a line before and after each step.
 
-    `worst_stamp_s` is how far a mark can be from its edge at most: half the time that
-    setting the line took.
+    `worst_stamp_s` is the largest possible distance of a mark from its edge: half the
+    time that setting the line took.
     """
 
-    def __init__(self, sut: SystemUnderTest, line: SyncLine, hold_s: float) -> None:
+    def __init__(self, sut: SystemUnderTest, line: PulseLine, hold_s: float) -> None:
         if is_simulated(sut.info):
             raise ConfigError(
                 f"{sut.info.name} is simulated: a pulse in real time would say nothing"
@@ -66,8 +66,9 @@ class PulsedSut:
 
     @property
     def info(self) -> SutInfo:
-        """Return what the backend says, but for what pulses around its steps cannot
-        tell."""
+        """Return the backend's report about itself, without the abilities that need
+        marks inside of a step.
+        """
         info = self._sut.info
         return dataclasses.replace(
             info,
@@ -110,7 +111,7 @@ class PulsedSut:
         return Completion(tuple(marks), iterations=0)
 
     def close(self) -> None:
-        """Close the backend, and let go of the line at rest."""
+        """Close the backend, and release the line at rest."""
         try:
             self._sut.close()
         finally:
@@ -118,10 +119,10 @@ class PulsedSut:
 
     def _between(self, phase: int, step: Step) -> Completion:
         begin = self._pulse(phase)
-        pause(self._hold_s)  # high as long as it was low, however short the step is
-        said = self._sut.do(step)
+        pause(self._hold_s)  # high as long as it was low, even if the step is shorter
+        completion = self._sut.do(step)
         end = self._pulse(END)
-        return dataclasses.replace(said, marks=(begin, end))
+        return dataclasses.replace(completion, marks=(begin, end))
 
     def _pulse(self, phase: int) -> Mark:
         before_ns = time.monotonic_ns()

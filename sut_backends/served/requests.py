@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the framed layer, which come here in order and once: docs/PROTOCOL.md
-section 4."""
+"""Execution of the requests of the framed layer, each in order and once:
+docs/PROTOCOL.md section 4.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rig.errors import RigError
 from rig.interfaces.sut import SystemUnderTest
@@ -65,7 +67,7 @@ _SHAPES: dict[int, type[Payload]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer at once."""
+    """An answer that needs no window."""
 
     kind: MessageKind
     payload: bytes = b""
@@ -73,7 +75,7 @@ class Reply:
 
 
 class BackendGone(Exception):
-    """The backend raised what means that its device is gone."""
+    """The backend raised an error by which its device is lost."""
 
     def __init__(self, error: RigError) -> None:
         super().__init__(str(error))
@@ -84,7 +86,7 @@ DONE = Reply(MessageKind.STATUS)
 
 
 class Requests:
-    """What a backend is asked, and what it says."""
+    """Execute requests with a backend, and answer them."""
 
     def __init__(self, sut: SystemUnderTest) -> None:
         self.sut = sut
@@ -99,7 +101,7 @@ class Requests:
         return replace(self.caps, nonce=nonce)
 
     def clear(self) -> None:
-        """Forget what a session left."""
+        """Forget the samples and outputs of a session."""
         self.slots.clear()
         self.output = b""
         self.known = ()
@@ -111,7 +113,7 @@ class Requests:
             self._playing.join()
 
     def execute(self, kind: int, payload: bytes) -> Reply | WindowMessage:
-        """Answer a request, or return it where a window is due for it."""
+        """Answer a request; return one that opens a window as a message."""
         if self._plays and kind not in _WHILE_PLAYING:
             return no(ErrorCode.ARGUMENT, 0, "a stream is played")
         if kind == MessageKind.PING:
@@ -122,13 +124,9 @@ class Requests:
             return self._unstorable(payload)
         shape = _SHAPES.get(kind)
         if shape is None:
-            wrong = kind == MessageKind.TEXT
-            code = ErrorCode.LENGTH if wrong else ErrorCode.TYPE
-            return no(
-                code,
-                0 if wrong else kind,
-                "wrong length" if wrong else "unknown request",
-            )
+            if kind == MessageKind.TEXT:
+                return no(ErrorCode.LENGTH, 0, "wrong length")
+            return no(ErrorCode.TYPE, kind, "unknown request")
         try:
             message = shape.unpack(payload)
         except ValueError:
@@ -193,11 +191,11 @@ class Requests:
             return no(ErrorCode.SLOT, self.caps.slots, "no such slot")
         if not self.slots.is_open_slot(request):
             return no(ErrorCode.NOT_LOADED, request.slot, "this slot is not open")
-        content, received_b, found, told = self.slots.close()
+        content, received_b, crc32, declared_crc32 = self.slots.close()
         if received_b != len(content):
             return no(ErrorCode.CRC, received_b, "not the declared number of bytes")
-        if found != told:
-            return no(ErrorCode.CRC, found, "CRC of the content differs")
+        if crc32 != declared_crc32:
+            return no(ErrorCode.CRC, crc32, "CRC of the content differs")
         try:
             self.sut.do(Load(request.slot), [content])
         except RigError as error:
@@ -263,7 +261,7 @@ class Requests:
     # ---- windows ----
 
     def _refused(self, request: WindowMessage) -> Reply | None:
-        """Return what is wrong with a request for a window, None where nothing is."""
+        """Return ERROR for an invalid request for a window, None for a valid one."""
         if request.hold_us and self.caps.hold_min_us not in (0, request.hold_us):
             words = "the backend's pulses have one length"
             return no(ErrorCode.ARGUMENT, self.caps.hold_min_us, words)
@@ -293,9 +291,7 @@ class Requests:
         most = OptimizeMessage.most(self.caps)
         if len(request.thresholds) > most:
             return no(ErrorCode.ARGUMENT, most, "too many thresholds")
-        for number, (above, below) in enumerate(
-            zip(request.thresholds, request.thresholds[1:], strict=False), 1
-        ):
+        for number, (above, below) in enumerate(pairwise(request.thresholds), 1):
             if below >= above:
                 return no(ErrorCode.ARGUMENT, number, "thresholds must fall")
         if not request.timeout_us:
@@ -318,8 +314,9 @@ class Requests:
         return None
 
     def refused(self, error: RigError) -> Reply:
-        """Return ERROR for what the backend raised; raise BackendGone where it is
-        lost."""
+        """Return ERROR for an error of the backend; raise BackendGone where it is
+        lost.
+        """
         message: RefusalMessage | None = refused_by(error)
         if message is None:
             raise BackendGone(error) from error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve a backend until somebody stops it: bytes from the host to the device and back,
-and a new beginning where the backend is lost.
+"""Serve a backend until a request to stop: pass bytes from the host to the device and
+back, and open the backend again where it is lost.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sut_backends.served.device import POWER_UP, ServedDevice
 from sut_backends.served.endpoints import Endpoint
 from sut_backends.served.requests import BackendGone
 
-#: A backend that is lost so often, with no request served in between, does not come
-#: back.
+#: A backend that is lost more often, with no request served in between, is given up.
 _RESTARTS_MAX = 3
 
 
 class Server:
-    """A backend that `open_sut` opens, behind an endpoint; `tell` is told what
-    happens."""
+    """Serve a backend, opened by `open_sut`, at an endpoint; `tell` is called with
+    messages for the user.
+    """
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Server:
             try:
                 self._turn()
             except BackendGone as gone:
-                self._begin_anew(gone)
+                self._restart(gone)
 
     def close(self) -> None:
         """Close the backend; closing twice is allowed."""
@@ -58,8 +58,8 @@ class Server:
             self._device.end()
 
     def _turn(self) -> None:
-        # What is due counts only when a read that began after it found nothing: a late
-        # scheduler is no silence.
+        # A time-out counts only after a read that began later returned no byte: where
+        # this process was scheduled late, the bytes are waiting in a buffer.
         now_s = time.monotonic()
         wait_s = min(max(self._device.wake_s - now_s, 0.0), LOOK_S)
         block = self._endpoint.read(wait_s)
@@ -71,9 +71,10 @@ class Server:
             self._restarts = 0
             self._endpoint.write(sent)
 
-    def _begin_anew(self, gone: BackendGone) -> None:
-        """Be a device that restarted: the host hears of it, and loads again what it had
-        loaded."""
+    def _restart(self, gone: BackendGone) -> None:
+        """Act as a device that restarted: the host notices it and loads its samples
+        again.
+        """
         self._tell(
             f"the device restarts: {gone.error.cause} {gone.error.evidence}".rstrip()
         )
@@ -91,7 +92,7 @@ class Server:
             self._device.end()
             self.sut = self._open_sut()
         self._device = self._new_device()
-        self._endpoint.read(0.0)  # asked of the device that was
+        self._endpoint.read(0.0)  # requests to the lost device
         self._endpoint.write(POWER_UP)
 
     def _new_device(self) -> ServedDevice:

@@ -19,7 +19,7 @@ class _Upload:
 
 @dataclass(slots=True)
 class Slots:
-    """What has been committed, by slot; at most one upload is open."""
+    """Committed contents by slot; at most one upload is open."""
 
     count: int
     slot_b: int
@@ -32,12 +32,12 @@ class Slots:
         self._upload = None
 
     def open(self, request: LoadMessage) -> None:
-        """Open a slot; what was in it is gone."""
+        """Open a slot; its former content is dropped."""
         self.loaded.pop(request.slot, None)
         self._upload = _Upload(request.slot, request.crc32, bytearray(request.length_b))
 
     def drop(self) -> None:
-        """Close the open slot; nothing is in it."""
+        """Close the open slot and leave it empty."""
         self._upload = None
 
     @property
@@ -67,11 +67,11 @@ class Slots:
         return self._upload is not None and self._upload.slot == request.slot
 
     def close(self) -> tuple[bytes, int, int, int]:
-        """Close the open slot; return its content, how much came, the CRC found and the
-        CRC told.
+        """Close the open slot; return its content, the bytes received, the CRC of the
+        content and the declared CRC.
 
-        It counts as loaded once the backend has taken it, too: `loaded` is for the
-        caller.
+        The slot is loaded only once the backend has taken it, too: the caller then sets
+        `loaded`.
         """
         upload = self._upload
         assert upload is not None

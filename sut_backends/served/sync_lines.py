@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines for SYNC: RTS or DTR of a serial port, or a GPIO line of Linux (library
-gpiod)."""
+gpiod).
+"""
 
 from __future__ import annotations
 
@@ -10,27 +11,27 @@ from typing import Any
 
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.host.serial_port import ModemLine, SerialPort, Use
-from sut_backends.served.pulses import SyncLine
+from sut_backends.served.pulses import PulseLine
 
 _BAUD = 9600
 _FORMS = "rts, dtr, rts:PORT, dtr:PORT or gpio:/dev/gpiochipN:LINE"
 _MODEM: dict[str, ModemLine] = {"rts": "rts", "dtr": "dtr"}
 
 
-def open_sync_line(text: str, served: Callable[[], SerialPort] | None) -> SyncLine:
-    """Open a line named as --sync names it; `served` gives the serial port that is
-    served, where one is.
+def open_sync_line(text: str, served: Callable[[], SerialPort] | None) -> PulseLine:
+    """Open the line named by --sync; `served` returns the served serial port, if there
+    is one.
     """
-    kind, _, place = text.partition(":")
+    kind, _, port = text.partition(":")
     if kind in _MODEM:
-        if place:
-            return _ModemLine(_opened(place), _MODEM[kind], owned=True)
+        if port:
+            return _ModemLine(_opened(port), _MODEM[kind], owned=True)
         if served is None:
             raise ConfigError(
                 f"{kind} of which port?", path="--sync", try_next=f"{kind}:/dev/ttyUSB0"
             )
         return _ModemLine(served, _MODEM[kind], owned=False)
-    chip, colon, number = place.rpartition(":")
+    chip, colon, number = port.rpartition(":")
     if kind == "gpio" and colon and number.isdecimal():
         return _GpioLine(chip, int(number))
     raise ConfigError(
@@ -38,16 +39,16 @@ def open_sync_line(text: str, served: Callable[[], SerialPort] | None) -> SyncLi
     )
 
 
-def _opened(place: str) -> Callable[[], SerialPort]:
-    port = SerialPort.open(
-        place, _BAUD, use=Use(section="--sync", gone="look at its cable")
-    )
+def _opened(url: str) -> Callable[[], SerialPort]:
+    use = Use(section="--sync", gone="look at its cable")
+    port = SerialPort.open(url, _BAUD, use=use)
     return lambda: port
 
 
 class _ModemLine:
-    """RTS or DTR. On the pins of an adapter asserted is low: at rest the line is not
-    asserted."""
+    """RTS or DTR. An asserted line is low at the pins of an adapter: at rest the line
+    is not asserted.
+    """
 
     def __init__(
         self, port: Callable[[], SerialPort], line: ModemLine, *, owned: bool
@@ -62,7 +63,7 @@ class _ModemLine:
         self._port().drive(self._line, asserted=not level)
 
     def close(self) -> None:
-        """Let go of the port, where it is ours."""
+        """Close the port if it is owned."""
         if self._owned:
             self._port().close()
 
