@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks of open files, by which processes keep out of each other's way.
+"""Locks of open files, which keep processes from writing the same file.
 
-Some network folders know no locks. There every process gets one: a session is measured,
-and only its user sees to it that no second process writes it.
+Some network folders have no locks. There every process gets one: the session is
+measured, and its user must ensure that no second process writes it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 def take(stream: IO[Any], *, shared: bool = False) -> bool:
     """Lock an open file until it is closed; return False where another process has it.
 
-    OSError where the system says anything else but that it knows no locks.
+    Raise OSError for any other failure than a file system without locks.
     """
-    # where a file that is open for writing is locked by that
+    # Windows locks a file by opening it for writing.
     if sys.platform == "win32":
         return True
     import fcntl

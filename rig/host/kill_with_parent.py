@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that ends another one when this one is gone, however that came: for
-programs that know no such bond of their own. With a token, all processes are ended that
-carry it.
+"""A process that ends another one when this one is gone for any reason: for programs
+that do not watch their parent themselves. With a token, it ends all processes that
+carry the token.
 """
 
 import os
@@ -22,18 +22,18 @@ TOKEN = "NEURORIG_WORKER"
 _RELEASED = b"released\n"
 #: A process may start another one while they are looked for.
 _ROUNDS = 20
-#: So long the holder may take to end once it is released; then it is killed.
+#: Time for the holder to end once it is released; then it is killed.
 _LEAVE_S = 5.0
 
 
 class KillWithParent:
-    """Held from its making until `close`, for the process `pid`, a child of ours, and
-    for those that carry `token`.
+    """End the child process `pid`, and those that carry `token`, if this process is
+    gone before `close`.
     """
 
     def __init__(self, pid: int, token: str = "") -> None:
-        # By its path and isolated: it needs nothing but the standard library. In a
-        # session of its own: Ctrl-C is not for it.
+        # Started by its path and isolated, as it needs only the standard library; in a
+        # session of its own, so that Ctrl-C does not reach it.
         command = [sys.executable, "-I", "-S", __file__, str(pid), token]
         kept = {name: text for name, text in os.environ.items() if name != TOKEN}
         self._holder = subprocess.Popen(
@@ -41,7 +41,7 @@ class KillWithParent:
         )
 
     def close(self) -> None:
-        """Let go; closing twice is allowed."""
+        """Release the processes; closing twice is allowed."""
         if self._holder.stdin is not None and not self._holder.stdin.closed:
             with suppress(OSError):
                 os.write(self._holder.stdin.fileno(), _RELEASED)
@@ -54,18 +54,18 @@ class KillWithParent:
 
 
 def kill_marked(token: str) -> int:
-    """Kill every process whose environment carries a token, and what they start
-    meanwhile; return how many there were. Only Linux tells the environment of others.
+    """Kill every process whose environment carries a token, and those that they start
+    meanwhile; return how many there were. Only Linux shows the environment of others.
     """
     marked = f"{TOKEN}={token}".encode()
     killed: set[int] = set()
     for _ in range(_ROUNDS):
-        found = [pid for pid in _processes() if marked in _environment(pid)]
-        for pid in found:
+        alive = [pid for pid in _processes() if marked in _environment(pid)]
+        for pid in alive:
             with suppress(ProcessLookupError):
                 os.kill(pid, _KILL)
-        killed.update(found)
-        if not found:
+        killed.update(alive)
+        if not alive:
             break
     return len(killed)
 
@@ -78,8 +78,9 @@ def _processes() -> list[int]:
 
 
 def _environment(pid: int) -> list[bytes]:
-    """Return the environment of a process; none of one that is gone, dead, or somebody
-    else's."""
+    """Return the environment of a process; empty if it is gone, dead, or of another
+    user.
+    """
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
@@ -87,7 +88,7 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def main() -> None:
-    """Wait for the word, or for the end without it."""
+    """Wait for the release, or for the end of the pipe without it."""
     pid = int(sys.argv[1])
     token = sys.argv[2]
     try:
@@ -102,12 +103,12 @@ def main() -> None:
 
 
 def _killer(pid: int) -> Callable[[], None]:
-    """Return what ends a process; ProcessLookupError where there is none."""
+    """Return a function that ends a process; ProcessLookupError where there is none."""
     if sys.platform == "linux":
-        # a number may be given to another process, this may not
-        held = os.pidfd_open(pid)
-        return partial(signal.pidfd_send_signal, held, _KILL)
-    else:  # noqa: RET505 - mypy tells the systems apart by it
+        # The number may be reused for another process, this descriptor may not.
+        pidfd = os.pidfd_open(pid)
+        return partial(signal.pidfd_send_signal, pidfd, _KILL)
+    else:  # noqa: RET505 - mypy distinguishes the systems by it
         return partial(os.kill, pid, _KILL)
 
 

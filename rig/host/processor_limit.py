@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a process that reads what may be damaged: so much time of a processor, and
-a multiple of it by the clock.
+"""Limits of a process that reads a possibly damaged file: a processor time, and a
+multiple of it by the clock.
 
 A reader that loops for ever uses up its processor time. One that waits, as other
-programs keep the computer busy or a disk is slow, does not: its end by the clock says
-nothing of what it reads.
+programs keep the computer busy or a disk is slow, does not: its end by the clock is no
+evidence against the file.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import math
 import signal
 import sys
 
-#: By the clock a reader may take so many times its processor time.
+#: Limit by the clock, in multiples of the processor time.
 _WALLS = 3.0
-#: Beyond its limit a process that ignores the signal is killed after so many seconds.
+#: Seconds beyond its limit after which a process that ignores the signal is killed.
 _KILLED_S = 5
 
 
@@ -26,8 +26,8 @@ def wall_s(limit_s: float) -> float:
 
 
 def apply(limit_s: float) -> None:
-    """Let the kernel end this process once it has used so much processor time, in whole
-    seconds, where it knows how to.
+    """Let the kernel end this process once it has used `limit_s` of processor time, in
+    whole seconds; no limit on Windows.
     """
     if sys.platform != "win32":
         import resource
@@ -41,18 +41,19 @@ def apply(limit_s: float) -> None:
 
 
 def is_used_up(returncode: int) -> bool:
-    """Return whether a process ended as it had used up its processor time."""
+    """Return whether a process was ended because its processor time was used up."""
     return sys.platform != "win32" and returncode == -signal.SIGXCPU
 
 
 def used_up(limit_s: float) -> str:
-    """Return in words what was seen of a process that used up its processor time."""
+    """Describe a process that used up its processor time, for an error message."""
     return f"was not done after {_seconds(limit_s)} s of processor time"
 
 
 def late(limit_s: float) -> str:
-    """Return in words what was seen of a process that was not done in time by the
-    clock."""
+    """Describe a process that was not done in time by the clock, for an error
+    message.
+    """
     return (
         f"was not done after {_seconds(wall_s(limit_s))} s, and had not used the"
         f" {_seconds(limit_s)} s of processor time that it may take: other programs"

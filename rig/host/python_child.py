@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python process of our own: where it finds modules, when it is ready, and what it
-said last.
+"""A child process that runs a Python module of the rig: its start, its messages and its
+end.
 
-Files of the user's current folder are none of its modules (`-P`): with a `serial.py`
-there, a child would run that instead of the library.
+It imports no modules of the user's current folder (`-P`): a `serial.py` there would
+replace the library.
 """
 
 from __future__ import annotations
@@ -22,27 +22,26 @@ from rig.host.stop import LOOK_S, look
 
 #: The first line that a child prints once it can do its work.
 READY = "ready"
-#: So long a child may take until it is ready: it imports what it needs, on a busy
-#: computer too.
+#: Time for a child to be ready, which includes its imports on a busy computer.
 _READY_S = 60.0
 _TAIL_B = 2000
-#: So long the end of a process may come after the end of what it writes.
+#: Time between the end of a process's output and the end of the process.
 _REAP_S = 2.0
 
 
 def command(*words: str) -> list[str]:
-    """Return the command line of a Python that looks for no module in the current
-    folder."""
+    """Return the command line of a Python that imports no module of the current
+    folder.
+    """
     return [sys.executable, "-P", *words]
 
 
 class PythonChild:
-    """A running module of ours with a pipe to it; `what` names it in errors.
+    """A running module of the rig with a pipe to it; `what` names it in errors.
 
-    It runs in a session of its own: Ctrl-C is for this process. The first line that it
-    prints begins with the word `ready`, within _READY_S; `words` is the rest of that
-    line. `first` is written to it before that. Raises BenchError where it does not
-    start.
+    It runs in a session of its own: Ctrl-C does not reach it. It first gets `first`;
+    the first line that it prints begins with the word `ready`, within _READY_S, and
+    `words` is the rest of that line. Raises BenchError where it does not start.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class PythonChild:
             )
 
     def say(self, line: str) -> None:
-        """Write to the child; one that is gone hears nothing."""
+        """Write to the child; a line to one that is gone is dropped."""
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.write(line)
@@ -100,7 +99,8 @@ class PythonChild:
 
     def close(self, leave_s: float) -> None:
         """Close the pipe and wait for the end; a process that does not end in time is
-        killed."""
+        killed.
+        """
         with suppress(OSError):
             assert self.process.stdin is not None
             self.process.stdin.close()
@@ -124,19 +124,15 @@ class PythonChild:
         return self.process.stdout.readline().strip()
 
     def _last_words(self) -> str:
-        """Return how it ended, and the last line that it wrote to its standard
-        error."""
+        """Return how it ended, and the last line of its standard error."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_REAP_S)
         code = self.process.poll()
-        how = (
-            f"not ready within {_READY_S:.0f} s"
-            if code is None
-            else f"exit code {code}"
-        )
+        how = f"exit code {code}"
+        if code is None:
+            how = f"not ready within {_READY_S:.0f} s"
         self._stderr.seek(0, 2)
         self._stderr.seek(max(self._stderr.tell() - _TAIL_B, 0))
-        lines = (
-            self._stderr.read().decode("utf-8", "backslashreplace").strip().splitlines()
-        )
+        tail = self._stderr.read().decode("utf-8", "backslashreplace")
+        lines = tail.strip().splitlines()
         return f"{how}: {one_line(lines[-1])}" if lines else how

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wait until files and sockets can be read or written, whatever the numbers of their
-descriptors: select() refuses those from 1024 on, which a process with many open files
-has.
+"""Wait until files and sockets can be read or written, for descriptors of any number:
+select() refuses those from 1024 on, which a process with many open files has.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class HasDescriptor(Protocol):
 
 
 Waitable = int | HasDescriptor
-# poll() needs no descriptor of its own, as epoll() does; Windows has select() only.
+# poll() needs no descriptor of its own, unlike epoll(); Windows has select() only.
 _Selector: type[selectors.BaseSelector] = getattr(
     selectors, "PollSelector", selectors.SelectSelector
 )
@@ -33,23 +32,27 @@ def ready(
     writable: Iterable[Waitable] = (),
     timeout_s: float | None = None,
 ) -> tuple[set[Waitable], set[Waitable]]:
-    """Return which of these can be read, and which can be written; none once
+    """Return the files that can be read, and those that can be written; none once
     `timeout_s` is over.
 
     The limit is rounded up to a millisecond; without one it waits for the first. Raises
-    OSError and ValueError for one that is closed.
+    OSError and ValueError for a file that is closed.
     """
     wanted: dict[Waitable, int] = dict.fromkeys(readable, selectors.EVENT_READ)
-    for each in writable:
-        wanted[each] = wanted.get(each, 0) | selectors.EVENT_WRITE
+    for file in writable:
+        wanted[file] = wanted.get(file, 0) | selectors.EVENT_WRITE
     with _Selector() as selector:
-        for each, events in wanted.items():
-            selector.register(each, events)
-        found = selector.select(None if timeout_s is None else max(timeout_s, 0.0))
-    return (
-        {key.fileobj for key, events in found if events & selectors.EVENT_READ},
-        {key.fileobj for key, events in found if events & selectors.EVENT_WRITE},
-    )
+        for file, events in wanted.items():
+            selector.register(file, events)
+        selected = selector.select(None if timeout_s is None else max(timeout_s, 0.0))
+    can_be_read: set[Waitable] = set()
+    can_be_written: set[Waitable] = set()
+    for key, events in selected:
+        if events & selectors.EVENT_READ:
+            can_be_read.add(key.fileobj)
+        if events & selectors.EVENT_WRITE:
+            can_be_written.add(key.fileobj)
+    return can_be_read, can_be_written
 
 
 def can_read(file: Waitable, timeout_s: float) -> bool:
@@ -58,8 +61,8 @@ def can_read(file: Waitable, timeout_s: float) -> bool:
 
 
 def can_read_unless_stopped(file: Waitable, timeout_s: float) -> bool:
-    """Return whether a file can be read within `timeout_s`, and look for a request to
-    stop all the while; raise Stopped.
+    """Return whether a file can be read within `timeout_s`; raise Stopped as soon as
+    this thread is requested to stop.
     """
     end_s = time.monotonic() + timeout_s
     while True:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C: the first ends a command in order, the second ends this process at once, also
-where it is inside a library that never comes back to Python.
+"""Ctrl-C: the first one ends a command in order, the second one ends this process at
+once, also inside a library that never returns to Python.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from rig.errors import Stopped
 from rig.host.stop import Stop
 
 _Handler = Callable[[int, FrameType | None], object]
-#: Of these the second ends the process. A terminal that is closed may well send two
-#: HUPs.
+#: The second one of these ends the process. A closing terminal may send two HUPs.
 _ONCE = ("SIGINT", "SIGTERM")
 _ALWAYS = ("SIGHUP",)
 
 
 def handle_once(handler: _Handler = signal.default_int_handler) -> None:
-    """Call `handler` at a HUP and at the first Ctrl-C or TERM; the next of the same
-    kind ends the process, whatever that is at. Signals that are ignored, as under
-    nohup, stay so.
+    """Call `handler` at a HUP and at the first Ctrl-C or TERM; the next one of the same
+    kind ends the process at any point. Signals that are ignored, as under nohup, stay
+    so.
     """
     for number in _heeded(_ALWAYS):
         signal.signal(number, handler)
@@ -34,12 +33,12 @@ def handle_once(handler: _Handler = signal.default_int_handler) -> None:
 
 @contextmanager
 def stopped_by_signals(stop: Stop) -> Iterator[None]:
-    """Let signals ask `stop` for the end while a device is held, as `handle_once`
-    handles them; raise Stopped on leaving where the end was asked for, and no wait has
-    heard it.
+    """Let signals request `stop` while a device is held, as `handle_once` handles them;
+    raise Stopped on leaving if a stop was requested and no wait has raised it.
 
-    An exception that a handler raises appears in whatever frame runs: in a callback of
-    a library or a finaliser it is printed and dropped, and the command would go on.
+    An exception that a handler raises appears in the frame that runs: in a callback of
+    a library or a finaliser it would be printed and dropped, and the command would go
+    on.
     """
     before = {number: signal.getsignal(number) for number in _heeded(_ONCE + _ALWAYS)}
     handle_once(lambda number, frame: stop.request())
@@ -48,7 +47,7 @@ def stopped_by_signals(stop: Stop) -> Iterator[None]:
         if stop.pending:
             raise Stopped
     finally:
-        # Of a signal that came, the next one is to end the process.
+        # After a signal the next one must end the process: the handlers stay.
         if not stop.requested:
             for number, handler in before.items():
                 if callable(handler) and number.name in _ONCE:
@@ -60,9 +59,9 @@ def stopped_by_signals(stop: Stop) -> Iterator[None]:
 def _set_once(number: signal.Signals, handler: _Handler) -> None:
     """Set the handler of the first signal of a kind.
 
-    Python calls handlers between two of its instructions. A signal that comes while a
-    library works waits for its end; so the system itself has to forget the handler at
-    the first signal.
+    Python calls handlers between two of its instructions, so a signal that comes while
+    a library works waits for its return. Therefore the system itself must drop the
+    handler at the first signal.
     """
     signal.signal(number, handler)
     try:
@@ -72,7 +71,7 @@ def _set_once(number: signal.Signals, handler: _Handler) -> None:
         signal.signal(number, _forgetting(handler))
         return
     library.signal.restype = once.restype = ctypes.c_void_p
-    # What Python has set, put back for once.
+    # Set Python's own handler again, for one signal only.
     once(int(number), ctypes.c_void_p(library.signal(int(number), None)))
 
 
@@ -84,8 +83,9 @@ def _heeded(names: tuple[str, ...]) -> list[signal.Signals]:
 
 
 def _forgetting(handler: _Handler) -> _Handler:
-    """Return a handler that takes itself away first: the next best, of no use within a
-    library."""
+    """Return a handler that removes itself first: the fallback, without effect inside a
+    library.
+    """
 
     def called(number: int, frame: FrameType | None) -> object:
         signal.signal(number, signal.SIG_DFL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serial port by its pyserial URL: a device, `socket://`, `rfc2217://`, a pty.
-Foreign exceptions end here.
+Foreign exceptions are translated here.
 
 Shared by backends and drivers, which may not import each other.
 """
@@ -62,8 +62,8 @@ DENIED_TRY = (
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The part of the bench that uses a port: the keys of the bench file that name it,
-    and what to look at when it is gone or takes nothing.
+    """The part of the bench that uses a port: the section of its keys in the bench
+    file, and the advice for a port that is gone or accepts no bytes.
     """
 
     section: str = "sut"
@@ -72,8 +72,8 @@ class Use:
 
 
 class SerialPort:
-    """One open port, held alone where the system knows how to; `wire` is called with
-    every block.
+    """One open port, held exclusively where the system supports it; `wire` is called
+    with every block.
 
     A port that `hears_stop` raises Stopped where the thread that uses it is asked to
     stop (rig/host/stop.py).
@@ -92,14 +92,14 @@ class SerialPort:
         self._port = port
         self._wire = wire
         self._use = use
-        self._heard = b""  # the last that came: who closes a line may have said why
+        self._heard = b""  # the last bytes: a peer may state why it closes the line
         self._fd = _descriptor(port)
         self._is_plain = self._fd is not None and _is_plain(name)
         if self._fd is not None:
             port.timeout = 0
             port.write_timeout = _WRITE_TIMEOUT_S
         if sys.platform == "linux":
-            # An FTDI bridge waits 1 ms instead of 16; others do not know it.
+            # An FTDI bridge then waits 1 ms instead of 16; others ignore it.
             with suppress(ValueError, AttributeError, NotImplementedError, *_FOREIGN):
                 port.set_low_latency_mode(True)
 
@@ -133,15 +133,14 @@ class SerialPort:
         return int(self._port.baudrate)
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        """Return all bytes received, waiting up to `timeout_s` for the first one; empty
         when none came.
         """
         try:
-            block = (
-                self._read_polled(timeout_s)
-                if self._fd is None
-                else self._read_ready(self._fd, timeout_s)
-            )
+            if self._fd is None:
+                block = self._read_polled(timeout_s)
+            else:
+                block = self._read_ready(self._fd, timeout_s)
         except _IN_USE as error:
             raise self._failed("read", error) from error
         if block:
@@ -150,10 +149,10 @@ class SerialPort:
         return block
 
     def write(self, block: bytes) -> None:
-        """Send `block`; raise DeadlineError when the line takes nothing."""
+        """Send `block`; raise DeadlineError when the line accepts no bytes."""
         if self._hears_stop:
             look()
-        # Before the answer, which another thread may read before this one goes on.
+        # Logged first: another thread may read the answer before this one continues.
         self._wire("tx", block)
         try:
             if self._fd is not None and self._is_plain:
@@ -172,17 +171,16 @@ class SerialPort:
             raise self._failed("change of the line rate", error) from error
 
     def drive(self, line: ModemLine, *, asserted: bool) -> None:
-        """Assert RTS or DTR, or take it back; returns when the system has done so."""
+        """Assert or release RTS or DTR; returns when the system has done so."""
         try:
             setattr(self._port, line, asserted)
         except _IN_USE as error:
             raise self._failed(f"change of {line.upper()}", error) from error
 
     def close(self) -> None:
-        """Let go; closing twice is allowed."""
-        left_open = getattr(
-            self._port, "_socket", None
-        )  # pyserial forgets to close a socket whose peer is gone
+        """Close the port; closing twice is allowed."""
+        # pyserial does not close a socket whose peer is gone.
+        left_open = getattr(self._port, "_socket", None)
         if self._fd is not None:
             self._fd = -1  # its number may soon be that of another file
         with suppress(*_FOREIGN):
@@ -211,10 +209,12 @@ class SerialPort:
         if isinstance(error, serial.SerialTimeoutException):
             awaited = f"room to write on {self.name}"
             return DeadlineError(awaited, _WRITE_TIMEOUT_S, try_next=self._use.stuck)
+        evidence = f"{what}: {error}"
+        if self._heard:
+            evidence += f"; last heard {self._heard!r}"
         return DeviceLost(
             f"the port {self.name} is gone",
-            evidence=f"{what}: {error}"
-            + (f"; last heard {self._heard!r}" if self._heard else ""),
+            evidence=evidence,
             try_next=self._use.gone,
         )
 
@@ -227,8 +227,8 @@ def _descriptor(port: serial.Serial) -> int | None:
 
 
 def _is_plain(url: str) -> bool:
-    """Return whether a port is no more than its descriptor: of pyserial it then needs
-    no select(), which fails from descriptor 1024 on.
+    """Return whether a port can be used by its descriptor alone, without the select()
+    of pyserial, which fails from descriptor 1024 on.
     """
     return sys.platform != "win32" and ("://" not in url or url.startswith("socket://"))
 
@@ -257,12 +257,9 @@ def _write(fd: int, block: bytes) -> None:
 
 def _number(error: BaseException | None) -> int | None:
     while error is not None:
-        if (
-            isinstance(error, _FOREIGN)
-            and error.args
-            and isinstance(error.args[0], int)
-        ):
-            return error.args[0]
+        number = error.args[0] if error.args else None
+        if isinstance(error, _FOREIGN) and isinstance(number, int):
+            return number
         error = error.__context__
     return None
 
@@ -289,13 +286,8 @@ def _refusal(error: Exception, url: str, path: str) -> RigError:
             evidence=message,
             try_next="start the bridge; look at host and port",
         )
-    found = (
-        ", ".join(
-            f"{port.device} ({port.description})" for port in list_ports.comports()
-        )
-        or "none"
-    )
-    evidence = f"{message}; ports here: {found}"
+    ports = [f"{port.device} ({port.description})" for port in list_ports.comports()]
+    evidence = f"{message}; ports here: {', '.join(ports) or 'none'}"
     if number in _NO_PORT:
         return DeviceNotFound(
             f"{url} is no serial port", evidence=evidence, try_next="name one of these"

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stop: the wish of another thread that a bench ends what it does, and the waits that
-hear it.
+"""Requests to stop a bench from another thread, and the waits that notice them.
 
 A wait that may be long is `pause`, or calls `look` at least five times a second; both
-do nothing but wait where nobody can ask. They know by the thread whom to ask: what
-waits deep inside a backend need not be handed anything.
+only wait in a thread without a Stop. They find the Stop by the thread, so that code
+deep inside a backend needs no reference to it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from queue import Empty, SimpleQueue
 
 from rig.errors import RigError, Stopped
 
-#: What waits for something else looks so often.
+#: Longest time between two looks of a wait for an event.
 LOOK_S = 0.2
 
 
@@ -31,44 +30,42 @@ _heard = _Heard()
 
 
 class Stop:
-    """A request to end what a bench does, from any thread; once made, it stands.
+    """A request to stop a bench, from any thread; it cannot be withdrawn.
 
-    Whatever waits in the thread of `heard` raises Stopped, once: what is then closed
-    and switched off may wait again, and is not stopped in turn.
+    A wait in the thread of `heard` raises Stopped, once: the code that then closes and
+    switches off devices may wait again without being stopped.
     """
 
     def __init__(self) -> None:
         self._requested = False
         self._raised = False
-        # Unlike an Event's lock, this may be put into by a signal's handler, whatever
-        # was in the midst of it. One that waits takes what it holds, and puts it back
-        # for the next.
+        # A signal's handler may put into this queue at any point, which the lock of an
+        # Event does not allow. A wait that takes the item puts it back for the next.
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._guards: list[Callable[[], RigError | None]] = []
 
     def guard(self, look: Callable[[], RigError | None]) -> None:
-        """End what is done, with the error that `look` returns, as soon as it returns
-        one."""
+        """Stop with the error that `look` returns, as soon as it returns one."""
         self._guards.append(look)
 
     def request(self) -> None:
-        """Ask for the end, from any thread or a signal's handler; returns at once."""
+        """Request the stop, from any thread or a signal's handler; returns at once."""
         self._requested = True
         self._wake.put(None)
 
     @property
     def requested(self) -> bool:
-        """Return whether the end was asked for."""
+        """Return whether a stop was requested."""
         return self._requested
 
     @property
     def pending(self) -> bool:
-        """Return whether the end was asked for, and was not raised yet."""
+        """Return whether a stop was requested, and was not raised yet."""
         return self._requested and not self._raised
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Hear a request in this thread until this context is left."""
+        """Let waits of this thread notice the request until this context is left."""
         before = _heard.stop
         _heard.stop = self
         try:
@@ -77,8 +74,8 @@ class Stop:
             _heard.stop = before
 
     def check(self) -> None:
-        """Raise Stopped where the end was asked for, or a guard's error; cheap. Both
-        are raised in the thread that hears it, once.
+        """Raise Stopped if a stop was requested, or a guard's error; cheap. Both are
+        raised once, in the thread of `heard`.
         """
         if _heard.stop is not self:
             return
@@ -93,8 +90,9 @@ class Stop:
                 raise error
 
     def wait(self, duration_s: float) -> None:
-        """Wait; raise Stopped as soon as the end is asked for, where this thread hears
-        it."""
+        """Wait; raise Stopped as soon as a stop is requested, in the thread of
+        `heard`.
+        """
         if _heard.stop is not self:
             time.sleep(max(duration_s, 0.0))
             return
@@ -104,13 +102,13 @@ class Stop:
 
 
 def look() -> None:
-    """Raise Stopped where the end of what this thread does was asked for."""
+    """Raise Stopped if this thread was requested to stop."""
     if _heard.stop is not None:
         _heard.stop.check()
 
 
 def pause(duration_s: float) -> None:
-    """Wait; raise Stopped as soon as the end of what this thread does is asked for."""
+    """Wait; raise Stopped as soon as this thread is requested to stop."""
     if _heard.stop is None:
         time.sleep(max(duration_s, 0.0))
     else:

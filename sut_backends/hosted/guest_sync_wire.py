@@ -17,12 +17,12 @@ AHEAD_NS = 10_000_000  # the board says every 5 ms what time it is
 
 
 class GuestWire(EdgeWire):
-    """Read lines of firmware/ports/cortex_m/nr_edge_wire.h in an own thread; give the
-    world its time and its horizon.
+    """Read lines of firmware/ports/cortex_m/nr_edge_wire.h in a thread of its own; set
+    the time and the horizon of the world.
 
-    While the board computes, its time has nothing to do with the wall's; while it
-    sleeps, the two go side by side. So the horizon is what the board has told, and
-    never a guess; the present is that and the wall's time since, `AHEAD_NS` at most.
+    While the board computes, its time is independent of the wall's; while it sleeps,
+    both pass at the same rate. Therefore the horizon is the time that the board stated
+    last, and the present is that plus the wall's time since then, `AHEAD_NS` at most.
     `origin_ns` is the time of the world at the board's tick 0.
     """
 
@@ -36,7 +36,7 @@ class GuestWire(EdgeWire):
     def now_ns(self) -> int:
         """Return the present time of the world. Never goes back."""
         with self._lock:
-            self._drain()  # what has been told and not read yet lies before the present
+            self._drain()  # edges not read yet are earlier than the present
             self._now_ns = max(self._now_ns, self._world_ns(time.monotonic_ns()))
             return self._now_ns
 
@@ -71,8 +71,8 @@ class GuestWire(EdgeWire):
         self._phase = phase
         self._put(fall_ns, False, self._power_w.of(phase, False))
         self._put(rise_ns, True, self._power_w.of(phase, True))
-        # Before that the firmware gives no second pulse: it is low for a microsecond
-        # that has begun more than high.
+        # The firmware starts no second pulse before: it holds the line low for up to a
+        # microsecond longer than high.
         self._tell(rise_ns + (low_us - 1) * NS_PER_TICK)
 
     def _tell(self, time_ns: int) -> None:

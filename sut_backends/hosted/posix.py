@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The device firmware as a host process: real protocol, real code, simulated current.
-Its times are no results of a device.
+Its times are not those of a device.
 """
 
 from __future__ import annotations
@@ -33,24 +33,21 @@ from sut_backends.uart.wiring import connections, talked
 
 #: Time of a byte of a payload on the way to the process (measured: 0.1 to 0.3 us).
 _BYTE_S = 2e-7
-#: What comes on top of a step where no adapter of a line has a part in it (measured: 1
-#: to 3 ms).
+#: Overhead of a step without the adapter of a line (measured: 1 to 3 ms).
 _STEP_S = 3e-3
 
-#: So long a device without supply is listened to.
+#: How long to listen to a device without supply.
 _SILENCE_NS = 200_000_000
 
 
 class PosixSut(WatchedSut):
-    """The firmware as a process of this machine, behind a pseudo terminal;
-    simulated."""
+    """The firmware as a process of this machine, on a pseudo terminal; simulated."""
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(LinkSettings):
-        """The program, its processor and timer, what it draws, and what is wrong with
-        it.
+        """The program, its processor and timer, its power, and its faults.
 
-        A fault after 0 queries or bytes means never.
+        A fault after 0 queries or bytes never occurs.
         """
 
         program: Annotated[
@@ -119,19 +116,10 @@ class PosixSut(WatchedSut):
         @property
         def arguments(self) -> list[str]:
             """Return the options of the program."""
-            options = [
-                "--tick-hz",
-                str(self.tick_hz),
-                "--ppm",
-                repr(self.ppm),
-                "--offset",
-                str(self.offset_ticks),
-            ]
-            options += [
-                "--block-ns",
-                str(self.block_ns),
-                *(["--host-clock"] if self.host_clock else []),
-            ]
+            options = ["--tick-hz", str(self.tick_hz), "--ppm", repr(self.ppm)]
+            options += ["--offset", str(self.offset_ticks)]
+            options += ["--block-ns", str(self.block_ns)]
+            options += ["--host-clock"] if self.host_clock else []
             options += ["--baud", str(self.baud)] if self.strict_baud else []
             faults = {
                 "--die-after-queries": self.die_after_queries,
@@ -174,20 +162,19 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def restated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
-        """Return what the simulation is, so set, and the rate of the timer that it was
-        told."""
+        """Return an info with the settings of the simulation and the rate that the
+        timer was set to.
+        """
         clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
-        # The stamps of the text layer are microseconds, whatever the timer counts.
-        rate_hz = (
-            info.tick_hz if info.details.get("layer") == "text" else settings.tick_hz
-        )
-        return dataclasses.replace(
-            _stated(settings, info), tick_hz=rate_hz, clock=clock
-        )
+        # The stamps of the text layer are microseconds at any rate of the timer.
+        is_text = info.details.get("layer") == "text"
+        tick_hz = info.tick_hz if is_text else settings.tick_hz
+        stated = _stated(settings, info)
+        return dataclasses.replace(stated, tick_hz=tick_hz, clock=clock)
 
     @staticmethod
     def pace(settings: PosixSut.Settings) -> Pace:
-        """Return what is known of its link, which has no line rate to wait for."""
+        """Return the known times of its link, which has no line rate to wait for."""
         return dataclasses.replace(pace(settings, _BYTE_S), overhead_s=_STEP_S)
 
     @classmethod
@@ -204,8 +191,7 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def wires(settings: PosixSut.Settings) -> Sequence[Connection]:
-        """Return the wires that a board would need; of the host itself there are
-        none."""
+        """Return the wires that a board would need; the host itself needs none."""
         return () if settings.host_clock else connections()
 
     @staticmethod
@@ -237,8 +223,8 @@ class PosixSut(WatchedSut):
 
     @staticmethod
     def probe(settings: PosixSut.Settings, context: BenchContext) -> Iterator[Finding]:
-        """Start the program, and say step by step what works between here and the DUT;
-        raises as `open` where it does not start.
+        """Start the program, and check the connection to the DUT step by step; raises
+        as `open` where it does not start.
         """
         with ExitStack() as stack:
             process, _ = _start(settings, context, stack)
@@ -247,15 +233,15 @@ class PosixSut(WatchedSut):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device reports about itself, and what the simulation is."""
+        """Return the device's report about itself, with the simulation's settings."""
         info = super().info
         settings = self._posix
         firmware = (
             f"{info.firmware}, {self._process.program.name} sha256"
             f" {self._process.sha256}"
         )
-        # This host is no simulation of itself; whatever measures a simulated power says
-        # so of itself.
+        # A host that stamps by its own clock is the device itself, not a simulation. A
+        # monitor of simulated power labels its own results.
         clock = "CLOCK_MONOTONIC" if settings.host_clock else info.clock
         return _stated(
             settings,
@@ -264,7 +250,7 @@ class PosixSut(WatchedSut):
 
 
 def _stated(settings: PosixSut.Settings, info: SutInfo) -> SutInfo:
-    """Return an info with what the settings determine of it."""
+    """Return an info with the fields that the settings determine."""
     details = {
         "block_ns": settings.block_ns,
         "ppm": settings.ppm,

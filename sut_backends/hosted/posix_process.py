@@ -36,7 +36,7 @@ class DutProcess(ChildProcess):
             raise
 
     def first_words(self) -> bytes:
-        """Return what it said on its line before anybody opened that."""
+        """Return the bytes that it wrote to its line before the line was opened."""
         fd = open_port(self.port, raw=False)
         try:
             return os.read(fd, 1000) if can_read(fd, _START_S / 5) else b""

@@ -39,7 +39,7 @@ _BYTE_S = 4.5e-5
 
 
 class QemuSut(WatchedSut):
-    """The firmware on a board that qemu-system-arm emulates, behind a pair of sockets;
+    """The firmware on a board emulated by qemu-system-arm, on a pair of sockets;
     simulated.
     """
 
@@ -104,7 +104,7 @@ class QemuSut(WatchedSut):
 
     @staticmethod
     def restated(settings: QemuSut.Settings, info: SutInfo) -> SutInfo:
-        """Return what the emulation is, so set."""
+        """Return an info with the settings of the emulation."""
         details = {
             "machine": settings.machine,
             "icount_shift": settings.icount_shift,
@@ -114,7 +114,7 @@ class QemuSut(WatchedSut):
 
     @staticmethod
     def pace(settings: QemuSut.Settings) -> Pace:
-        """Return what is known of its link, which has no line rate to wait for."""
+        """Return the known times of its link, which has no line rate to wait for."""
         return pace(settings, _BYTE_S)
 
     @classmethod
@@ -145,8 +145,8 @@ class QemuSut(WatchedSut):
 
     @staticmethod
     def probe(settings: QemuSut.Settings, context: BenchContext) -> Iterator[Finding]:
-        """Start the emulator, and say step by step what works in the DUT; raises as
-        `open` where it does not start.
+        """Start the emulator, and check the DUT step by step; raises as `open` where it
+        does not start.
         """
         with closing(QemuSut.open(settings, context)) as sut:
             yield from examine(
@@ -159,12 +159,12 @@ class QemuSut(WatchedSut):
 
     @property
     def device_info(self) -> SutInfo:
-        """Return what the device reports about itself."""
+        """Return the device's report about itself."""
         return super().info
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device reports about itself, and what the emulation is."""
+        """Return the device's report about itself, with the emulation's settings."""
         info = self.device_info
         program = self._process.program
         details = info.details | {"emulator": self._process.version}

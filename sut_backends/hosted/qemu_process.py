@@ -58,27 +58,14 @@ class EmulatorProcess(ChildProcess):
         self.wire, wire = socket.socketpair()
         try:
             with line, wire:
-                options = [
-                    "-M",
-                    machine,
-                    "-kernel",
-                    str(program),
-                    "-icount",
-                    f"shift={icount_shift}",
-                ]
-                options += ["-display", "none", "-monitor", "none", "-nic", "none"]
-                options += [
-                    "-chardev",
-                    f"socket,id=line,fd={line.fileno()}",
-                    "-serial",
-                    "chardev:line",
-                ]
-                options += [
-                    "-chardev",
-                    f"socket,id=wire,fd={wire.fileno()}",
-                    *_WIRES[machine],
-                ]
                 ends = (line.fileno(), wire.fileno())
+                options = ["-M", machine, "-kernel", str(program)]
+                options += ["-icount", f"shift={icount_shift}"]
+                options += ["-display", "none", "-monitor", "none", "-nic", "none"]
+                options += ["-chardev", f"socket,id=line,fd={ends[0]}"]
+                options += ["-serial", "chardev:line"]
+                options += ["-chardev", f"socket,id=wire,fd={ends[1]}"]
+                options += _WIRES[machine]
                 super().__init__(
                     [path, *options],
                     ends,
@@ -106,7 +93,7 @@ class EmulatorProcess(ChildProcess):
 
 def _version(path: Path) -> str:
     try:
-        said = subprocess.run(
+        process = subprocess.run(
             [path, "--version"],
             capture_output=True,
             text=True,
@@ -117,4 +104,4 @@ def _version(path: Path) -> str:
         raise BenchError(
             f"{path} does not say its version", evidence=str(error), try_next=_TRY
         ) from error
-    return said.stdout.partition("\n")[0]
+    return process.stdout.partition("\n")[0]

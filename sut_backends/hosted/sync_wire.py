@@ -26,11 +26,11 @@ from rig.simulation.world import World
 #: with nine at work on two cores). An edge that comes later is a gap of the recording:
 #: "reported ... ms too late".
 MARGIN_NS = 1_000_000_000
-#: The same after a step that failed or was stopped: what it still marks is of no use,
-#: and who stopped it waits for the end of the recording.
+#: The same after a step that failed or was stopped: its later marks are of no use, and
+#: the end of the recording should not be delayed.
 GIVEN_UP_NS = 100_000_000
-# Phases in which the host may take time from the device; between the windows of a
-# stream it listens.
+# Phases while which the host may take time from the device; between the windows of a
+# stream the device listens.
 _BUSY = {*range(0x01, STREAM), *range(REACHED, REACHED + 0x10)}
 _PREPROCESS = 0x01
 _BLOCK_B = 65_536
@@ -52,7 +52,7 @@ class Power:
         """Return the power from an edge on that starts `phase` or, for SYNC, ends its
         pulse.
 
-        A search has one phase, the first, which goes on behind the marks of its
+        A search has one phase, the first, which continues after the marks of its
         thresholds.
         """
         if phase == SYNC:
@@ -67,8 +67,8 @@ class Power:
 
 
 class EdgeWire:
-    """Read edge lines `tick true_ns level phase stolen_ns` in an own thread; give the
-    world its time and its horizon.
+    """Read edge lines `tick true_ns level phase stolen_ns` in a thread of its own; set
+    the time and the horizon of the world.
 
     `origin_ns` is CLOCK_MONOTONIC at time 0 of the world. `late_events` counts states
     before a horizon that had been handed out, `reordered_events` those that came before
@@ -76,11 +76,10 @@ class EdgeWire:
     overloaded.
 
     The log is complete `MARGIN_NS` before the present; between two steps up to the
-    present itself: the device has answered, so what it marked has been written, and
-    nothing was asked of it since.
+    present itself: the device has answered, so all its marks have been written.
     """
 
-    #: How long to wait for more once something has come: a line that comes in pieces is
+    #: How long to wait for more bytes after the first: a line that comes in pieces is
     #: read as a whole.
     gather_s = 0.0
 
@@ -110,8 +109,8 @@ class EdgeWire:
         self._thread.start()
 
     def now_ns(self) -> int:
-        """Return the present time of the world: the wall's, less what the host took
-        from the device. Never goes back.
+        """Return the present time of the world: the wall's, less the time that the host
+        took from the device. Never goes back.
         """
         with self._lock:
             self._now_ns = max(self._now_ns, self._world_ns(time.monotonic_ns()))
@@ -125,8 +124,8 @@ class EdgeWire:
 
     @contextmanager
     def marking(self) -> Iterator[None]:
-        """Let the device mark in this context: behind it it has answered, or nobody
-        waits for that any more.
+        """Let the device mark in this context: after it the device has answered, or its
+        answer is not waited for any more.
         """
         self._trail_by(MARGIN_NS)
         margin_ns = GIVEN_UP_NS
@@ -141,8 +140,9 @@ class EdgeWire:
             self._margin_ns = margin_ns
 
     def close(self) -> None:
-        """End the thread; from here on the device draws nothing. Closing twice is
-        allowed."""
+        """End the thread; from then on the device draws no power. Closing twice is
+        allowed.
+        """
         if self._thread.is_alive() or not self._ended:
             os.write(self._wake, b"x")
         self._thread.join()
@@ -167,8 +167,8 @@ class EdgeWire:
         return wall_ns - self._stolen_ns - self._origin_ns
 
     def _drain(self) -> None:
-        """Take what has been written; the wall time before the read that found nothing
-        is what the horizon may follow.
+        """Take all lines written so far. The horizon follows the wall time before the
+        read that returned no bytes.
         """
         while not self._ended:
             wall_ns = time.monotonic_ns()
@@ -190,11 +190,8 @@ class EdgeWire:
         if self._ended:
             horizon_ns = self._world_ns(wall_ns)
         elif self._phase in _BUSY or self._partial:
-            horizon_ns = (
-                self._last_ns
-                # how much of the wall's time the device gets is known only at its next
-                # edge
-            )
+            # The device's share of the wall's time is known only at its next edge.
+            horizon_ns = self._last_ns
         else:
             horizon_ns = self._world_ns(wall_ns) - self._margin_ns
         self._horizon_ns = max(self._horizon_ns, horizon_ns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device behind a UART whose other end is a child process of the rig."""
+"""A device on a line whose other end is a child process of the rig."""
 
 from __future__ import annotations
 

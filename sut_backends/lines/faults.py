@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line that loses, doubles and changes bytes on purpose, repeatably: to see what the
-rig says of a bad cable.
+"""A line that loses, doubles and changes bytes on purpose, repeatably: a simulated bad
+cable.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Injected:
 
 
 class FaultyLink:
-    """Stand between a client and its line. Each direction has its own random numbers,
-    so that block sizes change nothing.
+    """A line with faults. Each direction has its own random numbers, so that the faults
+    are independent of block sizes.
     """
 
     def __init__(self, line: DutLine, faults: LineFaults) -> None:
@@ -76,11 +76,11 @@ class FaultyLink:
         return self._line.baud
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what the faults leave of what has come."""
+        """Return the received bytes, with faults."""
         return self.spoil("rx", self._line.read(timeout_s))
 
     def write(self, block: bytes) -> None:
-        """Send what the faults leave of `block`."""
+        """Send `block`, with faults."""
         self._line.write(self.spoil("tx", block))
 
     def set_baud(self, baud: int) -> None:
@@ -92,8 +92,7 @@ class FaultyLink:
         self._line.close()
 
     def spoil(self, direction: str, block: bytes) -> bytes:
-        """Return what the faults leave of a block in a direction of the host, "tx" or
-        "rx"."""
+        """Return a block with faults; `direction` is the host's, "tx" or "rx"."""
         faults = self._faults
         injected = self.injected[direction]
         random = self._random[direction].random
@@ -102,7 +101,7 @@ class FaultyLink:
             return b""
         if faults.wire == "ground":
             injected.flipped_b += len(block)
-            # Levels that mean nothing: high bits as often as not.
+            # Without a common ground the levels are random.
             return bytes(int(random() * 256) for _ in block)
         out = bytearray()
         for byte in block:

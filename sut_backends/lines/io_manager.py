@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line to a DUT behind an IO manager, which passes commands and, where it is ours,
-frames: docs/PROTOCOL.md section 8.
+"""The line to a DUT through an IO manager, which passes commands and, if it is one of
+ours, frames: docs/PROTOCOL.md section 8.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from rig.host.stop import pause
 from sut_backends.lines.line import DutLine
 
 PREFIX = b"[dut]: "
-# how much further than the DUT's line the host may be: the IO manager has room for 127
-# bytes
+# how far the host may be ahead of the DUT's line: the IO manager has room for 127 bytes
 AHEAD_B = 64
 _ASK_NAME = b"name%"
 _READY = b"m-ready"
@@ -38,17 +37,17 @@ class Way(Enum):
 
     UNKNOWN = auto()
     DIRECT = auto()
-    COMMANDS = auto()  # each in `dut ...`, each line of an answer behind PREFIX
-    FRAMES = auto()  # every byte as it is
+    COMMANDS = auto()  # commands as `dut ...`, answers with PREFIX before each line
+    FRAMES = auto()  # every byte unchanged
 
 
 class IoManagerLine:
     """A line on which an IO manager may answer; without one it passes every byte.
 
     An IO manager is recognised by the answer to `name%`: the name of one of ours; or
-    twice an answer that no DUT gives, and then one to `dut name%` that is passed on.
-    Raises DeadlineError where the IO manager reports that the DUT does not answer it,
-    DeviceLost where it has itself restarted.
+    twice an answer that is none of a DUT, and then one to `dut name%` that is passed
+    on. Raises DeadlineError where the IO manager reports that the DUT does not answer
+    it, DeviceLost where it has itself restarted.
     """
 
     def __init__(
@@ -63,19 +62,18 @@ class IoManagerLine:
         self._way = Way.UNKNOWN
         self._heard = b""  # while UNKNOWN: what may become the name of an IO manager
         self._partial = b""  # while COMMANDS: a line that has begun
-        self._said = b""  # in the place of the DUT
+        self._own_answer = b""  # an answer in place of the DUT's
         self._io_name = ""
         self._dut_baud = 0  # 0: not known, and no frames pass
         self._last = b""  # command
         self._asked_again = False
-        self._echoed = self._answered = self._refused = self._enters_frames = (
-            False  # what became of it
-        )
+        # progress of the last command
+        self._echoed = self._answered = self._refused = self._enters_frames = False
         self._free_s = 0.0  # when the DUT's line has carried all that was sent
 
     @property
     def name(self) -> str:
-        """Return what people call the line."""
+        """Return the name of the line for messages."""
         return (
             f"{self._line.name} through {self._io_name}"
             if self._behind
@@ -100,13 +98,13 @@ class IoManagerLine:
         return self._line if self._way is Way.DIRECT else self
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what the DUT has said, without the prefix; waits up to `timeout_s` for
-        the first of it.
+        """Return the bytes of the DUT, without the prefix; waits up to `timeout_s` for
+        the first of them.
         """
         end_s = self._clock() + timeout_s
         while True:
-            heard = self._said
-            self._said = b""
+            heard = self._own_answer
+            self._own_answer = b""
             block = self._line.read(0.0 if heard else max(end_s - self._clock(), 0.0))
             heard += self._take(block)
             if heard or self._clock() >= end_s:
@@ -126,8 +124,8 @@ class IoManagerLine:
             self._line.write(block)
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate; raise ConfigError behind an IO manager, whose own rates
-        are fixed.
+        """Change the line rate; raise ConfigError where an IO manager, whose rates are
+        fixed, passes the bytes.
         """
         if self._behind and baud != self._line.baud:
             cause = (
@@ -141,8 +139,8 @@ class IoManagerLine:
             self._line.set_baud(baud)
 
     def close(self) -> None:
-        """Leave the IO manager in a state in which any host can use it, and let go;
-        closing twice is allowed.
+        """Leave the IO manager usable for any host, and close the line; closing twice
+        is allowed.
         """
         if self._way is Way.FRAMES:
             with suppress(RigError):
@@ -170,17 +168,14 @@ class IoManagerLine:
         self._last = b""
 
     def _ask_unknown(self) -> None:
-        """Ask for the name; where the last answer was a stranger's, and nothing
-        followed it, ask for the one behind it.
+        """Ask for the name; after a whole answer that is none of a DUT, ask for the
+        name of the DUT through an IO manager of another make.
         """
         lines = self._heard_lines
-        stranger = (
-            not self._last
-            and _READY in lines
-            and any(line[:2] not in (b"", b"m-", b"e-") for line in lines)
-        )
+        is_whole = not self._last and _READY in lines
+        is_foreign = any(line[:2] not in (b"", b"m-", b"e-") for line in lines)
         self._heard = b""
-        self._last = b"dut name%" if stranger else b""
+        self._last = b"dut name%" if is_whole and is_foreign else b""
         self._line.write(self._last or _ASK_NAME)
 
     @property
@@ -190,14 +185,10 @@ class IoManagerLine:
     def _take_unknown(self, block: bytes) -> bytes:
         self._heard = (self._heard + block)[-_WATCHED_B:]
         lines = self._heard_lines
-        own = next(
-            (match[1] for line in lines if (match := _OWN_NAME.fullmatch(line))), None
-        )
-        if own is not None and lines[-1] == _READY:
-            baud = next(
-                (int(match[1]) for line in lines if (match := _BAUD.fullmatch(line))), 0
-            )
-            self._found(own.decode("ascii", "backslashreplace"), baud)
+        name = _first_match(_OWN_NAME, lines)
+        if name is not None and lines[-1] == _READY:
+            baud = int(_first_match(_BAUD, lines) or 0)
+            self._found(name.decode("ascii", "backslashreplace"), baud)
             self._write_command(_ASK_NAME)
             return b""
         if self._last and any(line.startswith(_ECHO) for line in lines):
@@ -222,18 +213,18 @@ class IoManagerLine:
     def _write_command(self, block: bytes) -> None:
         again = block == self._last == _ASK_NAME and not self._answered
         if again and not self._echoed:
-            self._watch()  # it is where frames pass, and took this for a part of one
+            self._watch()  # it passes frames, and took the command for part of one
             self._line.write(block)
         elif again and (self._asked_again or not self._dut_baud):
-            return  # the IO manager waits for the DUT, and says so when it gives up
+            return  # the IO manager waits for the DUT, and reports a time-out itself
         elif block.startswith(b"frame ") and not self._dut_baud:
-            # What passes lines does not pass frames: the DUT would be lost there.
-            self._said += (
-                b"e-[frames do not pass this IO manager]\r\n" + _READY + b"\r\n"
-            )
+            # An IO manager that passes lines does not pass frames: the DUT would enter
+            # the framed layer out of reach.
+            refusal = b"e-[frames do not pass this IO manager]"
+            self._own_answer += refusal + b"\r\n" + _READY + b"\r\n"
         else:
-            # Once again, as the DUT may have taken it for the rest of a frame that an
-            # IO manager broke off when it restarted.
+            # The name is asked for once more, as the DUT may have taken the first
+            # command for the rest of a frame that a restarted IO manager broke off.
             self._last = block
             self._asked_again = again
             self._echoed = self._answered = self._refused = self._enters_frames = False
@@ -264,11 +255,8 @@ class IoManagerLine:
         elif line.startswith(b"e-") and not self._answered:
             if self._echoed:
                 raise self._no_answer(line)
-            self._refused = (
-                # a byte lost on the way to the IO manager: the client knows what to say
-                # of it
-                True
-            )
+            # A byte was lost on the way to the IO manager: the client reports it.
+            self._refused = True
         if self._refused:
             self._refused = line != _READY
             return line + b"\r\n"
@@ -318,3 +306,12 @@ class IoManagerLine:
                 heard += self._line.read(left_s)
                 if b"m-name-io-[" in heard and heard.endswith(b"m-ready\r\n"):
                     return
+
+
+def _first_match(pattern: re.Pattern[bytes], lines: list[bytes]) -> bytes | None:
+    """Return the group of the first line that matches as a whole."""
+    for line in lines:
+        match = pattern.fullmatch(line)
+        if match:
+            return match[1]
+    return None

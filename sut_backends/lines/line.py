@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line to a device under test: what a port, and whatever stands in front of one,
-offers."""
+"""Interface of the line to a device under test."""
 
 from __future__ import annotations
 
@@ -9,18 +8,19 @@ from typing import Protocol
 
 class DutLine(Protocol):
     """Bytes to and from the DUT; each method raises DeviceLost when the line is
-    gone."""
+    gone.
+    """
 
     @property
     def name(self) -> str:
-        """Return what people call the line."""
+        """Return the name of the line for messages."""
 
     @property
     def baud(self) -> int:
         """Return the line rate in bits per second."""
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        """Return all bytes received, waiting up to `timeout_s` for the first one; empty
         when none came.
         """
 
@@ -31,4 +31,4 @@ class DutLine(Protocol):
         """Change the line rate once everything written has left."""
 
     def close(self) -> None:
-        """Let go; closing twice is allowed."""
+        """Close the line; closing twice is allowed."""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times at which bytes leave a line of a given rate: due times, computed; no port, no
-clock."""
+"""Computed times at which bytes leave a line of a given rate. No port, no clock."""
 
 from __future__ import annotations
 
@@ -9,25 +8,25 @@ from dataclasses import dataclass
 
 from sut_backends.shim.timeouts import BITS_PER_BYTE
 
-# what a driver of a serial port takes before it makes its writer wait
+# bytes that a driver of a serial port buffers before a write waits
 CAPACITY_B = 4096
 INFINITE_S = float("inf")
 
 
 @dataclass(slots=True)
 class _Piece:
-    """Bytes that leave one behind the other, the first at `due_s`."""
+    """Bytes that leave one after the other, the first at `leaves_s`."""
 
     block: bytes
-    due_s: float
+    leaves_s: float
 
 
 class LinePace:
-    """One direction of a line: `baud`, and `delay_s` on top, as bridges and schedulers
-    add; times are the caller's, in seconds.
+    """One direction of a line of `baud`, with an additional delay as of bridges and
+    schedulers; times are the caller's, in seconds.
 
-    A byte occupies the line from when it comes, or from when the byte before has left;
-    it is due `delay_s` after it has left. Nothing is ever lost: `room_b` says how much
+    A byte occupies the line from its arrival, or from the end of the byte before; it
+    leaves `delay_s` after it was transferred. No byte is lost: `room_b` states how many
     may be put.
     """
 
@@ -46,38 +45,39 @@ class LinePace:
 
     @property
     def first_s(self) -> float:
-        """Return when the next byte is due."""
-        return self._pieces[0].due_s if self._pieces else INFINITE_S
+        """Return when the next byte leaves."""
+        return self._pieces[0].leaves_s if self._pieces else INFINITE_S
 
     @property
     def last_s(self) -> float:
-        """Return when the last byte is due."""
+        """Return when the last byte leaves."""
         return self._free_s + self._delay_s if self._pieces else INFINITE_S
 
     def put(self, block: bytes, now_s: float) -> None:
-        """Take bytes that came at `now_s`."""
+        """Take bytes that arrive at `now_s`."""
         begin_s = max(self._free_s, now_s)
         self._free_s = begin_s + len(block) * self._byte_s
         self._held_b += len(block)
         self._pieces.append(_Piece(block, begin_s + self._byte_s + self._delay_s))
 
-    def due(self, now_s: float) -> bytes:
-        """Return the bytes that are due at `now_s` and have not been taken away yet."""
+    def ready(self, now_s: float) -> bytes:
+        """Return the bytes that leave up to `now_s` and have not been taken yet."""
         out = b""
         for piece in self._pieces:
-            if piece.due_s > now_s:
+            if piece.leaves_s > now_s:
                 break
-            out += piece.block[: int((now_s - piece.due_s) / self._byte_s + 1e-6) + 1]
+            count = int((now_s - piece.leaves_s) / self._byte_s + 1e-6) + 1
+            out += piece.block[:count]
         return out
 
     def take(self, count_b: int) -> None:
-        """Take so many bytes away, from the first on."""
+        """Remove so many bytes, from the first on."""
         self._held_b -= count_b
         while count_b:
             piece = self._pieces[0]
             taken_b = min(count_b, len(piece.block))
             piece.block = piece.block[taken_b:]
-            piece.due_s = piece.due_s + taken_b * self._byte_s
+            piece.leaves_s += taken_b * self._byte_s
             count_b -= taken_b
             if not piece.block:
                 self._pieces.popleft()

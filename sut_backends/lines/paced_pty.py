@@ -20,19 +20,16 @@ from rig.host.pseudo_terminal import open_port, open_terminal
 from rig.host.python_child import PythonChild
 from sut_backends.lines.pace import LinePace
 
-_QUANTUM_S = (
-    # a byte may be late by so much where others follow it; the last of a block is on
-    # time
-    0.0002
-)
+#: A byte may be late by so much if others follow it; the last one of a block is on
+#: time.
+_QUANTUM_S = 0.0002
 _READ_B = 4096
 #: So long the process may take to end once its pipe is closed; then it is killed.
 _LEAVE_S = 5.0
 
 
 class PacedLine:
-    """Start the process in front of `port`; `path` is where a client finds the paced
-    line."""
+    """Start the process in front of `port`; a client opens `path`."""
 
     def __init__(self, port: str, baud: int, delay_s: float) -> None:
         arguments = [port, "--baud", str(baud), "--delay-s", repr(delay_s)]
@@ -52,24 +49,23 @@ class PacedLine:
 
 
 class _End:
-    """One end of the line: where its bytes go, and how those that come for it are
-    paced."""
+    """One end of the line: its descriptor, and the pace of the bytes written to it."""
 
     def __init__(self, fd: int, pace: LinePace) -> None:
         self.fd = fd
         self.pace = pace
 
     def deliver(self, now_s: float) -> bool:
-        """Write what is due; return False where the reader is full."""
-        block = self.pace.due(now_s)
-        if block:
-            try:
-                count_b = os.write(self.fd, block)
-            except BlockingIOError:
-                count_b = 0
-            self.pace.take(count_b)
-            return count_b == len(block)
-        return True
+        """Write the bytes that are ready; return False where the reader is full."""
+        block = self.pace.ready(now_s)
+        if not block:
+            return True
+        try:
+            count_b = os.write(self.fd, block)
+        except BlockingIOError:
+            count_b = 0
+        self.pace.take(count_b)
+        return count_b == len(block)
 
     def wake_s(self, now_s: float) -> float:
         """Return when to deliver next."""
@@ -81,11 +77,8 @@ def carry(ends: tuple[_End, _End], parent_fd: int) -> None:
     while True:
         now_s = time.monotonic()
         full = [end.fd for end in ends if not end.deliver(now_s)]
-        wait_s = (
-            min(end.wake_s(now_s) for end in ends if end.fd not in full) - now_s
-            if len(full) < 2
-            else 1.0
-        )
+        wakes_s = [end.wake_s(now_s) for end in ends if end.fd not in full]
+        wait_s = min(wakes_s, default=now_s + 1.0) - now_s
         others = {ends[0].fd: ends[1], ends[1].fd: ends[0]}
         readable = [fd for fd, other in others.items() if other.pace.room_b]
         # select() waits for parts of a millisecond, which poll() rounds up; this
@@ -94,37 +87,32 @@ def carry(ends: tuple[_End, _End], parent_fd: int) -> None:
         ready, _, _ = select.select([*readable, parent_fd], full, [], wait_s)  # noqa: TID251
         now_s = time.monotonic()
         for fd in ready:
-            try:
-                block = os.read(
-                    fd, min(others[fd].pace.room_b, _READ_B) if fd != parent_fd else 1
-                )
-            except OSError:
-                return  # the device is gone
             if fd == parent_fd:
                 return
-            others[fd].pace.put(block, now_s)
+            pace = others[fd].pace
+            try:
+                block = os.read(fd, min(pace.room_b, _READ_B))
+            except OSError:
+                return  # the device is gone
+            pace.put(block, now_s)
 
 
 def main() -> None:
-    """Carry bytes as the command line says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         prog="paced_line", description="put a line of a real rate in front of a port"
     )
     parser.add_argument("port")
     parser.add_argument("--baud", type=int, default=115_200)
     parser.add_argument("--delay-s", type=float, default=0.0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     terminal = open_terminal("a paced line")
-    port_fd = open_port(given.port, raw=True)
+    port_fd = open_port(options.port, raw=True)
     sys.stdout.write(f"pty {terminal.path}\n")
     sys.stdout.flush()
-    carry(
-        (
-            _End(terminal.device_fd, LinePace(given.baud, given.delay_s)),
-            _End(port_fd, LinePace(given.baud, given.delay_s)),
-        ),
-        sys.stdin.fileno(),
-    )
+    host = _End(terminal.device_fd, LinePace(options.baud, options.delay_s))
+    device = _End(port_fd, LinePace(options.baud, options.delay_s))
+    carry((host, device), sys.stdin.fileno())
 
 
 if __name__ == "__main__":

@@ -16,16 +16,18 @@ from rig.host.stop import look
 _BLOCK_B = 65_536
 _WRITE_TIMEOUT_S = 10.0
 _POLL_S = 0.001
-_PIECE_B = 64  # what is taken shows piece by piece
+_PIECE_B = 64  # short pieces show how far the emulator has read
 _STUCK_S = 0.2
 
 
 class SocketLine:
-    """A Line on a connected socket, which it owns; `wire` is called with every block.
+    """A DutLine on a connected socket, which it owns; `wire` is called with every
+    block.
 
-    The rate is a number only: the emulator takes bytes as fast as it can, at times
-    slower than the rate: a write waits while they are taken; time-outs that count from
-    the end of a write then hold on an overloaded machine too.
+    The rate is a number only: the emulator reads as fast as it can, at times slower
+    than the rate. Therefore a write waits until the bytes are read: time-outs that
+    count from the end of a write then hold on an overloaded machine too. Reads and
+    writes raise Stopped on a request to stop.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class SocketLine:
         self._socket.settimeout(_WRITE_TIMEOUT_S)
 
     def read(self, timeout_s: float) -> bytes:
-        """Return all that has come, waiting up to `timeout_s` for the first byte; empty
+        """Return all bytes received, waiting up to `timeout_s` for the first one; empty
         when none came.
         """
         try:
@@ -57,7 +59,7 @@ class SocketLine:
         return block
 
     def write(self, block: bytes) -> None:
-        """Send `block`; raise DeadlineError when the line takes nothing."""
+        """Send `block`; raise DeadlineError when the line accepts no bytes."""
         look()
         try:
             for at in range(0, len(block), _PIECE_B):
@@ -78,12 +80,12 @@ class SocketLine:
         self.baud = baud
 
     def close(self) -> None:
-        """Let go; closing twice is allowed."""
+        """Close the line; closing twice is allowed."""
         self._socket.close()
 
     def _wait_while_it_is_taken(self) -> None:
-        """Return when the other end has read all, or reads no more: that is for the
-        time-outs of the protocol to judge.
+        """Return when the other end has read all, or has stopped reading: the time-outs
+        of the protocol handle that.
         """
         left = self._untaken()
         moved_s = time.monotonic()
@@ -95,8 +97,8 @@ class SocketLine:
                 moved_s = time.monotonic()
 
     def _untaken(self) -> int:
-        """Return what the other end has still to read, in some unit; 0 on a system that
-        has no call for it.
+        """Return how much the other end has still to read, in a unit of the system; 0
+        on a system without a call for it.
         """
         if sys.platform == "win32":
             return 0

@@ -20,12 +20,12 @@ _TAIL_B = 400
 
 
 class ChildProcess:
-    """A running process. Its standard input keeps it alive: it reads the end of it when
-    this process is gone, however that came.
+    """A running process, which ends when its standard input ends, as it does when this
+    process is gone for any reason.
 
-    `what` names it in errors, `try_next` is what helps when it cannot be started.
-    `pass_fds` stay open in it. It works in `folder` with `environment`, where they are
-    not those of this process.
+    `what` names it in errors, `try_next` is the advice if it cannot be started.
+    `pass_fds` stay open in it. `folder` and `environment` replace those of this
+    process.
     """
 
     def __init__(
@@ -39,7 +39,6 @@ class ChildProcess:
         folder: Path | None = None,
     ) -> None:
         refuse_windows(what)
-        refuse_windows(what)
         self._what = what
         self._try_next = try_next
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
@@ -52,8 +51,8 @@ class ChildProcess:
                 pass_fds=pass_fds,
                 env=environment,
                 cwd=folder,
-                # an interrupt at the terminal is ours to handle: the device ends in
-                # close()
+                # An interrupt at the terminal must not reach the device: close() ends
+                # it.
                 start_new_session=True,
             )
         except OSError as error:

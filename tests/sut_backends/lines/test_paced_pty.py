@@ -25,10 +25,10 @@ def test_a_byte_is_due_one_byte_time_and_the_delay_after_it_came() -> None:
     pace.put(b"abc", 5.0)
     assert pace.first_s == pytest.approx(5.0 + BYTE_S + 0.001, abs=1e-12)
     assert pace.last_s == pytest.approx(5.0 + 3 * BYTE_S + 0.001, abs=1e-12)
-    assert pace.due(pace.first_s - 1e-9) == b""
-    assert pace.due(pace.first_s) == b"a"
-    assert pace.due(pace.last_s - 1e-6) == b"ab"
-    assert pace.due(pace.last_s) == b"abc"
+    assert pace.ready(pace.first_s - 1e-9) == b""
+    assert pace.ready(pace.first_s) == b"a"
+    assert pace.ready(pace.last_s - 1e-6) == b"ab"
+    assert pace.ready(pace.last_s) == b"abc"
 
 
 def test_bytes_that_come_while_the_line_is_busy_wait_for_it_and_others_do_not() -> None:
@@ -69,7 +69,7 @@ def test_no_byte_is_early_none_is_lost_and_the_rate_is_never_above_the_line(
     at_s = 0.0
     while left:
         at_s += max(step_s, (left[-1][1] + byte_s) / 500)
-        block = pace.due(at_s)
+        block = pace.ready(at_s)
         assert block == bytes(byte for byte, _ in left[: len(block)])
         assert all(due_s <= at_s + 1e-9 for _, due_s in left[: len(block)])
         assert all(
