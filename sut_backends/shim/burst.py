@@ -9,15 +9,15 @@ from sut_backends.shim.frame import Frame, encode
 from sut_backends.shim.messages import MessageKind
 from sut_backends.shim.timeouts import RetransmissionTimeouts
 
-_FAR_AHEAD = 128  # numbers: neither in any window nor one that is repeated
+_FAR_AHEAD = 128  # numbers: outside of any window, and no repeat of the last one
 
 
 class Burst:
-    """Send `frames` full PINGs at once, none again, and count the ACKs until all came
-    or the DUT says no more.
+    """Send `frames` full PINGs at once, without repeats, and count the ACKs until all
+    came or the DUT is silent.
 
-    All times in seconds of the caller's clock; `sent_b` are bytes on the line. Uses up
-    no number: `number` stays the next one.
+    All times are seconds of the caller's clock; `sent_b` are bytes on the line. The
+    numbers of the session stay unused: `number` remains the next one.
     """
 
     def __init__(
@@ -38,19 +38,17 @@ class Burst:
         self._due = True
         self._over = False
         self._heard_s = 0.0
-        self._line_s, self._rto_s = (
-            timeouts.line_s(self.sent_b),
-            timeouts.rto_s(2 * payload_b),
-        )
+        self._line_s = timeouts.line_s(self.sent_b)
+        self._rto_s = timeouts.rto_s(2 * payload_b)
 
     @property
     def finished(self) -> bool:
-        """Return True once all are acknowledged or nothing more is to be expected."""
+        """Return True once all are acknowledged or the DUT has fallen silent."""
         return self._over or self.acknowledged == self.frames
 
     @property
     def awaited(self) -> str:
-        """Return what is missing, for people."""
+        """Name the missing answer, for error messages."""
         return "acknowledgement of a burst"
 
     @property
@@ -59,7 +57,7 @@ class Burst:
         return 0.0 if self._due else self._heard_s + self._rto_s
 
     def outgoing(self, now_s: float) -> bytes:
-        """Return what is to be sent now."""
+        """Return the bytes to send now."""
         if not self._due:
             return b""
         self._due = False
@@ -72,7 +70,7 @@ class Burst:
         self.noise(now_s)
 
     def noise(self, now_s: float) -> None:
-        """Take note that something came: the DUT is still speaking."""
+        """Note that bytes came: the DUT is still answering."""
         self._heard_s = max(self._heard_s, now_s)
 
     def expire(self, now_s: float) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CAPS says, as fields of SutInfo."""
+"""Fields of CAPS as fields of SutInfo."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sut_backends.shim.messages import BatchMessage, CapsMessage, Flag, Optimize
 
 def batch_max(caps: CapsMessage) -> int:
     """Return how many samples a batch may have; 0 where the DUT knows no batches."""
-    known = Flag.BATCH in caps.flags
-    return min(caps.slots, BatchMessage.most(caps.max_payload_b)) if known else 0
+    if Flag.BATCH not in caps.flags:
+        return 0
+    return min(caps.slots, BatchMessage.most(caps.max_payload_b))
 
 
 def thresholds_max(caps: CapsMessage) -> int:
@@ -20,7 +21,7 @@ def thresholds_max(caps: CapsMessage) -> int:
 
 
 def facts_of(caps: CapsMessage) -> dict[str, Any]:
-    """Return the fields of SutInfo that the DUT's own words determine."""
+    """Return the fields of SutInfo that CAPS determines."""
     return {
         "name": caps.device,
         "tick_hz": caps.tick_hz,

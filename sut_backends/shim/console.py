@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console of a device that speaks the shim protocol: frames and lines of text, in
-words."""
+"""Frames and lines of text of the shim protocol in words, for a console."""
 
 from __future__ import annotations
 
@@ -19,10 +18,10 @@ from sut_backends.shim.messages import (
     RefusalMessage,
 )
 
-#: Longer than any frame; what is not ended by then is noise.
+#: Longer than any frame: an unended piece of this length is noise.
 _WAITING_MAX_B = 80_000
 _TEXT = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
-#: What ends a line of text: a command of the host, a line of the device.
+#: End of a line of text: of a command of the host, of a line of the device.
 _ENDS = {"tx": b"%", "rx": b"\n"}
 _NUMBERS_SHOWN = 6
 _UNITS = {"us": "us", "b": "B", "hz": "Hz"}
@@ -35,7 +34,7 @@ _SHAPES: Mapping[int, type[Payload]] = {
 
 
 class ShimDecoder:
-    """Tell frames and text apart in what passes the line, each direction by itself."""
+    """Separate frames from text in the bytes of a line, each direction by itself."""
 
     def __init__(self) -> None:
         self._waiting = {"tx": b"", "rx": b""}
@@ -43,7 +42,9 @@ class ShimDecoder:
     def feed(self, direction: str, block: bytes, at_s: float) -> list[WireLine]:
         """Return the lines that a block completes."""
         *closed, rest = (self._waiting.get(direction, b"") + block).split(DELIMITER)
-        lines = [line for piece in closed for line in _closed(direction, piece, at_s)]
+        lines: list[WireLine] = []
+        for piece in closed:
+            lines += _closed(direction, piece, at_s)
         if _is_text(rest):
             *ended, rest = rest.split(_ENDS[direction])
             lines += _texts(direction, ended, at_s)
@@ -59,7 +60,7 @@ def _is_text(block: bytes) -> bool:
 
 
 def _closed(direction: str, piece: bytes, at_s: float) -> list[WireLine]:
-    """Return the line of what stood before a delimiter; nothing between two of them."""
+    """Return the lines of a piece between two delimiters."""
     if not piece:
         return []
     try:
@@ -71,7 +72,7 @@ def _closed(direction: str, piece: bytes, at_s: float) -> list[WireLine]:
 
 
 def _texts(direction: str, ended: list[bytes], at_s: float) -> list[WireLine]:
-    texts = (each.decode("ascii").strip() for each in ended)
+    texts = [piece.decode("ascii").strip() for piece in ended]
     return [WireLine(at_s, direction, "text", text) for text in texts if text]
 
 
@@ -88,53 +89,47 @@ def _line(direction: str, frame: Frame, at_s: float) -> WireLine:
             f" {hex_text(frame.payload)}"
         )
         return WireLine(at_s, direction, "noise", text, ok=False)
-    ok = True
+    content, ok = _content(frame)
+    return WireLine(at_s, direction, name, f"#{frame.seq} {content}".rstrip(), ok)
+
+
+def _content(frame: Frame) -> tuple[str, bool]:
+    """Return the payload of a frame in words, and whether it is no error."""
     shape = _SHAPES.get(frame.kind)
     if shape is None:
-        said = hex_text(frame.payload) if frame.payload else ""
-    else:
-        try:
-            message = shape.unpack(frame.payload)
-        except ValueError as error:
-            said = f"cannot be read: {error}"
-            ok = False
-        else:
-            said = (
-                _refusal(message)
-                if isinstance(message, RefusalMessage)
-                else _fields(message)
-            )
-            ok = not isinstance(message, RefusalMessage)
-    return WireLine(at_s, direction, name, f"#{frame.seq} {said}".rstrip(), ok)
+        return hex_text(frame.payload) if frame.payload else "", True
+    try:
+        message = shape.unpack(frame.payload)
+    except ValueError as error:
+        return f"cannot be read: {error}", False
+    if isinstance(message, RefusalMessage):
+        return _refusal(message), False
+    return _fields(message), True
 
 
 def _refusal(message: RefusalMessage) -> str:
     meaning = ERROR_MEANING.get(message.code, f"unknown code {message.code}")
-    return f"{meaning}, detail {message.detail}" + (
-        f": {message.text}" if message.text else ""
-    )
+    text = f": {message.text}" if message.text else ""
+    return f"{meaning}, detail {message.detail}{text}"
 
 
 def _fields(message: Payload) -> str:
     # `message` makes dataclasses of payloads.
     names = [field.name for field in dataclasses.fields(cast(Any, message))]
-    return ", ".join(
-        filter(None, (_field(name, getattr(message, name)) for name in names))
-    )
+    texts = [_field(name, getattr(message, name)) for name in names]
+    return ", ".join(filter(None, texts))
 
 
 def _field(name: str, value: Any) -> str:
-    """Return a field in words; nothing where it is empty."""
+    """Return a field in words; empty where its value is."""
     words, _, last = name.rpartition("_")
     unit = _UNITS.get(last, "") if words else ""
     title = (words if unit else name).replace("_", " ")
     if isinstance(value, bytes):
         return f"{title} {hex_text(value)}" if value else ""
     if isinstance(value, enum.Flag | enum.Enum):
-        return (
-            f"{title}"
-            f" {(value.name or '0').lower().replace('|', ' + ').replace('_', ' ')}"
-        )
+        names = (value.name or "0").lower()
+        return f"{title} {names.replace('|', ' + ').replace('_', ' ')}"
     if isinstance(value, tuple):
         return f"{title} {_numbers(value)}" if value else ""
     if value == "":

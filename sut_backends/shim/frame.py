@@ -3,7 +3,7 @@
 out; no port, no clock.
 
 COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM
-Trans. Networking 7(2), 1999; the library `cobs` does it.
+Trans. Networking 7(2), 1999; the library `cobs` implements it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from cobs import cobs
 from sut_backends.shim import messages
 
 DELIMITER = b"\x00"
-_GROUP_MAX = 254  # bytes without a zero that one code byte can stand before
-_TAIL_MAX_B = 160  # of what was dropped, kept as evidence
+_GROUP_MAX = 254  # bytes without a zero after one code byte
+_TAIL_MAX_B = 160  # dropped bytes that are kept as evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,10 @@ def decode(code: bytes) -> Frame:
 
 
 class FrameDecoder:
-    """Find frames in a stream that may hold anything. `max_payload_b` bounds what is
-    kept.
+    """Find frames in a stream of arbitrary bytes. `max_payload_b` bounds the memory.
 
-    `dropped` counts what stood between delimiters and was no frame; `dropped_tail` is
-    the end of it; `pending` is what waits for its delimiter.
+    `dropped` counts pieces between delimiters that are no frame; `dropped_tail` are
+    their last bytes; `pending` are the bytes after the last delimiter.
     """
 
     def __init__(self, max_payload_b: int = messages.CAPS_MAX_PAYLOAD_B) -> None:
@@ -67,7 +66,7 @@ class FrameDecoder:
 
     @property
     def pending(self) -> bytes:
-        """Return what came after the last delimiter."""
+        """Return the bytes after the last delimiter."""
         return bytes(self._pending)
 
     def feed(self, block: bytes) -> list[Frame]:
@@ -80,13 +79,13 @@ class FrameDecoder:
             if frame is not None:
                 frames.append(frame)
         self._pending += partial
-        # An overlong frame is kept just long enough to be found overlong: memory stays
-        # bounded on a line that only babbles.
+        # An overlong frame is kept just long enough to be recognised as such: memory
+        # stays bounded on a line of noise.
         del self._pending[: max(len(self._pending) - 2 * self._code_max_b, 0)]
         return frames
 
     def forget(self) -> None:
-        """Forget what was dropped so far, and a partial frame; the count stays."""
+        """Forget the dropped bytes and a partial frame; the count stays."""
         self._pending.clear()
         self.dropped_tail = b""
 

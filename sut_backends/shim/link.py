@@ -147,7 +147,7 @@ class ShimLink:
         self.restarted |= self._established and _TEXT_LAYER.search(heard) is not None
 
     def outgoing(self, now_s: float) -> bytes:
-        """Return what is to be sent now."""
+        """Return the bytes to send now."""
         return self._transfer.outgoing(now_s) if self._transfer else b""
 
     def expire(self, now_s: float) -> None:

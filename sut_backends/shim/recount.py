@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of the framed layer decoded once more: requests of windows with what the DUT
-answered. No port, no clock.
+"""Decoding of a recorded log of the framed layer: the requests of windows with their
+answers. No port, no clock.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PayloadT = TypeVar("_PayloadT", bound=Payload)
 
 @dataclass(slots=True)
 class _Asked:
-    """A request of a window, and what came of it by now."""
+    """A request of a window, and its answer so far."""
 
     frame: Frame
     contents: tuple[int | None, ...]
@@ -50,7 +50,8 @@ class _Asked:
 
 class FramedRecount:
     """Decode blocks of both directions, and keep each request of a window with its
-    answer."""
+    answer.
+    """
 
     def __init__(self) -> None:
         self._waiting = {"tx": b"", "rx": b""}
@@ -67,12 +68,12 @@ class FramedRecount:
 
     @property
     def recount(self) -> Recount:
-        """Return what was decoded by now."""
+        """Return the facts and steps decoded so far."""
         facts = {} if self._caps is None else facts_of(self._caps)
         return Recount(facts, tuple(map(self._step, self._asked)))
 
     def feed(self, block: WireBlock) -> None:
-        """Decode a block; of a shortened one what it shows."""
+        """Decode a block; of a shortened one only the beginning is known."""
         waiting = self._waiting[block.direction] + block.content
         *closed, rest = waiting.split(DELIMITER)
         self._waiting[block.direction] = b"" if block.shortened else rest
@@ -133,8 +134,9 @@ class FramedRecount:
             self._take(last, messages.TakenMessage.unpack(frame.payload))
 
     def _begin(self, caps: messages.CapsMessage) -> None:
-        """Note what the DUT is; where it opened another session, it has lost its
-        samples."""
+        """Note the DUT's CAPS; a DUT that opened another session has lost its
+        samples.
+        """
         if self._caps is not None and self._caps.nonce != caps.nonce:
             self._slots.clear()
             if self._asked:
@@ -175,7 +177,7 @@ class FramedRecount:
 
 
 def recounted(blocks: Sequence[WireBlock]) -> Recount:
-    """Return what a log of the shim protocol has, of whichever layer."""
+    """Decode a log of the shim protocol, of either layer."""
     framed = FramedRecount()
     for block in blocks:
         framed.feed(block)
@@ -231,19 +233,24 @@ def _sync(frame: Frame) -> tuple[str, Mapping[str, Any]]:
 
 
 def _optimize(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    asked = _read(messages.OptimizeMessage, frame)
-    target = (
-        None if asked.target == messages.OptimizeMessage.no_target else asked.target
-    )
-    timeout_s = asked.timeout_us / _US_PER_S
-    told = {"seed": asked.seed, "timeout_s": timeout_s, "target": target}
-    return "solve", told | {"thresholds": asked.thresholds}
+    request = _read(messages.OptimizeMessage, frame)
+    has_target = request.target != request.no_target
+    return "solve", {
+        "seed": request.seed,
+        "timeout_s": request.timeout_us / _US_PER_S,
+        "target": request.target if has_target else None,
+        "thresholds": request.thresholds,
+    }
 
 
 def _played(frame: Frame) -> tuple[str, Mapping[str, Any]]:
-    asked = _read(messages.StreamMessage, frame)
-    told = {"windows": asked.windows, "hop": asked.hop}
-    return "stream", told | {"window": asked.window, "sample_hz": asked.sample_hz}
+    request = _read(messages.StreamMessage, frame)
+    return "stream", {
+        "windows": request.windows,
+        "hop": request.hop,
+        "window": request.window,
+        "sample_hz": request.sample_hz,
+    }
 
 
 _ASKED: Mapping[MessageKind, Callable[[Frame], tuple[str, Mapping[str, Any]]]] = {

@@ -27,8 +27,8 @@ _NEVER_S = float("-inf")
 
 @dataclass(frozen=True, slots=True)
 class SilentWindow:
-    """A window in which the DUT sends nothing: it opens `guard_s` after the ACK, or at
-    a GO where the DUT `takes_go`, and should be over `limit_s` later.
+    """A window during which the DUT sends no byte: it opens `guard_s` after the ACK, or
+    at a GO where the DUT `takes_go`, and should be over `limit_s` later.
     """
 
     guard_s: float
@@ -46,8 +46,8 @@ class Stage(Enum):
 
 
 class Request:
-    """Send one frame, and again where that is due, until it is answered or fails. All
-    times are seconds of the caller's clock.
+    """Send one frame, with repeats, until it is answered or fails. All times are
+    seconds of the caller's clock.
 
     `answer` is the answer, `awaited` names the one that is missing, `failed` is set
     when waiting ends without one. An answer has at most `longest_b` bytes of payload.
@@ -97,12 +97,12 @@ class Request:
 
     @property
     def finished(self) -> bool:
-        """Return True once there is nothing to wait for."""
+        """Return True once it is answered or has failed."""
         return self.answer is not None or self.failed
 
     @property
     def awaited(self) -> str:
-        """Name what is missing, for error messages."""
+        """Name the missing answer, for error messages."""
         name = MessageKind(self.frame.kind).name
         if self._silence is None:
             return f"answer to {name}"
@@ -126,7 +126,7 @@ class Request:
                 return min(self._noise_s + self._rto_s, self._limit_s)
 
     def outgoing(self, now_s: float) -> bytes:
-        """Return what is to be sent now."""
+        """Return the bytes to send now."""
         if self._go_before_s > self._sent_s:
             return self._go_once(now_s)
         if not self._due or self.finished:

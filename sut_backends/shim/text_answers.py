@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to `infer` in the text layer, taken apart. No check sum guards it: every
-line has to be the one that is due.
+"""The answer to `infer` in the text layer, taken apart. It has no check sum: every line
+must be the expected one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of the text layer decoded once more: commands of windows with what the DUT
-answered. No port, no clock.
+"""Decoding of a recorded log of the text layer: the commands of windows with their
+answers. No port, no clock.
 
 `infer` is a query. The stamps of `timestamp` are those of SYNC bursts and idle times,
 between which the log does not distinguish: each is a step of one mark.
@@ -45,7 +45,7 @@ class _Exchange:
 
 
 class TextRecount:
-    """What a log of the text layer has."""
+    """Facts and steps of a log of the text layer."""
 
     def __init__(self, blocks: Sequence[WireBlock]) -> None:
         self._exchanges = list(_exchanges(blocks))
@@ -121,7 +121,7 @@ def _lines(heard: bytes) -> tuple[str, ...]:
     texts = [
         piece.strip(b"\r").decode("ascii", "replace") for piece in heard.split(b"\n")
     ]
-    # What an IO manager says by itself stands between the lines of the DUT.
+    # Lines of an IO manager itself stand between the lines of the DUT.
     passed = [text.removeprefix(_PREFIX) for text in texts if text.startswith(_PREFIX)]
     return tuple(passed or filter(None, texts))
 

@@ -9,17 +9,14 @@ from rig.errors import RemoteProtocolError
 
 _WRAP_US = 2**32
 _US_PER_S = 1_000_000
-_FACTOR = (
-    # a device clock that is off by more is no clock, a digit more or less is off by
-    # much more
-    2.0
-)
+#: Largest ratio of two clocks. A lost or doubled digit makes a much larger one.
+_FACTOR = 2.0
 _SLACK_S = 0.05  # of the host's scheduler and the line
 
 
 class LapClock:
-    """Extend 32-bit stamps, and refuse what cannot be: one that goes back, or runs at
-    twice or half the host's pace.
+    """Extend 32-bit stamps, and refuse impossible ones: a stamp that goes back, or runs
+    at twice or half the host's pace.
     """
 
     def __init__(self) -> None:

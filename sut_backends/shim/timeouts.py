@@ -6,23 +6,22 @@ measured so far.
 from __future__ import annotations
 
 BITS_PER_BYTE = 10  # start, eight data bits, stop
-RTO_MIN_S = 0.020  # below this, the scheduler of a desktop system is what one measures
-# before anything is measured; a USB bridge alone may take 16 ms each way
+#: Shorter times are dominated by the scheduler of a desktop system.
+RTO_MIN_S = 0.020
+#: Before the first measurement; a USB bridge alone may take 16 ms each way.
 RTO_FIRST_S = 0.100
-GUARD_MARGIN = (
-    # a lost ACK is repaired after one time-out; half of one more is room for a late
-    # scheduler
-    1.5
-)
+#: A lost ACK is repaired after one time-out; half of another one is for a late
+#: scheduler.
+GUARD_MARGIN = 1.5
 
 
 class RetransmissionTimeouts:
     """Estimate the retransmission time-out (RTO) as RFC 6298 does, with the time on the
-    line taken out and added back.
+    line subtracted before and added after.
 
-    All times in seconds. `baud` may be changed when the line changes; `busy_s` is how
-    long a DUT that processes a stream may leave the line alone: it is waited for, and
-    no round trip is learnt meanwhile.
+    All times in seconds. `baud` follows the line; `busy_s` is how long a DUT that
+    processes a stream may not read the line: it is added to time-outs, and no round
+    trip is measured meanwhile.
     """
 
     def __init__(self, baud: int, timeout_s: float = 2.0) -> None:
@@ -37,9 +36,7 @@ class RetransmissionTimeouts:
         return count_b * BITS_PER_BYTE / self.baud
 
     def learn(self, elapsed_s: float, count_b: int) -> None:
-        """Take one round trip in which `count_b` bytes passed, and in which nothing was
-        sent twice.
-        """
+        """Take the time of one round trip of `count_b` bytes without a repeat."""
         if self.busy_s:
             return
         sample_s = max(elapsed_s - self.line_s(count_b), 0.0)
@@ -56,17 +53,15 @@ class RetransmissionTimeouts:
         """Return the time-out for an exchange of `count_b` bytes that has been repeated
         `repeats` times.
         """
-        measured_s = (
-            RTO_FIRST_S
-            if self.round_trip_s is None
-            else self.round_trip_s + 4 * self._deviation_s
-        )
+        measured_s = RTO_FIRST_S
+        if self.round_trip_s is not None:
+            measured_s = self.round_trip_s + 4 * self._deviation_s
         rto_s = max(RTO_MIN_S, measured_s)
         ceiling_s = max(rto_s, self.timeout_s / 8)
         return min(rto_s * 1.5**repeats, ceiling_s) + self.line_s(count_b) + self.busy_s
 
     def guard_s(self, count_b: int) -> float:
         """Return how long the DUT should listen after its ACK: longer than the
-        time-out, so that the repair precedes the window.
+        time-out, so that a repeat precedes the window.
         """
         return GUARD_MARGIN * self.rto_s(count_b)

@@ -17,14 +17,14 @@ BITMAP_BITS = 32
 ACK_B = 16
 _ABANDON_PER_FRAME = 2
 _ABANDON_MORE = 6  # repeats beyond this: two frames of three do not get through
-_BURST = 2  # frames made before they are written: the line runs while the next are made
+_BURST = 2  # frames encoded before a write: the next ones are encoded meanwhile
 _ANSWERS = (MessageKind.STATUS, MessageKind.PONG, MessageKind.ERROR)
 
 
 @dataclass(slots=True)
 class _Flight:
-    """One frame under way; `order` rises with every transmission of any frame, 0 is one
-    that is to be sent.
+    """One unacknowledged frame; `order` increases with every transmission of any frame,
+    0 marks a frame to be sent.
     """
 
     kind: MessageKind
@@ -35,14 +35,13 @@ class _Flight:
 
 class RequestWindow:
     """Send requests numbered from `first` on, at most `window` unacknowledged, until
-    all are there or it is hopeless.
+    all are received or the line fails.
 
-    The last one is there when it is answered, if it is no DATA. A refusal ends the
-    stream; where `fragile`, so does a line on which most of these frames break
-    (`abandoned`). The DUT executes numbers in order only, so what is under way at such
-    an end is replaced by empty PINGs and brought to an end too. Numbers are counted
-    without end here; on the wire they are modulo 256. All times in seconds of the
-    caller's clock.
+    The last one must be answered, unless it is DATA. A refusal ends the stream; if
+    `fragile`, so does a line on which most of these frames break (`abandoned`). The DUT
+    executes numbers in order only, so at such an end the unacknowledged frames are
+    replaced by empty PINGs, which are sent to the end. Numbers are unbounded here; on
+    the wire they are modulo 256. All times are seconds of the caller's clock.
     """
 
     def __init__(
@@ -72,14 +71,14 @@ class RequestWindow:
 
     @property
     def finished(self) -> bool:
-        """Return True once all is there, refused, abandoned or hopeless."""
+        """Return True once all is received, refused, abandoned or failed."""
         return self.failed or (
             not self._flights and (self._ending or self._next == self._end)
         )
 
     @property
     def abandoned(self) -> bool:
-        """Return True where smaller frames would do better."""
+        """Return True if most frames broke: shorter ones may get through."""
         return self._ending and self.answer is None
 
     @property
@@ -89,7 +88,7 @@ class RequestWindow:
 
     @property
     def awaited(self) -> str:
-        """Return what is missing, for people."""
+        """Name the missing answer, for error messages."""
         kind = self._requests[min(self._base - self._first, len(self._requests) - 1)][0]
         what = "acknowledgement of" if kind is MessageKind.DATA else "answer to"
         return (
@@ -106,7 +105,7 @@ class RequestWindow:
         return self._timer_s + self._timeouts.rto_s(under_way_b, self._rounds)
 
     def outgoing(self, now_s: float) -> bytes:
-        """Return what is to be sent now."""
+        """Return the bytes to send now."""
         if self.finished:
             return b""
         if not self._flights:
@@ -137,8 +136,7 @@ class RequestWindow:
                 self._answered(number, frame, now_s)
 
     def noise(self, now_s: float) -> None:
-        """Take note that bytes came which are no frame: the next ACK says the same
-        again."""
+        """Ignore bytes that are no frame: the next ACK repeats the lost one."""
 
     def expire(self, now_s: float) -> None:
         """Let time pass: after a time-out, all that is unanswered is retransmitted."""
@@ -166,12 +164,11 @@ class RequestWindow:
     def _acknowledge(self, frame: Frame, now_s: float) -> None:
         expected = self._base + ((frame.seq - self._base) & 0xFF)
         if expected > self._next:
-            return  # older than what is known already
+            return  # older than the last one
         try:
             received = AckMessage.unpack(frame.payload).received
         except ValueError:
-            # none of this protocol: the next one says the same again, or the time-out
-            # comes
+            # no ACK of this protocol: the next one repeats it, or the time-out comes
             return
         there = {number for number in self._flights if number < expected}
         there |= {
@@ -180,16 +177,12 @@ class RequestWindow:
             if received >> bit & 1 and expected + 1 + bit in self._flights
         }
         last = self._flights.get(self._end - 1)
-        if (
-            last
-            and last.kind is not MessageKind.DATA
-            and self._end - 1 in there
-            and not self._ending
-        ):
+        is_answered = last is not None and last.kind is not MessageKind.DATA
+        if last and is_answered and self._end - 1 in there and not self._ending:
+            # It was executed, so its answer is lost: it is sent again at once, and then
+            # after each time-out.
             there.remove(self._end - 1)
-            if (
-                not last.called
-            ):  # executed, so its answer is lost: once at once, then at the time-out
+            if not last.called:
                 last.called = True
                 self._resend([last])
         self._take(there, now_s)
@@ -211,21 +204,18 @@ class RequestWindow:
         newest = max(self._flights.pop(number).order for number in there)
         self._rounds = 0
         self._timer_s = now_s
-        # The line keeps the order: what was sent before something that arrived, and is
-        # not there, is lost.
-        self._resend(
-            [flight for flight in self._flights.values() if 0 < flight.order < newest]
-        )
+        # The line keeps the order: a frame sent before one that arrived, and not
+        # received itself, is lost.
+        flights = self._flights.values()
+        self._resend([flight for flight in flights if 0 < flight.order < newest])
 
     def _resend(self, flights: list[_Flight]) -> None:
         for flight in flights:
             flight.order = 0
         self.repeats += len(flights)
-        if (
-            self._fragile
-            and self.repeats
-            > _ABANDON_PER_FRAME * (self._next - self._first) + _ABANDON_MORE
-        ):
+        frames = self._next - self._first
+        limit = _ABANDON_PER_FRAME * frames + _ABANDON_MORE
+        if self._fragile and self.repeats > limit:
             self._ending = True
             self._replace()
 
@@ -233,7 +223,5 @@ class RequestWindow:
         if not self._ending:
             return
         for number, flight in self._flights.items():
-            flight.kind, flight.code = (
-                MessageKind.PING,
-                encode(Frame(MessageKind.PING, number & 0xFF)),
-            )
+            flight.kind = MessageKind.PING
+            flight.code = encode(Frame(MessageKind.PING, number & 0xFF))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system under test behind a UART."""
+"""Systems under test on a UART."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system under test behind a UART: any pyserial URL, the text or the framed layer
-of docs/PROTOCOL.md.
+"""The backend of a device on a UART: any pyserial URL, the text or the framed layer of
+docs/PROTOCOL.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sut_backends.uart.wiring import connections, overheard, talked, words_at_po
 
 
 class UartSut(ShimSut):
-    """A device behind a serial port or URL, over the shim protocol."""
+    """A device at a serial port or URL that speaks the shim protocol."""
 
     Settings = PortSettings
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bring-up, step by step: what works between here and the DUT, what does not, and what
-to try next.
-"""
+"""Bring-up of the connection to a DUT, step by step, with advice where a step fails."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _SEARCH_S = 0.05
 
 
 class Probed(SystemUnderTest, Protocol):
-    """A DUT behind a UART that can be brought up."""
+    """A DUT on a UART that can be brought up."""
 
     def self_test(self) -> SelfTested | None:
         """Let the DUT test itself; None where it speaks the text layer."""
@@ -65,8 +63,8 @@ def probe(
 
 
 def _may_be_the_rate(error: RigError, port: str) -> bool:
-    """Return whether other rates are worth a try: at a port that has none, an emulator
-    may heed what is set there, and garbles then.
+    """Return whether another line rate may help. A port without a rate is not tried: an
+    emulator may use the rate that is set there, and garble its answers.
     """
     if isinstance(error, GarbledAnswer):
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open the line to a DUT, and find out which layer it speaks."""
+"""Open the line to a DUT, and determine the layer that it speaks."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ _BITS = 10
 #: its hexadecimal digits, with the commands around them.
 _SYMBOLS_FRAMED = 1.02
 _SYMBOLS_TEXT = 2.3
-#: A short request and its answer take about so long.
+#: Time of a short request and its answer.
 _REQUEST_S = 2e-3
-#: So long passes around what is measured where the firmware knows GO, 40 ms where it
-#: does not.
+#: Silent time around a window if the firmware knows GO; 40 ms without GO.
 _SILENT_S = 0.005
 #: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
@@ -122,8 +121,8 @@ def open_line(port: str, settings: LinkSettings, context: BenchContext) -> DutLi
 
 
 def enter(line: DutLine, settings: LinkSettings) -> Dut:
-    """Find the DUT at an open line, whatever state it is in, in the layer that
-    `settings` ask for. Raise DeadlineError or ProtocolError where none answers.
+    """Find the DUT at an open line in any state, and enter the layer of `settings`.
+    Raise DeadlineError or ProtocolError where none answers.
     """
     if line.baud != settings.baud:
         line.set_baud(settings.baud)  # a DUT that restarts does so at its first rate

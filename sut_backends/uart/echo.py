@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The echo of a text device: what it says of a command before it answers."""
+"""The echo of a text device: the copy of a command that precedes its answer."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ _BARE = "{}"
 
 
 def form_of(lines: list[str]) -> str:
-    """Return how a device echoes, from what it said around the answer to `name`; empty
-    where it does not.
+    """Return the form of a device's echo, from the lines around its answer to `name`;
+    empty where it does not echo.
     """
     at = max(number for number, line in enumerate(lines) if NAME_BEGINS in line)
     on_its_line = lines[at].partition(NAME_BEGINS)[0]
-    said = on_its_line or (lines[at - 1] if at else "")
-    if said == "name":
+    before = on_its_line or (lines[at - 1] if at else "")
+    if before == "name":
         return _BARE
-    # What an earlier host left may stand before these.
-    return next((form for form in _FORMS if said.endswith(form.format("name"))), "")
+    # The rest of an earlier host's command may stand before these.
+    for form in _FORMS:
+        if before.endswith(form.format("name")):
+            return form
+    return ""
 
 
 def without(form: str, words: str, lines: list[str]) -> list[str] | None:
     """Return the first lines of an answer to `words` without the echo; None where they
-    begin with anything but exactly that.
+    do not begin with exactly that echo.
     """
     echo = form.format(words)
     if not lines[0].startswith(echo):

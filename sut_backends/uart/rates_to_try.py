@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line rates to try at a port, and what is known of ports that have none."""
+"""Line rates to try at a port, and the ports that have no line rate."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _USB_CDC = re.compile(r"/dev/(ttyACM|(cu|tty)\.usbmodem)\w+")
 
 
 def no_rate(port: str) -> str:
-    """Return why another line rate would change nothing at a port; empty where it
-    may."""
+    """Return why another line rate has no effect at a port; empty where it has one."""
     if port.startswith("socket://"):
         return "a socket has no line rate: it is set where the socket ends"
     if _PSEUDO_TERMINAL.fullmatch(_real(port)):
@@ -32,7 +31,7 @@ def no_rate(port: str) -> str:
 
 
 def others(port: str, baud: int) -> str:
-    """Return the rates to try besides `baud`, in words; or why none is worth it."""
+    """Return the rates to try other than `baud`, in words, or why none helps."""
     if why := no_rate(port):
         return why
     rates = ", ".join(str(rate) for rate in USUAL_BAUDS if rate != baud)

@@ -21,8 +21,8 @@ from sut_backends.shim.messages import (
 from sut_backends.uart.framed_dut import FramedDut
 
 SPAN_S = 1.0  # between the two readings of the timer
-RATE_LIMIT = 0.02  # an RC oscillator is good to 1 or 2 %, a wrong prescaler is not
-_RATE_ATTEMPTS = 3  # a busy host is late now and then, a wrong timer always
+RATE_LIMIT = 0.02  # an RC oscillator is within 1 or 2 %, a wrong prescaler is not
+_RATE_ATTEMPTS = 3  # a busy host is late sometimes, a wrong timer always
 _READS = 1000
 _REPEATS = (1, 101)  # of the empty queries before and after the burst
 _REQUEST_B = len(
@@ -43,7 +43,7 @@ class TimedQueries:
         return self.report.tick + self.report.took_ticks
 
     def under_way_s(self, tick_hz: int) -> float:
-        """Return how long request and answer were under way together."""
+        """Return the time of request and answer on the line together."""
         return max(
             self.answered_s - self.asked_s - self.report.took_ticks / tick_hz, 0.0
         )
@@ -63,8 +63,8 @@ class TimerRate:
     def between(
         cls, first: TimedQueries, second: TimedQueries, tick_hz: int
     ) -> TimerRate:
-        """Compare the two clocks; what an answer and a request were under way is known
-        only to be within their round trips.
+        """Compare the two clocks. The times of an answer and a request on the line are
+        known only to be within their round trips.
         """
         error_s = (first.under_way_s(tick_hz) + second.under_way_s(tick_hz)) / 2
         return cls(
@@ -74,7 +74,7 @@ class TimerRate:
         )
 
     def agrees_with(self, tick_hz: int) -> bool:
-        """Return True where the rate found is within RATE_LIMIT of `tick_hz`."""
+        """Return whether the measured rate is within RATE_LIMIT of `tick_hz`."""
         return abs(self.ticks / (self.span_s * tick_hz) - 1) <= RATE_LIMIT
 
 
@@ -89,11 +89,11 @@ class SelfTested:
     rate: TimerRate
 
     def findings(self, simulated: bool, *, own_time: bool = False) -> Iterator[Finding]:
-        """Yield what each part says, good or bad; the times of a `simulated` device are
-        named so.
+        """Yield a finding for each part; the times of a `simulated` device are labelled
+        so.
 
-        `own_time`: an emulator's time passes in it, so that the rate of its timer
-        cannot be judged by this host's clock.
+        `own_time`: an emulator's time passes in the device, so that the rate of its
+        timer cannot be compared with this host's clock.
         """
         whose = "of a simulated device: " if simulated else ""
         yield self._receive_burst()

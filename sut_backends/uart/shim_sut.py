@@ -61,7 +61,7 @@ class ShimSut(Backend):
         self._find = find
         self._closed = False
         self._left_in_a_step = False
-        # what the DUT acknowledged, least recently used first
+        # samples that the DUT has acknowledged, least recently used first
         self._samples: dict[int, bytes] = {}
         # since the last completion: restarts, and retransmissions before them
         self._restarts = 0
@@ -87,7 +87,7 @@ class ShimSut(Backend):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device reports about itself."""
+        """Return the device's report about itself."""
         return dataclasses.replace(self._dut.info, simulated=self._simulated)
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:

@@ -23,15 +23,15 @@ from sut_backends.shim.messages import (
 from sut_backends.shim.stream_records import marks_of
 from sut_backends.uart.slots import FramedSlots
 
-# at most: an answer that is late by so little delays nothing, and the DUT is not kept
-# from its work
+# at most, so that the DUT is not kept from its work; so small a delay of an answer has
+# no effect
 _LOOKS_PER_HOP = 8
 _BUSY_MARGIN = 1.25  # a window may take longer than those before it
-# of a hop, before anything is known: a lost TAKE must not cost the hop in which the
-# next window is to come
+# share of a hop, before the first measurement: a lost TAKE must not take the hop of the
+# next window
 _BUSY_GUESS = 0.5
-# or a hop, if that is more: so much behind its last sample a preloaded stream may end
-# before it is asked for
+# or a hop, if that is longer: time after its last sample in which a preloaded stream
+# may end undisturbed
 _PEACE_S = 0.5
 _TAKE_B = FRAME_OVERHEAD_B + 3 + TakeMessage.head.size
 
@@ -77,11 +77,9 @@ class Feed:
         self._answers: list[tuple[tuple[int, ...], bytes]] = []
         self._loaded = 0
         self._disturbed_b = 0
-        self._busy_s = 0.0  # what the DUT took for a window at most
-        self._started_s = (
-            # when the stream began by this clock, if the DUT's went as this one does
-            0.0
-        )
+        self._busy_s = 0.0  # longest processing time of a window so far
+        # start of the stream by this clock, if the DUT's clock had the same rate
+        self._started_s = 0.0
         self._refuse_misfits()
 
     def play(self) -> Heard:
@@ -159,7 +157,7 @@ class Feed:
                 self._pause(taken.done)
 
     def _take(self) -> TakenMessage:
-        """Fetch what is there; from its ticks follows how long the DUT may be busy."""
+        """Fetch the finished answers; their ticks show how long the DUT may be busy."""
         caps = self._caps
         request = TakeMessage(len(self._answers))
         taken = self._exchange.fetch(request, TakenMessage)
@@ -192,8 +190,8 @@ class Feed:
     def _pause(self, done: int) -> None:
         """Wait until the next answer can be expected.
 
-        The DUT's clock is not this one, and an emulated one goes as it likes: what is
-        done, and what is not, tells how far it is.
+        The DUT's clock has another rate than this one, and an emulated one an arbitrary
+        rate: the count of finished windows shows how far it is.
         """
         now_s = self._clock()
         if done:
@@ -254,8 +252,7 @@ class Feed:
         return [fault for fault in (self._lateness(taken), ending) if fault]
 
     def _lateness(self, taken: TakenMessage) -> str:
-        """Return which windows came late; one that never came is the ending's
-        matter."""
+        """Return which windows came late; the ending reports one that never came."""
         missed = taken.state == StreamState.STARVED
         late = taken.late - missed
         if late <= 0:

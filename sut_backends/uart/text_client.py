@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the text layer: docs/PROTOCOL.md section 1. No check sum guards it: all
-that can be checked is checked here.
+"""The client of the text layer: docs/PROTOCOL.md section 1. The layer has no check sum;
+every property of an answer that can be checked is checked here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ BOOT = "m-init-done"
 # well; its own runner sends 31 bytes.
 DB_STEP_B = (messages.TEXT_COMMAND_MAX - len("db ") - len("%")) // 2
 _US_PER_S = 1_000_000
-#: How long an answer to `name` is waited for before it is asked for again; a device
-#: that takes longer is waited for all the same, and its pace learnt.
+#: Time to wait for an answer to `name` before the next `name`. The answer of a slower
+#: device still counts, and its round trip is measured.
 ATTENTION_S = 0.3
 _QUIET_S = 0.1
 _STRAY_MAX = 20  # lines
@@ -50,17 +50,17 @@ _PRINTABLE = frozenset(range(0x20, 0x7F)) | {0x0D, 0x0A}
 
 
 class GarbledAnswer(RemoteProtocolError):
-    """What the DUT says is no text."""
+    """The bytes of the DUT are no text."""
 
 
 class TextClient:
     """Speak the text layer; one command at a time.
 
-    `received_b` and `unprintable_b` count what was heard: evidence for wiring and line
-    rate. `tells_time` is False once `find_mode` found a DUT that only pulses SYNC; its
-    stamps are then the host's time, good for no measurement. `attention` finds `echo`,
-    the form of what the DUT says of each command before it answers (empty: nothing),
-    and `round_trip_s`, which an answer takes at most, as far as one is known.
+    `received_b` and `unprintable_b` count bytes of the DUT: evidence for wiring and
+    line rate. `tells_time` is False once `find_mode` found a DUT that only pulses SYNC;
+    its stamps are then the host's time, which is no measurement. `attention` determines
+    `echo`, the form of the DUT's echo of a command (empty: none), and `round_trip_s`,
+    the longest time of an answer, as far as one is known.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class TextClient:
         self._partial = b""
 
     def attention(self, limit_s: float) -> str:
-        """Bring a DUT in whatever state to the text layer; return its name. Raise
+        """Bring a DUT in any state to the text layer; return its name. Raise
         DeadlineError or RemoteProtocolError.
 
-        How long it takes and whether it echoes commands is learnt here.
+        Sets `round_trip_s` and `echo`.
         """
         started_s = self._clock()
         attempts = 0
@@ -99,9 +99,8 @@ class TextClient:
                 self.echo = echo.form_of(lines)
                 if attempts > 1 or lines[-1] != READY:
                     self._drain(attempts, lines)
-                return [match[1] for line in lines if (match := _NAME.fullmatch(line))][
-                    -1
-                ]
+                names = [match for line in lines if (match := _NAME.fullmatch(line))]
+                return names[-1][1]
         raise self._no_attention(self._clock() - started_s, lines[-1] if lines else "")
 
     def command(self, words: str, limit_s: float | None = None) -> list[str]:
@@ -128,8 +127,8 @@ class TextClient:
             self._arrived_s += [self._clock()] * len(more)
             if BOOT in lines:
                 raise _restarted(lines)
-            # What had come by then is looked at once; a DUT that never stops is none
-            # that answers.
+            # Lines that came up to the limit are examined once; a DUT that never stops
+            # has not answered.
             if left_s <= 0 and READY not in lines:
                 raise self._unanswered(words, limit_s, lines[-_SHOWN:])
         if not echoed:
@@ -167,7 +166,7 @@ class TextClient:
         return profile, model
 
     def find_mode(self) -> None:
-        """Find out whether `timestamp` prints the time or, as in firmware built for
+        """Determine whether `timestamp` prints the time or, as in firmware built for
         energy mode, only pulses SYNC.
 
         No byte that is lost makes a whole line vanish, let alone twice. Raises
@@ -180,7 +179,7 @@ class TextClient:
 
     def timestamp(self) -> int:
         """Return the DUT's time in microseconds, or the host's where the DUT reports
-        none; with SYNC wired, it gives one pulse.
+        none; the DUT pulses SYNC once.
         """
         return self._stamp(self.ask("timestamp"))
 
@@ -195,7 +194,7 @@ class TextClient:
             try_next = "it may take less; or a byte was lost on the line"
             raise RemoteProtocolError(cause, evidence=repr(lines), try_next=try_next)
         for at in range(0, len(content), DB_STEP_B):
-            # Never more than announced: the EEMBC shim writes on behind its buffer.
+            # Never more than announced: the EEMBC shim writes beyond its buffer.
             lines = self.ask("db " + content[at : at + DB_STEP_B].hex())
             done = at + DB_STEP_B >= len(content)
             due = (
@@ -217,7 +216,7 @@ class TextClient:
 
     def infer(self, repeat: int, limit_s: float) -> Inference:
         """Run the loaded sample `repeat` times without warm-up; read the results twice,
-        since nothing guards them.
+        as they have no check sum.
         """
         sent_s = self._clock()
         lines = self.ask(f"infer {repeat} 0", limit_s)
@@ -245,8 +244,8 @@ class TextClient:
     def frame(self) -> bool:
         """Ask for the framed layer; return False where the DUT does not have it.
 
-        One refusal may be a lost byte; two in a row are meant. An unclear answer is
-        followed by a new start from the text layer.
+        One refusal may be a lost byte; two in a row are none. After an unclear answer
+        the text layer is entered again.
         """
         limit_s = 2 * max(self.round_trip_s, ATTENTION_S)
         refusals = 0
@@ -302,9 +301,8 @@ class TextClient:
         ]
 
     def _lines_within(self, duration_s: float, before: list[str]) -> list[str]:
-        """Return lines up to those that, with those `before`, hold a whole answer to
-        `name`, or what came in `duration_s`. The next answer may begin in one piece
-        with its end.
+        """Return the lines of `duration_s`, or up to a whole answer to `name` in them
+        and the lines `before`. The next answer may begin in one piece with its end.
         """
         end_s = self._clock() + duration_s
         lines = list[str]()
@@ -344,7 +342,7 @@ class TextClient:
             and self._clock() < end_s
         ):
             heard_b = self.received_b
-            stray += self._lines(_QUIET_S)  # the rest says what it is
+            stray += self._lines(_QUIET_S)  # the rest is evidence for its origin
         if BOOT in stray:
             raise _restarted(stray)
         if stray or self._partial:
@@ -391,7 +389,7 @@ class TextClient:
 
 
 def _answers(lines: list[str]) -> int:
-    """Return how many answers to `name` are whole; what is said at power-up is none."""
+    """Return how many answers to `name` are whole; lines of a power-up are none."""
     names = 0
     answers = 0
     for line in lines:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT spoken to in the text layer: what every EEMBC / MLPerf Tiny firmware
-understands, built for performance or for energy.
+"""A DUT in the text layer, which every EEMBC / MLPerf Tiny firmware has, built for
+performance or for energy mode.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ PHASE = 0x01  # of `infer`, which is one phase here
 _TICK_HZ = 1_000_000
 _US_PER_S = 1_000_000
 _OWN_PROFILE = "neurorig "
-_OWN_HOLD_S = 50e-6  # PROTOCOL section 5; of another firmware nothing is known
+_OWN_HOLD_S = 50e-6  # PROTOCOL section 5; unknown for other firmware
 
 
 class TextDut:
     """Turn steps into commands; marks are the DUT's `m-lap-us` stamps.
 
-    Firmware built for energy mode prints none and only pulses SYNC: then the edges that
-    the monitor sees are the only clock, and the ticks of the marks are the host's, good
-    for telling which edge is which (rig/timebase/edge_clock.py).
+    Firmware built for energy mode prints none and only pulses SYNC: then the edges at
+    the monitor are the only clock, and the ticks of the marks are the host's, which
+    only serve to pair marks with edges (rig/timebase/edge_clock.py).
     """
 
     def __init__(self, client: TextClient, name: str, pulses: Pulses) -> None:
@@ -45,9 +45,18 @@ class TextDut:
 
     @property
     def info(self) -> SutInfo:
-        """Return what the DUT reports about itself."""
+        """Return the DUT's report about itself."""
         own = self._profile.startswith(_OWN_PROFILE)
         line = self._client.line
+        mode = "performance" if self._client.tells_time else "energy"
+        details = {
+            "layer": "text",
+            "baud": line.baud,
+            "load_checked": False,
+            "timestamp_mode": mode,
+        }
+        if self._client.echo:
+            details["echo"] = self._client.echo
         return SutInfo(
             name=self._name,
             kind="uart",
@@ -60,15 +69,7 @@ class TextDut:
             sync_hold_s=_OWN_HOLD_S if own else 0.0,
             marks_phases=False,
             clock="" if self._client.tells_time else EDGE_CLOCK,
-            details={
-                "layer": "text",
-                "baud": line.baud,
-                "load_checked": False,
-                "timestamp_mode": "performance"
-                if self._client.tells_time
-                else "energy",
-                **({"echo": self._client.echo} if self._client.echo else {}),
-            },
+            details=details,
         )
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
@@ -119,12 +120,9 @@ class TextDut:
         due_s = time.monotonic()
         for number in range(self._pulses.count):
             pause(max(due_s - time.monotonic(), 0.0))
-            due_s = (
-                time.monotonic()
-                + SyncMessage.intervals[number % len(SyncMessage.intervals)]
-                * self._pulses.period_us
-                / _US_PER_S
-            )
+            periods = SyncMessage.intervals[number % len(SyncMessage.intervals)]
+            interval_s = periods * self._pulses.period_us / _US_PER_S
+            due_s = time.monotonic() + interval_s
             marks.append(Mark(SYNC, self._client.timestamp()))
         return Completion(tuple(marks))
 
@@ -148,7 +146,7 @@ class TextDut:
 
     @property
     def unreported_retransmissions(self) -> int:
-        """Return 0: nothing is ever retransmitted."""
+        """Return 0: the text layer has no retransmissions."""
         return 0
 
     def forgotten(self) -> bool:
@@ -157,4 +155,4 @@ class TextDut:
         return False
 
     def leave(self) -> None:
-        """Do nothing: the DUT is where a stranger would like to find it."""
+        """Return at once: the DUT is in the text layer already."""

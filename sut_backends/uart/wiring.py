@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wires between host and DUT: which there are, and what each of them does alone.
+"""The wires between host and DUT, and tests of single wires.
 
-At power-up the firmware speaks unasked, which needs its Tx alone; `timestamp` pulses
-SYNC, which a monitor sees and which needs its Rx alone (docs/PROTOCOL.md section 1).
+At power-up the firmware sends text by itself, which needs only its Tx; `timestamp`
+pulses SYNC, which needs only its Rx and a monitor (docs/PROTOCOL.md section 1).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from sut_backends.uart.connect import LinkSettings
 from sut_backends.uart.rates_to_try import USUAL_BAUDS
 from sut_backends.uart.text_client import ATTENTION_S, READY, TextClient
 
-#: So long a device may take from its supply to its first words.
+#: Longest time of a device from its supply to its first bytes.
 BOOT_S = 1.5
 _PULSES = 2
 _PULSE_PAUSE_S = 0.2
@@ -43,7 +44,7 @@ def overheard(line: DutLine, settings: LinkSettings) -> str:
 
 
 def words_at_power_up(read: Callable[[float], bytes], limit_s: float = BOOT_S) -> bytes:
-    """Return what a device says until it is ready, or until the time is up."""
+    """Return the bytes of a device until it is ready, or until the time is up."""
     heard = b""
     end_s = time.monotonic() + limit_s
     while (left_s := end_s - time.monotonic()) > 0 and READY.encode() not in heard:
@@ -73,9 +74,7 @@ def talked(
         return talk
     pulses = watch(lambda: _ask_for_pulses(line))
     other_baud = _other_baud(line, settings) if talk.garbled else 0
-    return Talk(
-        talk.heard_b, talk.unreadable_b, talk.at_power_up, "", pulses, other_baud
-    )
+    return dataclasses.replace(talk, pulses=pulses, other_baud=other_baud)
 
 
 def _ask_for_pulses(line: DutLine) -> None:

@@ -64,8 +64,8 @@ class CapsMessage(Payload):
 
 @message(MessageKind.REPORT)
 class ReportMessage(Payload):
-    """Result of a DUT's self-test: docs/PROTOCOL.md section 7. What is received is
-    counted since the REPORT before.
+    """Result of a DUT's self-test: docs/PROTOCOL.md section 7. Received bytes and
+    frames are counted since the previous REPORT.
     """
 
     unknown: ClassVar[int] = _UNKNOWN_U32

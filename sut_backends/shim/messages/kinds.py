@@ -54,8 +54,9 @@ class MessageKind(IntEnum):
 
 
 class Flag(IntFlag):
-    """Capability flags of CAPS: what the DUT can do, and what its firmware was built
-    without."""
+    """Capability flags of CAPS: abilities of the DUT, and parts that its firmware was
+    built without.
+    """
 
     BAUD = 1
     SYNC_LINE = 2
@@ -68,8 +69,7 @@ class Flag(IntFlag):
 
 
 class More(IntFlag):
-    """Further capability flags, behind the strings of CAPS; older firmware sends
-    none."""
+    """Further capability flags after the strings of CAPS; older firmware sends none."""
 
     KNEW = 1
     SIMULATED = 2

@@ -3,8 +3,8 @@
 whose fields are annotated with the types below, and `pack` and `unpack` follow from
 them.
 
-A payload is a head of fixed length, the numbers of all fields in their order, and
-behind it what fields without a fixed length add, in the same order. Integers are
+A payload is a head of fixed length with the numbers of all fields, and a tail with the
+bytes of the fields of variable length, both in the order of the fields. Integers are
 little-endian.
 """
 
@@ -33,7 +33,7 @@ _Numbers = tuple[int, ...]  # of the head
 
 class FieldType(Protocol):
     """Layout of a field in a payload: `head` are the struct codes of its numbers in the
-    head, `has_tail` tells whether it adds something behind the head.
+    head, `has_tail` states whether it adds bytes to the tail.
     """
 
     @property
@@ -41,11 +41,12 @@ class FieldType(Protocol):
     @property
     def has_tail(self) -> bool: ...
     def pack(self, value: Any) -> tuple[_Numbers, bytes]:
-        """Return the numbers of the head and the bytes behind it."""
+        """Return the numbers for the head and the bytes for the tail."""
 
     def unpack(self, numbers: _Numbers, tail: bytes) -> tuple[Any, bytes]:
-        """Return the value and what it leaves of the tail; raise ValueError where it
-        cannot be."""
+        """Return the value and the rest of the tail; raise ValueError for a tail that
+        holds no value.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class _RestText(_Tail):
 
 @dataclass(frozen=True, slots=True)
 class _String(_Tail):
-    """ASCII behind a byte with its length."""
+    """ASCII after a byte with its length."""
 
     def pack(self, value: str) -> tuple[_Numbers, bytes]:
         code = value.encode("ascii")
@@ -129,7 +130,7 @@ class RestNumbers(_Tail):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of numbers behind the head, which tells how many there are."""
+    """Rows of numbers in the tail; the head has their count."""
 
     head: str
     row: struct.Struct
@@ -151,8 +152,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class LateByte(_Tail):
-    """A byte at the end that older firmware does not send, which means 0; what stands
-    behind it is ignored, because later firmware may add to it.
+    """A byte at the end that is 0 where older firmware does not send it; bytes after it
+    are ignored, because later firmware may add some.
     """
 
     read: Callable[[int], int]
