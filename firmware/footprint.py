@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what the core takes of a Cortex-M: flash by part, RAM by part, stack by the
+"""Print the memory of the core on a Cortex-M: flash by part, RAM by part, stack by the
 worst chain of calls; `make size`.
 
-Flash is code and constants of the objects, and what a linker makes of them together
-with libgcc, where a build leaves out no part, one, or all that can be left out
-(core/nr_shim.h): without port, workload, C library. The stack comes from gcc's own
-account of each function and its calls. What is called through pointers (port and
-workload), what the C library and libgcc use, and interrupts come on top. Recursion and
-frames of unknown size are errors.
+Flash is code and constants of the objects, and of images linked with libgcc, with all
+parts, without one, or without all optional ones (core/nr_shim.h); port, workload and C
+library are excluded. The stack comes from gcc's account of each function and its calls;
+it excludes functions called through pointers (port and workload), the C library, libgcc
+and interrupts. Recursion and frames of unknown size are errors.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 CORE = Path(__file__).parent / "core"
 SOURCES = sorted(CORE.glob("*.c"))
 CPUS = ("cortex-m0plus", "cortex-m4")
-#: Debian's compiler comes without a C library, and so without <string.h>.
+#: Debian's compiler has no C library, and thus no <string.h>.
 HEADERS = CORE.parent / "ports" / "cortex_m" / "include"
 FLAGS = (
     "-std=c99",
@@ -83,7 +82,7 @@ void start(void) {
 
 
 class Compiler:
-    """One compiler for one core, with a folder for what it makes."""
+    """One compiler for one core, with a folder for its output."""
 
     def __init__(self, gcc: str, cpu: str, folder: Path) -> None:
         self._gcc = gcc
@@ -91,7 +90,7 @@ class Compiler:
         self._command = [gcc, f"-mcpu={cpu}", *FLAGS]
 
     def compile(self, source: Path) -> Path:
-        """Return the object; beside it lies the account of its stack, NAME.ci."""
+        """Return the object; the account of its stack, NAME.ci, is beside it."""
         target = self._folder / f"{source.stem}.o"
         run(
             *self._command,
@@ -105,8 +104,8 @@ class Compiler:
         return target
 
     def link(self, core: list[Path], left_out: tuple[str, ...] = ()) -> Path:
-        """Link sources or objects with libgcc and a main, leaving open what port,
-        workload and C library bring.
+        """Link sources or objects with libgcc and a main; symbols of port, workload and
+        C library stay unresolved.
         """
         main = self._folder / "start.c"
         target = self._folder / "linked.elf"
@@ -128,8 +127,8 @@ class Compiler:
         return target
 
     def sizeof(self, expressions: dict[str, str]) -> dict[str, int]:
-        """Return sizes in bytes of C expressions about `struct nr_shim *s`, as this
-        core lays it out.
+        """Return sizes in bytes of C expressions about `struct nr_shim *s`, in the
+        layout of this core.
         """
         source = self._folder / "sizes.c"
         target = self._folder / "sizes.o"
@@ -143,10 +142,9 @@ class Compiler:
             + "\n"
         )
         run(*self._command, "-c", "-o", target, source)
-        found = re.findall(
-            r"\w+ (\w+) \w size_(\d+)", run(self._tool("nm"), "-S", target)
-        )
-        sizes = {int(number): int(size, 16) for size, number in found}
+        symbols = run(self._tool("nm"), "-S", target)
+        rows = re.findall(r"\w+ (\w+) \w size_(\d+)", symbols)
+        sizes = {int(number): int(size, 16) for size, number in rows}
         return {name: sizes[number] for number, name in enumerate(expressions)}
 
     def flash_b(self, file: Path) -> int:
@@ -165,7 +163,7 @@ def run(*command: str | Path) -> str:
 
 
 def read_calls(accounts: list[Path]) -> tuple[dict[str, int], dict[str, set[str]]]:
-    """Return the stack of each function in bytes, and whom it calls."""
+    """Return the stack of each function in bytes, and the functions that it calls."""
     frames: dict[str, int] = {}
     calls: dict[str, set[str]] = {}
     for account in accounts:
@@ -189,8 +187,9 @@ def worst_chain(
     calls: dict[str, set[str]],
     above: tuple[str, ...] = (),
 ) -> tuple[int, list[str]]:
-    """Return the bytes of the chain of calls from `root` that takes most, and its
-    functions."""
+    """Return the bytes and the functions of the chain of calls from `root` that takes
+    the most stack.
+    """
     if root in above:
         sys.exit(f"recursion: {' > '.join((*above, root))}")
     deepest: tuple[int, list[str]] = (0, [])
@@ -208,27 +207,27 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
             source.stem.removeprefix("nr_"): compiler.compile(source)
             for source in SOURCES
         }
-        missing = set(objects) ^ {name for names in PARTS.values() for name in names}
+        listed: set[str] = set()
+        for names in PARTS.values():
+            listed.update(names)
+        missing = set(objects) ^ listed
         if missing:
             sys.exit(f"which part do these belong to: {', '.join(sorted(missing))}")
-        rows = {
-            f"flash: {part}": sum(compiler.flash_b(objects[name]) for name in names)
-            for part, names in PARTS.items()
-        }
-        rows["flash: linked, all parts"] = compiler.flash_b(
-            compiler.link(list(objects.values()))
-        )
+        rows: dict[str, int] = {}
+        for part, names in PARTS.items():
+            flash_b = [compiler.flash_b(objects[name]) for name in names]
+            rows[f"flash: {part}"] = sum(flash_b)
+        linked = compiler.link(list(objects.values()))
+        rows["flash: linked, all parts"] = compiler.flash_b(linked)
         for left_out in BUILDS:
-            rows[f"flash: linked, without {', '.join(left_out)}"] = compiler.flash_b(
-                compiler.link(SOURCES, left_out)
-            )
-        sizes = compiler.sizeof(
-            {
-                name: " + ".join(f"sizeof s->{field}" for field in fields.split())
-                for name, fields in BUFFERS.items()
-            }
-            | {"all": "sizeof *s"}
-        )
+            linked = compiler.link(SOURCES, left_out)
+            row = f"flash: linked, without {', '.join(left_out)}"
+            rows[row] = compiler.flash_b(linked)
+        expressions = {"all": "sizeof *s"}
+        for name, fields in BUFFERS.items():
+            terms = [f"sizeof s->{field}" for field in fields.split()]
+            expressions[name] = " + ".join(terms)
+        sizes = compiler.sizeof(expressions)
         rows["RAM: state"] = sizes["all"] - sum(sizes[name] for name in BUFFERS)
         rows |= {f"RAM: buffer, {name}": sizes[name] for name in BUFFERS}
         rows["RAM: struct nr_shim"] = sizes["all"]
@@ -242,26 +241,20 @@ def measure(gcc: str, cpu: str) -> tuple[dict[str, int], list[str]]:
 
 
 def main() -> None:
-    """Print the table as Markdown, of all cores or those that are named."""
+    """Print the table as Markdown, for all cores or the named ones."""
     gcc = sys.argv[1]
     cpus = sys.argv[2:] or CPUS
     with ThreadPoolExecutor() as pool:
-        columns = dict(
-            zip(cpus, pool.map(lambda cpu: measure(gcc, cpu), cpus), strict=True)
-        )
-    lines = [
-        f"{run(gcc, '--version').splitlines()[0]}, `{' '.join(FLAGS[1:3])}`; bytes",
-        "",
-    ]
+        measured = list(pool.map(lambda cpu: measure(gcc, cpu), cpus))
+    compiler = run(gcc, "--version").splitlines()[0]
+    lines = [f"{compiler}, `{' '.join(FLAGS[1:3])}`; bytes", ""]
     lines += [f"| | {' | '.join(cpus)} |", f"|---|{'---:|' * len(cpus)}"]
-    lines += [
-        f"| {row} | {' | '.join(str(columns[cpu][0][row]) for cpu in cpus)} |"
-        for row in columns[cpus[0]][0]
-    ]
-    lines += [
-        "",
-        *(f"Worst chain on {cpu}: {' > '.join(columns[cpu][1])}" for cpu in cpus),
-    ]
+    for row in measured[0][0]:
+        cells = [str(sizes[row]) for sizes, _ in measured]
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    lines.append("")
+    for cpu, (_, chain) in zip(cpus, measured, strict=True):
+        lines.append(f"Worst chain on {cpu}: {' > '.join(chain)}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

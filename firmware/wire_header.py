@@ -26,11 +26,11 @@ TAIL = """\
 
 #endif
 """
-BEHIND_CAPS = """
-/* In a byte behind the strings of CAPS, which older firmware does not send and older hosts do not
+AFTER_CAPS = """
+/* In a byte after the strings of CAPS, which older firmware does not send and older hosts do not
    read. */"""  # noqa: E501
 COLUMNS = 100
-SLOW_MONITORS = "SYNC pulse where no host can ask for another: slow monitors see it too"
+SLOW_MONITORS = "SYNC pulse of fixed length, which slow monitors see too"
 
 Row = tuple[str, int, str]  # name, value, comment
 
@@ -61,7 +61,7 @@ def limits() -> Iterable[Row]:
 
 
 def sizes() -> Iterable[Row]:
-    """Give the length of each payload, of its head where more may follow."""
+    """Yield the length of each payload, or of its head where a tail may follow."""
     payloads = [
         getattr(messages, name) for name in messages.__all__ if name.endswith("Message")
     ]
@@ -86,7 +86,7 @@ def phases() -> Iterable[Row]:
 
 
 def members(numbers: type[IntEnum], **comments: str) -> Iterable[Row]:
-    """Give the members of an enumeration, with comments on some."""
+    """Yield the members of an enumeration, with comments on some."""
     for member in numbers:
         yield member.name, int(member), comments.get(member.name, "")
 
@@ -94,31 +94,30 @@ def members(numbers: type[IntEnum], **comments: str) -> Iterable[Row]:
 def enumeration(
     name: str, prefix: str, rows: Iterable[Row], *, hexadecimal: bool = False
 ) -> str:
-    """Write one enum; comments that fit stand behind their number, in one column."""
-    numbered = [
-        (f"NR_{prefix}{name} = {f'0x{value:02X}' if hexadecimal else value},", comment)
-        for name, value, comment in rows
-    ]
+    """Return one enum; comments that fit follow their number, in one column."""
+    numbered = []
+    for member, value, comment in rows:
+        number = f"0x{value:02X}" if hexadecimal else str(value)
+        numbered.append((f"NR_{prefix}{member} = {number},", comment))
     last, comment = numbered[-1]
     numbered[-1] = (last.removesuffix(","), comment)
     width = max((len(number) for number, comment in numbered if comment), default=0)
-    lines = []
+    lines = [f"\nenum {name} {{" if name else "\nenum {"]
     for number, comment in numbered:
         line = f"    {number:<{width}} /* {comment} */" if comment else f"    {number}"
         fits = len(line) <= COLUMNS
         lines += [line] if fits else [f"    /* {comment} */", f"    {number}"]
-    return "\n".join([f"\nenum{' ' if name else ''}{name} {{", *lines, "};\n"])
+    return "\n".join([*lines, "};\n"])
 
 
 def header() -> str:
+    kinds = members(messages.MessageKind)
     return "".join(
         (
             HEAD,
             enumeration("", "", limits()),
-            enumeration(
-                "nr_message", "", members(messages.MessageKind), hexadecimal=True
-            ),
-            "\n/* Lengths of payloads; FIXED_B where more may follow. */",
+            enumeration("nr_message", "", kinds, hexadecimal=True),
+            "\n/* Lengths of payloads; FIXED_B where a tail may follow. */",
             enumeration("nr_payload", "", sizes()),
             enumeration("nr_phase", "PHASE_", phases(), hexadecimal=True),
             enumeration("nr_error", "E_", members(messages.ErrorCode)),
@@ -129,11 +128,11 @@ def header() -> str:
                 members(
                     messages.Flag,
                     NO_SELF_TEST=(
-                        "older firmware has it and sets no bit, so its absence is told"
+                        "inverted: older firmware has a self-test and sets no bit"
                     ),
                 ),
             ),
-            BEHIND_CAPS,
+            AFTER_CAPS,
             enumeration("nr_caps_more", "MORE_", members(messages.More)),
             TAIL,
         )

@@ -12,8 +12,7 @@ enum {
     NR_PARTIAL_TIMEOUT_MS = 100, /* a partial frame is dropped after this silence */
     NR_BAUD_TIMEOUT_MS = 500,    /* without a good frame the old rate returns */
     NR_TEXT_COMMAND_MAX = 80,
-    /* SYNC pulse where no host can ask for another: slow monitors see it too */
-    NR_TEXT_HOLD_US = 50,
+    NR_TEXT_HOLD_US = 50,        /* SYNC pulse of fixed length, which slow monitors see too */
     NR_GUARD_RESTARTS_MAX = 8,
     NR_THRESHOLDS_MAX = 16       /* of OPTIMIZE, where as many marks and two more are kept */
 };
@@ -49,7 +48,7 @@ enum nr_message {
     NR_ERROR = 0xFF
 };
 
-/* Lengths of payloads; FIXED_B where more may follow. */
+/* Lengths of payloads; FIXED_B where a tail may follow. */
 enum nr_payload {
     NR_HELLO_B = 5,
     NR_BAUD_B = 4,
@@ -118,11 +117,11 @@ enum nr_caps_flag {
     NR_CAP_BATCH = 8,
     NR_CAP_OPTIMIZE = 16,
     NR_CAP_STREAM = 32,
-    NR_CAP_NO_SELF_TEST = 64, /* older firmware has it and sets no bit, so its absence is told */
+    NR_CAP_NO_SELF_TEST = 64, /* inverted: older firmware has a self-test and sets no bit */
     NR_CAP_NO_CLASSIC = 128
 };
 
-/* In a byte behind the strings of CAPS, which older firmware does not send and older hosts do not
+/* In a byte after the strings of CAPS, which older firmware does not send and older hosts do not
    read. */
 enum nr_caps_more {
     NR_MORE_KNEW = 1,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns tests/vectors/frames.json into a C header, so that C and Python are tested by
+"""Convert tests/vectors/frames.json into a C header, so that C and Python are tested by
 the same bytes.
 """
 
@@ -26,8 +26,9 @@ def rows(entries: list[dict], *columns: str) -> str:
 
 
 def messages(entries: list[dict]) -> str:
-    """Give the numbers among the fields; a negative one is written as 64 bits without a
-    sign."""
+    """Return rows with the integer fields; a negative one is written as an unsigned
+    64-bit number.
+    """
     lines = []
     for entry in entries:
         numbers = [
