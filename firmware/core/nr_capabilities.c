@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this device can do besides, as CAPS announces it: parts that the build has, for which there
-   is memory. */
+/* Optional abilities of this device, as CAPS announces them: parts of the build that have memory.
+   */
 #include "nr_shim_parts.h"
 
 bool nr_knows_batch(const struct nr_shim *shim)

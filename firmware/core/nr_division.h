@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* Divides `*number` by `divisor`, 1 to 2^63, leaving the quotient in its place; returns the
-   remainder. Bit by bit, in a sixth (Cortex-M0+) or less of the flash that libgcc's takes. It is
-   slower, so it has no place in what is timed. */
+/* Divides `*number` by `divisor`, 1 to 2^63, and replaces it by the quotient; returns the
+   remainder. Works bit by bit, in at most a sixth (Cortex-M0+) of the flash of libgcc's division.
+   It is slower, so it is never used in a timed window. */
 uint64_t nr_divide(uint64_t *number, uint64_t divisor);
 
 /* number * to / from, rounded down, without an overflow on the way: 1 s of one clock in ticks of

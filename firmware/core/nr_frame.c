@@ -5,7 +5,7 @@
 
 #include "nr_wire.h"
 
-/* Sixteen entries: a full table costs 1 KiB of flash and gains nothing at UART speed. */
+/* Sixteen entries: a full table costs 1 KiB of flash and is no faster at UART speed. */
 static const uint32_t crc_of_nibble[16] = {
     0x00000000U, 0x1DB71064U, 0x3B6E20C8U, 0x26D930ACU,
     0x76DC4190U, 0x6B6B51F4U, 0x4DB26158U, 0x5005713CU,
@@ -179,7 +179,7 @@ static void tx_append(struct nr_frame_tx *tx, uint8_t byte)
 
 static void tx_open_block(struct nr_frame_tx *tx)
 {
-    /* first, as a flush moves what it hands over up to code_at */
+    /* first, as a flush removes the bytes up to code_at */
     if (tx->used_b == tx->capacity_b) {
         tx->code_at = tx->used_b;
         tx_flush(tx);

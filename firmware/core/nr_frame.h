@@ -29,18 +29,17 @@ struct nr_frame_rx {
     uint8_t left;     /* bytes still owed to the last code */
     bool started;     /* a byte came since the last delimiter */
     bool bad;         /* longer than the buffer: skip to the delimiter */
-    uint32_t dropped; /* frames thrown away since the start, for whoever debugs */
+    uint32_t dropped; /* frames dropped since the start, for debugging */
 };
 
-/* `capacity_b` is max_payload + NR_FRAME_OVERHEAD_B: what is longer is dropped. */
+/* `capacity_b` is max_payload + NR_FRAME_OVERHEAD_B: longer frames are dropped. */
 void nr_frame_rx_init(struct nr_frame_rx *rx, uint8_t *buffer, size_t capacity_b);
 
 /* Takes one byte from the line; true when it ended a good frame, which stays in the buffer until
    the next call. */
 bool nr_frame_rx_byte(struct nr_frame_rx *rx, uint8_t byte);
 
-/* Drops what has come of a frame, and counts it; the next byte is taken for the first after a
-   delimiter. */
+/* Drops a partial frame, and counts it; the next byte is taken for the first after a delimiter. */
 void nr_frame_rx_drop(struct nr_frame_rx *rx);
 
 /* COBS alone: true at a delimiter that ends a non-empty, well-formed run; the decoded bytes are in

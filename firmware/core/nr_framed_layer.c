@@ -42,7 +42,7 @@ static void on_hello(struct nr_shim *shim)
 
 /* ---- order ---- */
 
-/* Number `expected` has come: goes on behind it and all that were noted next to it. */
+/* Number `expected` has come: advances past it and those received next to it. */
 static void advance(struct nr_shim *shim)
 {
     bool more;
@@ -87,10 +87,10 @@ static void on_frame(struct nr_shim *shim)
 
     shim->rx_frames++;
     if (type >= NR_ACK) {
-        /* a device's message: our own echo, which proves nothing and must be answered by nobody */
+        /* an answer, thus the echo of one of ours: no sign of a host, and not to be answered */
         return;
     }
-    shim->baud_on_trial = false; /* a good frame, whatever it asks, proves the rate */
+    shim->baud_on_trial = false; /* a valid frame of any kind proves the rate */
     if (type == NR_HELLO) {
         on_hello(shim);
     } else if (!shim->session) {
@@ -98,7 +98,7 @@ static void on_frame(struct nr_shim *shim)
     } else if (shim->guarding) {
         nr_guard_frame(shim);
     } else if (type == NR_GO) {
-        return; /* too late for its guard: what it would start has been done */
+        return; /* too late for its guard: its window has been executed */
     } else if (type == NR_DATA && ahead < NR_WINDOW && nr_upload_fits(shim)) {
         on_data(shim, ahead);
     } else if (ahead == 0) {

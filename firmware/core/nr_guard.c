@@ -32,7 +32,7 @@ void nr_guard_frame(struct nr_shim *shim)
         return;
     }
     if (type == NR_GO) {
-        shim->guard_us = 0; /* the window opens when nothing more has come */
+        shim->guard_us = 0; /* the window opens when no more bytes have come */
         return;
     }
     if (type != shim->job.type) {

@@ -36,8 +36,8 @@ bool nr_upload_fits(const struct nr_shim *shim)
     return offset_b <= length_b && payload_b - NR_DATA_FIXED_B <= length_b - offset_b;
 }
 
-/* Piece by piece as far as they come in order, that is nearly always to the end; anew where a byte
-   is written twice. */
+/* Updated with each piece as long as they come in order, which is nearly always to the end;
+   computed again where a byte is written twice. */
 static void sum_up(struct nr_shim *shim, uint32_t offset_b, const uint8_t *bytes, uint32_t bytes_b)
 {
     if (offset_b == shim->upload_summed_b) {

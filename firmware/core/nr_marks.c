@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks, and what the workload does between them. */
+/* Marks, and the phases of the workload between them. */
 #include "nr_shim_parts.h"
 
 void nr_mark(struct nr_shim *shim, uint8_t phase)

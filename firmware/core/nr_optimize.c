@@ -97,7 +97,7 @@ int nr_optimize_window(struct nr_shim *shim)
     return code;
 }
 
-/* ---- behind the window ---- */
+/* ---- after the window ---- */
 
 void nr_optimize_knew(struct nr_shim *shim, uint8_t first)
 {

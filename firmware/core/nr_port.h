@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A port: what the core needs of a board. One struct, filled by ports/NAME; no function is called
-   from an interrupt by the core. */
+/* A port: the functions of a board that the core needs. One struct, filled by ports/NAME; the core
+   calls no function from an interrupt. */
 struct nr_port {
     void *context; /* passed to every function */
 
@@ -21,8 +21,8 @@ struct nr_port {
     const char *sync_pin; /* "PA8"; empty where there is none */
 
     /* Takes up to `capacity_b` received bytes without waiting; returns their number, 0 when none. A
-       port with an interrupt-driven ring returns what the ring holds. Bytes that overran are simply
-       missing: the frame CRC finds them. */
+       port with an interrupt-driven ring returns the content of the ring. Bytes lost by an overrun
+       are simply missing: the frame CRC detects that. */
     size_t (*read)(void *context, uint8_t *bytes, size_t capacity_b);
 
     /* Hands over all `length_b` bytes, waiting as long as that takes. */
@@ -46,9 +46,9 @@ struct nr_port {
        reported. */
     void (*wait)(void *context, uint32_t duration_us);
 
-    /* Called when there is nothing to do, until a byte may have come: wait-for-interrupt, or a
-       short sleep. May return at any time, and does so within 10 ms while a stream is played
-       (between its marks NR_PHASE_STREAM or NR_PHASE_DECIDED and the next one). */
+    /* Rests until a byte may have come: wait-for-interrupt, or a short sleep. May return at any
+       time, and does so within 10 ms while a stream is played (between its marks NR_PHASE_STREAM or
+       NR_PHASE_DECIDED and the next one). */
     void (*rest)(void *context);
 
     /* Changes the UART rate; the core has called `drain` before. Returns 0, or -1 and no change
@@ -66,8 +66,8 @@ struct nr_port {
        hardware and the ring tell: modulo 2^32. NULL where that is not known. */
     uint32_t (*rx_lost_b)(void *context);
 
-    /* The level of SYNC now, 0 or 1, read back from the pin and not from what was written to it.
-       NULL where that cannot be done. */
+    /* The present level of SYNC, 0 or 1, read back from the pin and not from the output register.
+       NULL where that is impossible. */
     uint8_t (*sync_level)(void *context);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELFTEST: what a device finds out about its own port; docs/PROTOCOL.md, section 7. The host
-   judges, this only reports. */
+/* SELFTEST: measurements of a device on its own port; docs/PROTOCOL.md, section 7. The host judges
+   them. */
 #include "nr_shim_parts.h"
 
 enum { QUERIES = 8, LEVEL_UNKNOWN = 0xFF };
@@ -87,7 +87,7 @@ static uint8_t sync_level(const struct nr_shim *shim)
                                           : (uint8_t)LEVEL_UNKNOWN;
 }
 
-/* SYNC at rest:1, behind a mark:1, and at rest again:1. */
+/* SYNC at rest:1, after a mark:1, and at rest again:1. */
 static void toggle_sync(struct nr_shim *shim, uint8_t *to)
 {
     uint16_t hold_us = shim->port->hold_min_us > NR_TEXT_HOLD_US ? shim->port->hold_min_us
@@ -101,8 +101,8 @@ static void toggle_sync(struct nr_shim *shim, uint8_t *to)
     to[2] = sync_level(shim);
 }
 
-/* span_min:4 span_max:4 from the first mark to the last of queries whose phases do nothing,
-   `repeat` times each. */
+/* span_min:4 span_max:4 from the first mark to the last of queries with empty phases, `repeat`
+   times each. */
 static void time_empty_queries(struct nr_shim *shim, uint16_t repeat, uint8_t *to)
 {
     const struct nr_workload *workload = shim->workload;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes from the port to their layer, from frames back to text, and what falls due when none
-   come. */
+/* Passes bytes from the port to their layer, returns from frames to text, and acts on silence. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -17,8 +16,8 @@ typedef char nr_check_backlog[(NR_BACKLOG_B >= 1 && NR_BACKLOG_B <= 65535) ? 1 :
 
 /* ---- silence ---- */
 
-/* True when at least `duration_us` lie between two readings of the timer, whatever its phase
-   was. */
+/* True when at least `duration_us` lie between two readings of the timer, at any phase of the
+   timer. */
 static bool passed(const struct nr_shim *shim, uint64_t from_tick, uint64_t to_tick,
                    uint64_t duration_us)
 {
@@ -34,7 +33,7 @@ static void return_to_old_baud(struct nr_shim *shim)
     nr_framed_layer_drop_partial(shim);
 }
 
-/* Nothing had come up to `tick`: what has been waiting for silence is due. */
+/* No byte had come up to `tick`: acts where silence was waited for. */
 static void on_silence(struct nr_shim *shim, uint64_t tick)
 {
     if (shim->layer == NR_LAYER_FRAMED && shim->frame_rx.started
@@ -81,8 +80,8 @@ void nr_shim_init(struct nr_shim *shim, const struct nr_port *port,
 
 /* ---- bytes ---- */
 
-/* `name%` right behind a delimiter is no frame: type 0x61 does not exist. It leads out of a session
-   nobody remembers. */
+/* `name%` right after a delimiter is no frame: type 0x61 does not exist. It ends a session that the
+   host has forgotten. */
 static bool is_escape(struct nr_shim *shim, uint8_t byte)
 {
     if (byte == 0) {

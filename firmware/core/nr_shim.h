@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shim: one state machine between a UART and a workload; docs/PROTOCOL.md is what it does. All
+/* The shim: one state machine between a UART and a workload, as docs/PROTOCOL.md specifies. All
    memory is the caller's: this struct, the slots and the output. Call init once, then poll for
    ever. */
 #ifndef NR_SHIM_H
@@ -109,7 +109,7 @@ struct nr_stream {
     uint64_t ticks[NR_STREAM_RECORDS][3];
 };
 
-/* What is used often stands first and what is large last: a Cortex-M0 reaches the first 32 bytes
+/* Fields that are used often come first, large ones last: a Cortex-M0 reaches the first 32 bytes
    (words: the first 128) in one instruction, which saves 5 % of the flash. */
 struct nr_shim {
     const struct nr_port *port;
@@ -164,7 +164,7 @@ struct nr_shim {
     uint16_t marks; /* so many of mark_tick and mark_phase */
     uint32_t iterations; /* inferences of the window that were completed, counted one by one */
 
-    /* What has been read from the port into `backlog` and not yet looked at. */
+    /* Bytes that were read from the port into `backlog` and not yet processed. */
     size_t backlog_used_b;
     size_t backlog_next_b;
     uint64_t last_byte_tick;
@@ -216,8 +216,8 @@ struct nr_shim {
 void nr_shim_init(struct nr_shim *shim, const struct nr_port *port,
                   const struct nr_workload *workload, const struct nr_memory *memory);
 
-/* Looks at what came, does what is due, and rests when there was nothing. A window (RUN, BATCH,
-   IDLE, SYNC, OPTIMIZE, `infer`) runs inside one call. */
+/* Processes received bytes and timers, and rests if there were none. A window (RUN, BATCH, IDLE,
+   SYNC, OPTIMIZE, `infer`) runs inside one call. */
 void nr_shim_poll(struct nr_shim *shim);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the shim share with each other; users need nr_shim.h alone. All work on the
+/* Declarations shared by the files of the shim; users need nr_shim.h alone. All work on the
    caller's struct nr_shim. */
 #ifndef NR_SHIM_PARTS_H
 #define NR_SHIM_PARTS_H
@@ -32,7 +32,7 @@ bool nr_knows_stream(const struct nr_shim *shim);
 
 /* ---- nr_layers.c ---- */
 
-/* Goes to the text layer, which forgets session, guard and upload; says nothing. */
+/* Returns to the text layer silently, and forgets session, guard and upload. */
 void nr_text_layer_enter(struct nr_shim *shim);
 
 /* Goes to the framed layer, without a session until a HELLO. */
@@ -48,8 +48,8 @@ void nr_text_layer_byte(struct nr_shim *shim, uint8_t byte);
 
 /* ---- nr_text_classic.c, nr_text_minimal.c ---- */
 
-/* Execute the command in text_rx and say what comes of it, up to `m-ready`; NR_WITH_CLASSIC chooses
-   one of them. */
+/* Execute the command in text_rx and send its answer, up to `m-ready`; NR_WITH_CLASSIC chooses one
+   of them. */
 void nr_text_classic(struct nr_shim *shim);
 void nr_text_minimal(struct nr_shim *shim);
 
@@ -147,11 +147,10 @@ static inline void nr_stream_stop(struct nr_shim *shim)
     shim->stream.state = NR_STREAM_NONE;
 }
 
-/* Processes the next window where that is due; ends a stream that cannot go on. */
+/* Processes the next window when its time has come; ends a stream that cannot continue. */
 void nr_stream_step(struct nr_shim *shim);
 
-/* Rests with nothing to do, for some milliseconds at most; right before a window it returns at
-   once. */
+/* Rests for some milliseconds at most; right before a window it returns at once. */
 void nr_stream_rest(const struct nr_shim *shim);
 
 /* True where a request may be executed meanwhile. */
@@ -165,13 +164,13 @@ void nr_stream_on_loaded(struct nr_shim *shim);
 
 /* ---- nr_self_test.c ---- */
 
-/* Answers SELFTEST by REPORT; gives 26 pulses of SYNC. */
+/* Answers SELFTEST by REPORT; pulses SYNC 26 times. */
 void nr_self_test(struct nr_shim *shim, uint16_t reads, uint16_t repeat);
 
-/* ---- nr_marks.c: what is timed ---- */
+/* ---- nr_marks.c: timed phases ---- */
 
-/* Marks the start of `phase` with a pulse of job.hold_us. The marks behind number NR_MARKS_MAX are
-   made, but not noted. */
+/* Marks the start of `phase` with a pulse of job.hold_us. Marks after number NR_MARKS_MAX are made,
+   but not noted. */
 void nr_mark(struct nr_shim *shim, uint8_t phase);
 
 /* Phase that infer is marked with: the first one where the workload times no other. */
@@ -195,8 +194,8 @@ void nr_fetch_output(struct nr_shim *shim, int code);
    and the start of its guard, or ERROR. */
 void nr_guard_accept(struct nr_shim *shim, uint8_t type, uint32_t guard_us, uint16_t hold_us);
 
-/* Deals with a frame that came while the guard runs: the same job is answered, and starts the guard
-   anew; a GO of its number ends it. */
+/* Handles a frame that came while the guard runs: the same job is answered, and restarts the guard;
+   a GO of its number ends it. */
 void nr_guard_frame(struct nr_shim *shim);
 
 /* ---- nr_window.c ---- */

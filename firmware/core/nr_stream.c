@@ -240,8 +240,8 @@ bool nr_stream_allows(uint8_t type)
            || type == NR_TAKE;
 }
 
-/* Slots are filled in the order in which they are played: where all are still to be played, the
-   next one is that which is played next. */
+/* Slots are filled in the order of playing: if all are still to be played, the next slot is the one
+   played next. */
 bool nr_stream_allows_load(const struct nr_shim *shim, uint16_t slot)
 {
     const struct nr_stream *stream = &shim->stream;

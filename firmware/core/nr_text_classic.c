@@ -59,7 +59,7 @@ static void text_timestamp(struct nr_shim *shim)
 
 static void text_db_load(struct nr_shim *shim, uint32_t length_b)
 {
-    /* The old input goes first: after a refused load nothing may run on it by mistake. */
+    /* The old input is dropped first: after a refused load it must not be run by mistake. */
     nr_upload_drop(shim);
     shim->slot_loaded[0] = false;
     if (length_b == 0) {
@@ -72,7 +72,7 @@ static void text_db_load(struct nr_shim *shim, uint32_t length_b)
     }
 }
 
-/* Stores hex digits; returns what is wrong with them, or NULL. */
+/* Stores hex digits; returns an error message, or NULL. */
 static const char *store_hex(struct nr_shim *shim, const uint8_t *hex, size_t hex_b)
 {
     uint8_t *to = nr_slot_memory(shim, 0) + shim->upload_received_b;

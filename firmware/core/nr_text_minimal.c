@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session in frames needs of the text layer and no more: `name` and `frame 1`. */
+/* The smallest text layer that a session in frames needs: `name` and `frame 1`. */
 #include "nr_shim_parts.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The window: from its first mark to its last nothing is sent and nothing is read. After it
-   DONE. */
+/* The window: from its first mark to its last no byte is sent or read. DONE follows. */
 #include "nr_shim_parts.h"
 
 #include <string.h>
@@ -13,9 +12,9 @@ typedef char nr_check_marks[(NR_MARKS_MAX >= 3 && DONE_MOST_B <= NR_MAX_PAYLOAD_
 
 /* ---- the jobs ---- */
 
-/* Processes each slot of the batch once and keeps its output behind the one before; returns 0, the
-   workload's code, or UNEVEN where the outputs differ in length: the host could not tell where one
-   ends. */
+/* Processes each slot of the batch once and appends its output to the one before; returns 0, the
+   workload's code, or UNEVEN where the outputs differ in length: the host could not separate them.
+   */
 static int run_round(struct nr_shim *shim)
 {
     const struct nr_workload *workload = shim->workload;
@@ -98,8 +97,8 @@ static void send_sync_burst(struct nr_shim *shim)
 
 /* ---- the window ---- */
 
-/* Reads what came in the window, right after its last mark; it is looked at only after the
-   answer. */
+/* Reads the bytes that came in the window, right after its last mark; they are processed only after
+   the answer. */
 static void count_disturbance(struct nr_shim *shim)
 {
     shim->backlog_next_b = 0;

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* What the host asks of a search, and what ties the search to the device. */
+/* Parameters of a search, and its connection to the device. */
 struct nr_search {
-    uint32_t seed;             /* the same seed gives the same search */
+    uint32_t seed;             /* equal seeds make equal searches */
     /* a cost at or below it ends the search; with INT32_MIN only time does */
     int32_t target;
     uint64_t end_tick;         /* at this tick the search ends, in any case */
@@ -25,9 +25,9 @@ struct nr_search {
    the host sees ERROR 4. */
 enum { NR_LOAD_TOO_LARGE = -1 };
 
-/* A workload: what the bytes mean. A few functions and their fixed sizes; the memory behind `state`
-   belongs to the caller. Each function returns 0, or a positive code of its own that the host sees
-   as ERROR 7. None may block on I/O. */
+/* A workload defines the meaning of inputs and outputs: a few functions and their fixed sizes; the
+   memory at `state` belongs to the caller. Each function returns 0, or a positive code of its own
+   that the host sees as ERROR 7. None may block on I/O. */
 struct nr_workload {
     const char *name;     /* "asc" */
     const char *model;    /* identifies the trained model: name and hash */

@@ -78,7 +78,7 @@ ISR(TIMER2_COMPA_vect)
 
 /* ---- to the DUT ---- */
 
-/* What the pin becomes when timer 0 matches the next time. */
+/* Level of the pin after the next match of timer 0. */
 static void next_level(bool high)
 {
     TCCR0A = (uint8_t)((1U << WGM01) | (1U << COM0A1) | (high ? 1U << COM0A0 : 0U));

@@ -245,7 +245,7 @@ static void begin_passthrough(struct nr_io_manager *io)
 static void execute(struct nr_io_manager *io)
 {
     break_line(io);
-    set_mode(io, NR_IO_COMMAND); /* the host gave up on what it asked before */
+    set_mode(io, NR_IO_COMMAND); /* the host gave up its earlier request */
     if (io->overflow) {
         say(io, NR_IO_TEXT("e-[a command is too long]"));
     } else if (io->command_b > DUT_WORD_B
@@ -300,7 +300,7 @@ static void on_command_byte(struct nr_io_manager *io, uint8_t byte)
 
 /* ---- frames ---- */
 
-/* The same rule as the DUT's: `name%` right behind a delimiter or a silence is no frame. */
+/* The same rule as the DUT's: `name%` right after a delimiter or a silence is no frame. */
 static bool is_escape(struct nr_io_manager *io, uint8_t byte)
 {
     if (now(io) - io->host_at >= STEPS_OF_MS(PARTIAL_MS)) {
@@ -331,7 +331,7 @@ static void end_leaving(struct nr_io_manager *io)
 {
     set_mode(io, NR_IO_COMMAND);
     forget_command(io);
-    end_line(io); /* behind whatever part of a frame the host has had */
+    end_line(io); /* after any part of a frame that the host has received */
     say_name(io);
     say_ready(io);
 }
@@ -403,8 +403,7 @@ static void on_dut_byte(struct nr_io_manager *io, uint8_t byte)
 
 /* ---- time ---- */
 
-/* Waits for the end of whatever the DUT still says of before, so that its answers are told
-   apart. */
+/* Waits for the end of earlier answers of the DUT, so that they are not taken for later ones. */
 static void watch_held(struct nr_io_manager *io)
 {
     uint32_t quiet = (uint32_t)QUIET_BYTES * 10U * (2000000U / io->port->dut_baud);

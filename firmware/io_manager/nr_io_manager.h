@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The IO manager: a proxy between the host and a DUT that is fed through an energy monitor, with a
    clock for SYNC edges. docs/PROTOCOL.md, section 8. All memory is the caller's: this struct and
-   what the port needs. Call init once, then poll. */
+   that of the port. Call init once, then poll. */
 #ifndef NR_IO_MANAGER_H
 #define NR_IO_MANAGER_H
 
@@ -52,7 +52,7 @@ struct nr_io_port {
 };
 
 enum nr_io_mode {
-    NR_IO_COMMAND,     /* nothing is asked of the DUT */
+    NR_IO_COMMAND,     /* no request to the DUT is pending */
     NR_IO_HELD,        /* a command waits until the DUT is quiet */
     NR_IO_ASKED,       /* the DUT is to answer, up to its m-ready */
     NR_IO_TRANSPARENT, /* every byte passes */
@@ -76,7 +76,7 @@ struct nr_io_manager {
     uint8_t head_b;             /* its length, which may be more */
     bool mid_line;              /* the host has had a part of it */
     bool frame_asked;
-    bool framed; /* the DUT said that it will speak frames */
+    bool framed; /* the DUT announced that it will send frames */
     bool slow;   /* the command may take long */
     bool restarted;
     bool reporting;
@@ -90,8 +90,8 @@ struct nr_io_manager {
 
 void nr_io_manager_init(struct nr_io_manager *io, const struct nr_io_port *port);
 
-/* Takes what has come; never waits but for room towards the host. True when it is to be called
-   again at once. */
+/* Takes received bytes; waits only for room towards the host. True when it is to be called again at
+   once. */
 bool nr_io_manager_poll(struct nr_io_manager *io);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant text: avr-gcc would copy it to RAM, of which there are 2 KiB, unless it is told to leave
-   it in flash. */
+/* Constant text. By default avr-gcc copies it to RAM, which has 2 KiB; this keeps it in flash. */
 #ifndef NR_IO_TEXT_H
 #define NR_IO_TEXT_H
 

@@ -8,7 +8,7 @@
 #include "nr_board.h"
 
 enum {
-    EDGES_KEPT = 32, /* a window and a self-test have fewer; what would not fit is told at once */
+    EDGES_KEPT = 32, /* a window and a self-test have fewer; edges beyond that are sent at once */
     BEAT_US = 5000,  /* the simulated world learns the time as often as that */
     TICK_DIGITS = 12 /* 8 years */
 };

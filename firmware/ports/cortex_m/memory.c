@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the core takes from <string.h>, and what a compiler may call on its own: there is no
-   library. */
+/* The functions of <string.h> that the core uses and that a compiler may call: there is no library.
+   */
 #include <string.h>
 
 #include <stdint.h>

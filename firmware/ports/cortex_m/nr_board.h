@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a board adds to the shared Cortex-M port: ports/NAME/board.c has these functions,
+/* The board's part of the shared Cortex-M port: ports/NAME/board.c has these functions,
    ports/NAME/nr_board_numbers.h the sizes. All are called from the main loop, none from an
    interrupt. The board's interrupts: the UART's calls nr_ring_put for each byte, the one that ends
-   a rest does nothing. */
+   a rest is empty. */
 #ifndef NR_BOARD_H
 #define NR_BOARD_H
 
@@ -11,8 +11,8 @@
 
 #include "nr_port.h"
 
-/* Fills in what people and the host are told of the board: device, tick_hz (always 1 MHz here),
-   hold_min_us, flags, sync_pin, baud; and sync_level where the pin can be read. */
+/* Fills in the description of the board: device, tick_hz (always 1 MHz here), hold_min_us, flags,
+   sync_pin, baud; and sync_level where the pin can be read. */
 void nr_board_describe(struct nr_port *port);
 
 /* Clocks, pins with SYNC high, the counter, and the UART with its receive interrupt. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the same on every Cortex-M: interrupts, the start, and the parts of the port that boards
+/* Common parts of every Cortex-M: interrupts, the start, and the parts of the port that boards
    share. */
 #ifndef NR_CORTEX_M_H
 #define NR_CORTEX_M_H

@@ -15,7 +15,7 @@
 #ifdef NR_EMULATED
 void nr_edge_wire_note(uint64_t tick, uint8_t phase, uint32_t low_us);
 
-/* Tells the edges that were noted, and the time `tick`, which is now, where that was last told some
+/* Sends the edges that were noted, and the present time `tick` if the last one was sent some
    milliseconds ago. */
 void nr_edge_wire_tell(uint64_t tick);
 #else

@@ -6,7 +6,7 @@
 
 enum {
     REST_US = 4000,     /* how long rest() sleeps at most; a byte ends it at once */
-    WAIT_PART_US = 4000 /* in a longer wait the simulated world is told the time as often as that */
+    WAIT_PART_US = 4000 /* a longer wait sends the time to the simulated world so often */
 };
 
 struct cortex_m {
@@ -86,7 +86,7 @@ static size_t port_read(void *context, uint8_t *bytes, size_t capacity_b)
 
 static void port_write(void *context, const uint8_t *bytes, size_t length_b)
 {
-    nr_edge_wire_tell(port_ticks(context)); /* before the host is told that the window is over */
+    nr_edge_wire_tell(port_ticks(context)); /* before the answer that ends the window */
     while (length_b-- != 0) {
         nr_board_uart_put(*bytes++);
     }

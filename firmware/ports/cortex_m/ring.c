@@ -3,7 +3,7 @@
 
 #include "nr_shim.h"
 
-/* A window of frames, so that nothing is lost while the main loop looks at something else. */
+/* A window of frames, so that no byte is lost while the main loop is busy. */
 enum { RING_B = NR_WINDOW * (NR_MAX_PAYLOAD_B + 10) };
 
 /* Static, as an interrupt has no context. One producer, one consumer, an index each: no lock. */

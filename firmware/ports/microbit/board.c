@@ -65,7 +65,7 @@ void nr_board_describe(struct nr_port *port)
 
 /* ---- interrupts ---- */
 
-/* The event is cleared before its byte is read: the next byte raises it anew. */
+/* The event is cleared before its byte is read: the next byte raises it again. */
 void nr_on_uart(void)
 {
     while (UART_RXDRDY != 0) {

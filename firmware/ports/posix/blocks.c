@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 
-/* The compiler calls this at the start of every basic block of what is built with
+/* The compiler calls this at the start of every basic block of files built with
    -fsanitize-coverage=trace-pc. */
 void __sanitizer_cov_trace_pc(void);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many basic blocks core and workload have executed: the same work always gives the same
-   number. */
+/* Number of basic blocks that core and workload have executed: equal work has equal numbers. */
 #ifndef NR_BLOCKS_H
 #define NR_BLOCKS_H
 

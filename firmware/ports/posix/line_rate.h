@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* The rate a terminal is set to, in baud; 0 where it cannot be told. On Linux any rate, elsewhere
-   what termios knows. */
+/* The rate a terminal is set to, in baud; 0 if unknown. On Linux any rate, on other systems those
+   of termios. */
 uint32_t nr_line_rate(int fd);
 
 /* Sets it; a failure shows at the next nr_line_rate. */

@@ -24,7 +24,7 @@
 #define NR_SLOTS NR_SLOTS_MAX
 #endif
 #ifndef NR_SLOT_MEMORY_B
-#define NR_SLOT_MEMORY_B (NR_SLOTS * NR_IMAGE_SLOT_B) /* costs a host nothing until it is touched */
+#define NR_SLOT_MEMORY_B (NR_SLOTS * NR_IMAGE_SLOT_B) /* costs no memory until it is touched */
 #endif
 #ifndef NR_OUTPUT_MEMORY_B
 #define NR_OUTPUT_MEMORY_B (64U << 10)
@@ -166,7 +166,7 @@ static const char *parse_options(struct nr_posix_options *options, int count, ch
 }
 
 /* The fault of --skip-iterations: a firmware whose loop ends early. It shortens the job as its
-   first phase begins, behind the back of what counts. */
+   first phase begins, unnoticed by the code that counts. */
 static uint64_t mark_of_a_lazy_device(void *context, uint8_t phase, uint16_t hold_us)
 {
     uint64_t tick = posix_mark(context, phase, hold_us);
@@ -200,8 +200,8 @@ static void start(void)
     nr_shim_init(&shim, &port, &workload, &memory);
 }
 
-/* What a port calls when its power has been cut and is back: wherever the program was, it begins
-   anew. */
+/* A port calls this when its power has been cut and is back: the program restarts from any point.
+   */
 static void power_up(void) { longjmp(power_on, 1); }
 
 static void serve(void)

@@ -20,9 +20,9 @@ enum { NR_POSIX_NEVER = -1 };
 
 struct nr_posix_options {
     struct nr_tick_rate rate;
-    /* the device is this host: CLOCK_MONOTONIC is its time, and nothing is stolen from it */
+    /* the device is this host: its time is CLOCK_MONOTONIC, without subtraction */
     bool host_clock;
-    /* what the simulated processor takes for a basic block; 0: this host's CPU time is its time */
+    /* time of the simulated processor for a basic block; 0: the CPU time of this host */
     uint32_t block_ns;
     int edge_fd;      /* -1: no edge wire */
     /* 0: every rate is understood; else both ends must agree, or the bytes are spoilt */
@@ -30,7 +30,7 @@ struct nr_posix_options {
     const char *link; /* symbolic link to the pseudo-terminal, or NULL */
     /* the process ends in the first phase of the query after so many, or NR_POSIX_NEVER */
     int64_t die_after_queries;
-    int64_t mute_after_queries; /* from there on nothing is sent, or NR_POSIX_NEVER */
+    int64_t mute_after_queries; /* no answers from there on, or NR_POSIX_NEVER */
     uint32_t skip_iterations;   /* of each phase of a RUN */
     /* the power is cut, once, when so many bytes were received, or NR_POSIX_NEVER */
     int64_t restart_after_b;
@@ -62,8 +62,8 @@ struct nr_posix {
     int64_t active_ns;    /* wall time of the last byte or mark */
 };
 
-/* Opens the line and fills `port`; returns NULL, or what failed (errno says why). `posix` must stay
-   where it is. `power_up` begins at the beginning, with an empty memory, wherever the device was,
+/* Opens the line and fills `port`; returns NULL, or the name of the call that failed (see errno).
+   `posix` must not be moved. `power_up` restarts the device from any point, with an empty memory,
    and never returns. */
 const char *nr_posix_open(struct nr_posix *posix, const struct nr_posix_options *options,
                           const char *build, struct nr_port *port, void (*power_up)(void));

@@ -37,7 +37,7 @@ enum {
 
 /* ---- the end ---- */
 
-/* What a signal handler needs, hence static: a process is one device. */
+/* Used by a signal handler, hence static: a process is one device. */
 static const char *link_to_remove;
 static char link_target[128];
 static pid_t parent;
@@ -110,8 +110,8 @@ static bool rates_differ(const struct nr_posix *posix)
     return posix->options.baud != 0 && nr_line_rate(posix->slave_fd) != posix->baud;
 }
 
-/* What a UART makes of bytes at another rate, made deterministic: every other one is lost, the rest
-   are wrong. */
+/* Bytes received at a wrong rate, made deterministic: every other one is lost, the rest are wrong.
+   */
 static size_t spoil(struct nr_posix *posix, uint8_t *bytes, size_t length_b)
 {
     size_t kept_b = 0;
@@ -188,7 +188,7 @@ static void posix_write(void *context, const uint8_t *bytes, size_t length_b)
     }
 }
 
-/* A pseudo-terminal has no shift register: what was written has arrived. */
+/* A pseudo-terminal has no shift register: written bytes have arrived. */
 static void posix_drain(void *context) { (void)context; }
 
 static int posix_set_baud(void *context, uint32_t baud)
@@ -222,7 +222,7 @@ static void write_edge(struct nr_posix *posix, int64_t true_ns, int level, uint8
         if (errno == EAGAIN) {
             (void)poll(&fd, 1, 100);
         } else if (errno != EINTR) {
-            posix->options.edge_fd = -1; /* nobody looks any more */
+            posix->options.edge_fd = -1; /* no reader is left */
             return;
         }
     }
@@ -236,8 +236,8 @@ static void sleep_until(int64_t wall_ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* Cuts the power, for once: what was under way, in memory or on the line is gone, the timer begins
-   anew. Does not return. */
+/* Cuts the power, once: the job, the memory and the bytes on the line are lost, the timer restarts.
+   Does not return. */
 static void cycle_power(struct nr_posix *posix)
 {
     uint8_t lost[256];
@@ -309,7 +309,7 @@ static uint64_t posix_mark(void *context, uint8_t phase, uint16_t hold_us)
     return nr_ticks_of(&posix->options.rate, now_ns);
 }
 
-/* The pin, of which this process is the only driver: low for the pulse of the last mark. */
+/* The pin, driven by this process alone: low for the pulse of the last mark. */
 static uint8_t posix_sync_level(void *context)
 {
     const struct nr_posix *posix = context;
@@ -337,8 +337,8 @@ static void posix_rest(void *context)
 {
     const struct nr_posix *posix = context;
     struct pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {posix->master_fd, POLLIN, 0}};
-    /* Guards and time-outs are counted from recent bytes; a stream's windows come whatever the line
-       does. */
+    /* Guards and time-outs count from recent bytes; a stream's windows come at any state of the
+       line. */
     int timeout_ms = posix->listening || nr_wall_ns() - posix->active_ns < BRISK_NS ? 1 : 50;
     (void)poll(fds, 2, timeout_ms);
     end_with_parent(&fds[0]);

@@ -36,8 +36,8 @@ int64_t nr_true_time_ns(const struct nr_true_time *time)
     }
     cpu_ns = time->busy ? clock_ns(CLOCK_THREAD_CPUTIME_ID) - time->cpu_ns : 0;
     wall_ns = nr_wall_ns() - time->wall_ns;
-    /* The two clocks are steered differently, so CPU time may run ahead by some parts per million:
-       nothing is given back. */
+    /* The two clocks are adjusted differently, so CPU time may run ahead by some parts per million:
+       then no time is returned. */
     return time->true_ns + (time->busy && cpu_ns < wall_ns ? cpu_ns : wall_ns);
 }
 

@@ -25,7 +25,7 @@ enum {
     REST_US = 1000,
     /* the last part of a wait: to fall asleep and wake takes some microseconds of its own */
     SPIN_US = 20,
-    /* BOARD: a second slot is what a stream needs; it costs one more input of RAM */
+    /* BOARD: a stream needs a second slot, which costs one more input of RAM */
     SLOTS = 1,
     RING_B = 4096        /* a power of two; NR_WINDOW full frames are 8 * (256 + 10) bytes */
 };
@@ -200,10 +200,10 @@ static inline void start_systick(void)
     *reg(SYST_CSR) = SYST_CLKSOURCE | SYST_TICKINT | SYST_ENABLE;
 }
 
-/* Falling edge and reading of the timer are a store and a load with interrupts off: nothing can
-   come in between. The line rises by itself; that interrupt is part of the phase, some 30 cycles.
-   BOARD: a pin that is also an output of a timer (output compare, one-pulse mode) rises without
-   one. */
+/* Falling edge and reading of the timer are a store and a load with interrupts off, which cannot be
+   interrupted in between. An interrupt raises the line again; it is part of the phase, some 30
+   cycles. BOARD: a pin that is also an output of a timer (output compare, one-pulse mode) rises
+   without one. */
 static uint64_t board_mark(void *context, uint8_t phase, uint16_t hold_us)
 {
     struct board *board = context;
@@ -254,8 +254,8 @@ static void doze(uint32_t limit_us)
 }
 
 /* BOARD: WFI stops the clock of the core alone ("Sleep mode"). If your application waits
-   differently, do as it does: this is the idle state whose power is reported. Not a deeper sleep in
-   which the timer stops. */
+   differently, do the same here: this is the idle state whose power is reported. Do not use a
+   deeper sleep that stops the timer. */
 static void board_wait(void *context, uint32_t duration_us)
 {
     struct board *board = context;

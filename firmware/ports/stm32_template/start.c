@@ -14,7 +14,7 @@ extern const uint32_t nr_data_in_flash[];
 
 #define PAINT 0x5AA55AA5U
 
-/* Reset comes here, on a stack that holds nothing yet. */
+/* Entry after a reset, with an empty stack. */
 void nr_reset(void)
 {
     const uint32_t *from = nr_data_in_flash;
@@ -36,8 +36,8 @@ void nr_reset(void)
     }
 }
 
-/* A fault, or an interrupt that nobody asked for: stand still, so that a debugger finds the place,
-   and the host a device that is mute. */
+/* A fault, or an unexpected interrupt: stop here, so that a debugger finds the place and the host a
+   silent device. */
 static void stand_still(void)
 {
     for (;;) {
@@ -60,15 +60,15 @@ uint32_t nr_stack_unused_b(void)
 
 typedef void (*handler)(void);
 
-/* The hardware reads it, and nobody else. */
+/* Read by the hardware only. */
 struct vectors {
     uint32_t *stack;                   /* cppcheck-suppress unusedStructMember */
     handler system[15];                /* cppcheck-suppress unusedStructMember */
     handler interrupts[USART_IRQ + 1]; /* cppcheck-suppress unusedStructMember */
 };
 
-/* Arm's architecture reference manual, "The vector table". BOARD: nothing; the one interrupt of the
-   part that is used is USART_IRQ. */
+/* Arm's architecture reference manual, "The vector table". BOARD: no change; the only interrupt of
+   the part in use is USART_IRQ. */
 __attribute__((section(".vectors"), used)) static const struct vectors vectors = {
     nr_stack_top,
     {nr_reset, stand_still, stand_still, stand_still, stand_still, stand_still, stand_still,

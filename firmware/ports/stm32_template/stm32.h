@@ -23,8 +23,8 @@ enum { GPIO_OUTPUT = 1, GPIO_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 enum { TIM_CR1 = 0x00, TIM_EGR = 0x14, TIM_CNT = 0x24, TIM_PSC = 0x28, TIM_ARR = 0x2C };
 enum { TIM_CR1_CEN = 1 << 0, TIM_EGR_UG = 1 << 0 };
 
-/* Chapter "USART", "USART registers". There are two generations, told by where a byte is read: DR,
-   or RDR. */
+/* Chapter "USART", "USART registers". There are two generations, distinguished by the register of a
+   received byte: DR, or RDR. */
 #if USART_HAS_DR /* F1, F2, F4, L1 */
 enum {
     USART_STATUS = 0x00,

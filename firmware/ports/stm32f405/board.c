@@ -70,7 +70,7 @@ static uint8_t sync_level(void *context)
 void nr_board_describe(struct nr_port *port)
 {
     port->tick_hz = 1000000;
-    port->hold_min_us = 2; /* the match must lie behind the instruction that arms it */
+    port->hold_min_us = 2; /* the match must come after the instruction that arms it */
     port->flags = NR_CAP_BAUD | NR_CAP_SYNC_LINE | NR_CAP_MARK_NONBLOCKING;
     port->baud = NR_BAUD_AT_START;
 #ifdef NR_EMULATED

@@ -30,7 +30,7 @@
    input */
 enum { SLOTS = 1 };
 
-/* Whatever your functions need; they get it as `context`. */
+/* State of your functions; they get it as `context`. */
 struct board {
     uint64_t ticks_high; /* for instance: the upper bits of a 32-bit counter */
 };

@@ -145,7 +145,7 @@ static void fire_inputs(struct nr_asc *asc, int32_t mean)
     }
 }
 
-/* What a state loses in a step: value >> dash, but at least 1 towards zero. */
+/* Decay of a state in a step: value >> dash, but at least 1 towards zero. */
 static int32_t decay(int32_t value, int dash)
 {
     int32_t loss = shifted(value, dash);

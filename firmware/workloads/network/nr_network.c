@@ -47,7 +47,7 @@ static void take_input(const struct nr_network *network, const uint8_t *bytes)
     }
 }
 
-/* Puts the sum of what a node's edges bring where it takes its input from. */
+/* Stores the sum over a node's edges as its input. */
 static void gather(const struct nr_network *network, const struct nr_network_node *node)
 {
     const struct nr_network_edge *edges = &network->model->edges[node->edges_at];
@@ -93,7 +93,7 @@ static void step_node(const struct nr_network *network, const struct nr_network_
     case NR_NETWORK_DELAY: nr_network_delay(network, node); break;
     case NR_NETWORK_NEURONS: nr_network_neurons(network, node); break;
     case NR_NETWORK_OUTPUT: add_output(network, node); break;
-    default: break; /* gives what enters it: its values lie where its input does */
+    default: break; /* passes its input: its values have the same place */
     }
 }
 

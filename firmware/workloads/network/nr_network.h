@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A spiking network in whole numbers, from tables: docs/FIXED_POINT.md defines the arithmetic.
-   Nothing here is allocated, and nothing is global: the caller owns tables and memory. */
+/* A spiking network in integers, from tables: docs/FIXED_POINT.md defines the arithmetic. It has no
+   allocation and no globals: the caller owns tables and memory. */
 #ifndef NR_NETWORK_H
 #define NR_NETWORK_H
 
@@ -34,7 +34,7 @@ struct nr_network_parameter {
     int32_t each;
 };
 
-/* What a node takes from another: the values at `value_at`, scaled. */
+/* Input of a node from another one: the values at `value_at`, scaled. */
 struct nr_network_edge {
     int32_t value_at;
     int32_t multiplier;

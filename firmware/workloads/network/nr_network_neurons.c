@@ -15,7 +15,7 @@ void nr_network_neurons_reset(const struct nr_network *network, const struct nr_
     }
 }
 
-/* What is left of a state after a step; `minus_keep` has a minus (nr_network.h). */
+/* A state after the decay of a step; `minus_keep` is negative (nr_network.h). */
 static int64_t kept(int64_t state, int32_t minus_keep)
 {
     return nr_rounded_64(-state * minus_keep, KEEP_BITS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the network share: a step of each kind of node. */
+/* Declarations shared by the files of the network: a step of each kind of node. */
 #ifndef NR_NETWORK_PARTS_H
 #define NR_NETWORK_PARTS_H
 

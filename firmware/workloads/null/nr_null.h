@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The null workload: its phases do nothing, so that what is measured is the shim's overhead. Its
+/* The null workload: its phases are empty, so that a measurement shows the shim's overhead. Its
    output is the first NR_NULL_OUTPUT_BYTES of the input, or all of a shorter one, so that transfers
    can be checked in both directions. */
 #ifndef NR_NULL_H

@@ -12,9 +12,9 @@ enum {
     KICK_NODES_DENSE = 8,
     TABU_SPARSE = 3,            /* moves */
     TABU_DENSE = 7,             /* and up to as many more as there are swaps */
-    LOOKED_AT_SPARSE = 64,      /* swaps of which the oldest is taken */
+    LOOKED_AT_SPARSE = 64,      /* number of swaps among which the oldest is taken */
     LOOKED_AT_DENSE = 20,
-    MOVE_WORK = 4,              /* what a move costs beside its neighbours */
+    MOVE_WORK = 4,              /* cost of a move in addition to its neighbours */
 };
 
 /* xorshift32 (Marsaglia 2003). */
@@ -215,8 +215,7 @@ static bool extend(struct nr_qubo *qubo)
         qubo->local_best = qubo->chosen;
         qubo->idle_moves = 0;
     }
-    /* A set that can still grow is kept only where somebody waits for its cost: it will grow at
-       once. */
+    /* A set that can still grow is kept only if its cost is waited for: it will grow at once. */
     const int32_t cost = -(int32_t)qubo->chosen;
     return cost < qubo->best_cost && (qubo->free == 0 || cost <= qubo->report_at)
            && keep_best(qubo);
@@ -256,7 +255,7 @@ void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed)
     qubo->kicks = 0;
     qubo->forced = n;
     qubo->forced_at = 0;
-    /* spreads small seeds; odd, so only 0 gives 0, which must not be */
+    /* spreads small seeds; odd, so only 0 is mapped to 0, which is forbidden */
     qubo->random = seed != 0 ? seed * UINT32_C(2654435761) : 1;
     qubo->best_cost = 0;
     qubo->report_at = INT32_MIN;

@@ -79,16 +79,15 @@ enum nr_qubo_refusal nr_qubo_sizes(const uint8_t *data, uint32_t length_b, uint3
 enum nr_qubo_refusal nr_qubo_load(struct nr_qubo *qubo, uint32_t *memory, uint32_t memory_b,
                                   const uint8_t *data, uint32_t length_b);
 
-/* Starts anew on the loaded graph: best cost 0, nothing chosen. The same seed gives the same
-   moves. */
+/* Restarts on the loaded graph: best cost 0, no node chosen. Equal seeds make equal moves. */
 void nr_qubo_start(struct nr_qubo *qubo, uint32_t seed);
 
 /* Searches until about `work` neighbours were touched, or a best cost at or below `report_at` is
    new; returns true in that case. How it is cut into steps does not change the search. */
 bool nr_qubo_step(struct nr_qubo *qubo, uint32_t work);
 
-/* Takes what is chosen now for the best where it is better: a search that ends before its first set
-   is whole has that. */
+/* Takes the present choice for the best where it is better: for a search that ends before its first
+   set is complete. */
 void nr_qubo_settle(struct nr_qubo *qubo);
 
 /* ---- for callers in other languages, which do not know the struct ---- */
@@ -112,8 +111,8 @@ struct nr_qubo_limits {
     uint8_t threshold_count;
 };
 
-/* What the search is tied to. `crossed` is called once for each threshold, as soon as the best cost
-   is at or below it. */
+/* Connection of the search to the device. `crossed` is called once for each threshold, as soon as
+   the best cost is at or below it. */
 struct nr_qubo_bench {
     void *context;
     uint64_t (*ticks)(void *context);

@@ -57,7 +57,7 @@ static uint32_t next_number(struct reader *reader)
     return 0;
 }
 
-/* What a pass does with an edge: count it at both ends, or put each end into the other's row. */
+/* Work of a pass on an edge: count it at both ends, or put each end into the other's row. */
 static void count_edge(struct nr_qubo_graph *graph, uint32_t lesser, uint32_t greater)
 {
     graph->row[lesser]++;
@@ -98,7 +98,7 @@ static enum nr_qubo_refusal each_edge(struct nr_qubo_graph *graph, const uint8_t
     return left == 0 && reader.offset_b == length_b ? NR_QUBO_GOOD : NR_QUBO_EDGES;
 }
 
-/* Gives out the memory: 32-bit arrays first, so that each lies as it must. */
+/* Distributes the memory: 32-bit arrays first, so that each is aligned. */
 static void lay_out(struct nr_qubo *qubo, uint32_t *memory)
 {
     uint32_t n = qubo->graph.nodes;

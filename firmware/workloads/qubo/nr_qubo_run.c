@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nr_qubo.h"
 
-/* Tells all thresholds that were reached; returns how many have been told by now. */
+/* Reports all thresholds that were reached; returns how many have been reported so far. */
 static uint8_t tell(const struct nr_qubo *qubo, const struct nr_qubo_limits *limits,
                     const struct nr_qubo_bench *bench, uint8_t told)
 {

@@ -8,8 +8,8 @@
 #include "nr_qubo.h"
 #include "nr_workload.h"
 
-/* What a build may set: memory for the graph and the search on it (nr_qubo_memory_b), the longest
-   graph on the wire, and how many touched neighbours lie between two looks at the clock
+/* Settings of a build: memory for the graph and the search on it (nr_qubo_memory_b), the longest
+   graph on the wire, and the number of touched neighbours between two readings of the clock
    (docs/QUBO.md, "The solver"). */
 #ifndef NR_QUBO_MEMORY_B
 #define NR_QUBO_MEMORY_B 16384

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the standard's <string.h> what the core uses: a compiler without a library brings none. The
-   functions are in memory.c. */
+/* The functions of <string.h> that the core uses, for a compiler without a library. They are
+   defined in memory.c. */
 #ifndef NR_STRING_H
 #define NR_STRING_H
 

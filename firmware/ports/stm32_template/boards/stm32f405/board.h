@@ -13,7 +13,7 @@
 #define USART_HZ 16000000U
 #define TIMER_HZ 1000000000U
 #else
-#define BOARD_NAME "stm32f405" /* what the host sees as the device's name */
+#define BOARD_NAME "stm32f405" /* the device's name for the host */
 #define CORE_HZ 16000000U
 #define USART_HZ 16000000U
 #define TIMER_HZ 16000000U
@@ -42,7 +42,7 @@
 #define SYNC_PIN 8U
 #define SYNC_NAME "PA8"
 
-/* The timer: one with 32 bits that nothing else uses. TIM2. */
+/* The timer: one with 32 bits that has no other use. TIM2. */
 #define TIMER 0x40000000U
 
 #endif
