@@ -56,7 +56,7 @@ class TextDut:
             "timestamp_mode": mode,
         }
         if self._client.echo:
-            details["echo"] = self._client.echo
+            details |= {"echo": self._client.echo}
         return SutInfo(
             name=self._name,
             kind="uart",
