@@ -229,8 +229,11 @@ def _scan(
                     voltage[begin - at : end - at],
                     power,
                 )
-        bad = ~(np.isfinite(current) & np.isfinite(voltage))
-        if bad.any():
+        # The sum of products is finite where all of them are, and quick.
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.einsum("i,i", current, voltage)
+        if not np.isfinite(total):
+            bad = ~(np.isfinite(current) & np.isfinite(voltage))
             bounds = np.flatnonzero(
                 np.diff(np.concatenate([[False], bad, [False]]).view(np.int8))
             ) + (at - first)

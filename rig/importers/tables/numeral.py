@@ -33,6 +33,9 @@ def is_number(text: str) -> bool:
 
 def without_no_readings(values: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     """Return readings with NaN where instruments wrote that there is none."""
+    # Quicker than a look at each value; NaN compares as False.
+    if not values.size or (values.max() < _LEAST and values.min() > -_LEAST):
+        return values
     size = np.abs(values)
     if not (size >= _LEAST).any():  # also where all are NaN
         return values

@@ -53,23 +53,24 @@ def _pieces(
     with numbers.open("rb") as stream:
         while content := stream.read(_PIECE * kind.itemsize):
             rows = np.frombuffer(content, dtype=kind)
-            yield (
-                rows,
-                _same(np.concatenate([rows[:1] if last is None else last, rows])),
-            )
+            yield rows, _same(rows[:1] if last is None else last, rows)
             last = rows[-1:].copy()
 
 
-def _same(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return of all rows but the first whether they repeat the one before."""
-    same = np.ones(len(rows) - 1, dtype=bool)
+def _same(before: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows repeat the one before them."""
+    same = np.ones(len(rows), dtype=bool)
     for name in rows.dtype.names or ():
+        values = np.concatenate([before[name], rows[name]])
         if name == "line":
             # The first row of all stands beside itself.
-            same &= rows[name][1:] != rows[name][:-1]
+            same &= values[1:] != values[:-1]
             continue
-        equal = rows[name][1:] == rows[name][:-1]
-        if rows.dtype[name].kind == "f" and name != "time":
-            equal |= np.isnan(rows[name][1:]) & np.isnan(rows[name][:-1])
+        equal = values[1:] == values[:-1]
+        if values.dtype.kind == "f" and name != "time":
+            equal |= np.isnan(values[1:]) & np.isnan(values[:-1])
         same &= equal
+        # Equal times, the first column, are seldom.
+        if not same.any():
+            break
     return same
