@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rig.api.sessions import tables
 from rig.api.sessions.metric import HEADS, Metrics, SessionMetric, cells, table_html
-from rig.api.sessions.problem_places import ProblemPlace, place_of
+from rig.api.sessions.older_problems import PLACED_SINCE, placed
 from rig.api.sessions.verdict import SessionVerdict
 from rig.api.traces import span_lines, uart_lines
 from rig.api.traces.spans import Spans
@@ -26,20 +26,21 @@ from rig.api.traces.trace import SessionTrace, open_trace
 from rig.api.traces.uart_lines import UartLines
 from rig.errors import DataError, RigError
 from rig.files import typed
-from rig.problems import PROBLEM_CODES
+from rig.problems import PROBLEM_CODES, Problem
 from rig.results import changed, document, labels
 from rig.results import results as reduction
 from rig.results.document import Results
 from rig.results.verdict import Outcome
 from rig.store import provenance_file, sample_lines, verified
 from rig.store.sample_lines import TrialLines
-from rig.store.segments import counted, segments
+from rig.store.segments import segments
 from rig.store.session_folder import (
     EVENTS,
     PROVENANCE,
     RESULTS,
     SessionFolder,
     no_session,
+    read_json,
 )
 from rig.store.verified import Change
 
@@ -52,24 +53,13 @@ _SUCCESS = "success"
 _UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionProblem:
-    """A problem of a trial: `code` is one of PROBLEM_CODES, `detail` the evidence.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionProblem(Problem):
+    """A problem of a trial, as `rig.problems.Problem` states it: its code, the evidence
+    and its place.
 
-    The rest is its place, as far as the evidence names one: rail, segment and step, and
-    from `start_s` to `stop_s` of that rail's trace; or the number of a falling edge,
-    from 1, whose time the trace knows (`SessionTrace.locate`).
+    The time of an edge is known by the trace (`SessionTrace.locate`).
     """
-
-    trial: int
-    code: str
-    detail: str
-    rail: str = ""
-    segment: int = 1
-    step: int | None = None
-    start_s: float | None = None
-    stop_s: float | None = None
-    edge: int | None = None
 
     def __str__(self) -> str:
         return f"trial {self.trial}: {self.code}: {self.detail}"
@@ -144,18 +134,11 @@ class Session:
     def problems(self) -> tuple[SessionProblem, ...]:
         """Return what is wrong with the trials, and where; each problem makes its trial
         invalid."""
-        found = self.results.problems
-        at = {
-            trial: self._places(trial) for trial in {problem.trial for problem in found}
-        }
+        problems = self.results.problems
+        if problems and self._has_older_results():
+            problems = tuple(map(self._placed, problems))
         return tuple(
-            SessionProblem(
-                problem.trial,
-                problem.code,
-                problem.detail,
-                **dataclasses.asdict(at[problem.trial](problem.detail)),
-            )
-            for problem in found
+            SessionProblem(**dataclasses.asdict(problem)) for problem in problems
         )
 
     @property
@@ -321,29 +304,24 @@ class Session:
         except (RigError, OSError, KeyError, TypeError, ValueError):
             return _UNREADABLE
 
-    def _places(self, trial: int) -> Callable[[str], ProblemPlace]:
-        """Return what finds the place of a problem of a trial; where files cannot be
-        read, it finds less.
-        """
+    def _has_older_results(self) -> bool:
+        """Return whether results.json has problems without their places."""
+        path = self.path / RESULTS
+        if not path.is_file():
+            return False
+        return document.schema_of(read_json(path)) < PLACED_SINCE
+
+    def _placed(self, problem: Problem) -> Problem:
+        """Return a problem of older results with its place, as far as files tell it."""
         monitors = self.results.provenance.monitors
         rates_hz = {name: float(info.sample_hz) for name, info in monitors.items()}
-        bases = [row.timebase for row in self.results.trials if row.number == trial]
-        ticks: list[int] = []
-        with suppress(RigError, OSError):
-            ticks = [
-                mark.tick
-                for steps in counted(self._folder.recorded(trial))
-                for done in steps
-                for mark in done.completion.marks
-            ]
 
         def spans_of(rail: str) -> Spans | None:
             with suppress(RigError, OSError):
-                return self.spans(trial, rail)
+                return self.spans(problem.trial, rail)
             return None
 
-        base = bases[0] if bases else None
-        return lambda detail: place_of(detail, rates_hz, spans_of, ticks, base)
+        return placed(problem, rates_hz, spans_of)
 
     def _finished(self) -> list[tuple[int, int]]:
         """Return number and seed of each finished trial."""

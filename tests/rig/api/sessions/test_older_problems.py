@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems have a place, which the evidence of a damaged session tells."""
+"""Problems of a session have a place: rail, segment, step and time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pyjls
 import pytest
 
 import rig
-from rig.api.sessions.problem_places import place_of
-from rig.timebase.timebase import Timebase
+from rig.api.sessions.older_problems import placed
+from rig.problems import Problem
 from rig.trace.trace import CURRENT, SYNC, VOLTAGE, Trace
 from rig.trace.writer import TraceWriter
 
@@ -103,61 +103,45 @@ def test_an_edge_too_many_is_found_by_the_trace(session: rig.Session) -> None:
         assert place is not None and place[0] == pytest.approx(at_s, abs=1e-5)
 
 
-def test_places_in_evidence_of_other_kinds(session: rig.Session) -> None:
+def test_problems_of_older_results_have_the_places_that_their_evidence_names(
+    session: rig.Session,
+) -> None:
     spans = session.spans(1)
     rates_hz = {"core": 1000.0, "io": 500.0}
     span = next(
         span for span in spans if span.phase == "infer" and span.kind == "sample"
     )
-    detail = (
-        f"1 of 14 windows, shortest infer of step {span.step} with 1.0 us; more is"
-        " needed"
-    )
-    found = place_of(detail, rates_hz, lambda _: spans, (), None)
-    assert (found.start_s, found.stop_s, found.step) == (
-        span.start_s,
-        span.stop_s,
-        span.step,
-    )
-    found = place_of(
+    inside = spans.step == span.step
+
+    def of(detail: str) -> Problem:
+        return placed(Problem("clock", detail), rates_hz, lambda _: spans)
+
+    whole = of(f"step {span.step} has marks that are not due (1 such steps)")
+    assert (whole.rail, whole.segment, whole.step) == ("core", 1, span.step)
+    assert whole.start_s == spans.start_s[inside].min()
+    assert whole.stop_s == spans.stop_s[inside].max()
+    lost = of(
         f"segment 2: io: 3 of 4 windows, first infer of step {span.step} "
-        "(samples 500 to 600: lost)",
-        rates_hz,
-        lambda _: spans,
-        (),
-        None,
+        "(samples 500 to 600: lost)"
     )
-    assert (found.rail, found.segment, found.start_s, found.stop_s) == (
-        "io",
-        2,
-        1.0,
-        1.2,
-    )
-    found = place_of(
-        f"step {span.step} has marks that are not due (1 such steps)",
-        {"": 1.0},
-        lambda _: spans,
-        (),
-        None,
-    )
-    assert (
-        found.start_s is not None
-        and found.start_s < span.start_s < span.stop_s == found.stop_s
-    )
-    base = Timebase.nominal(0, 1e6)
-    found = place_of(
-        "mark 3 has tick 5, less than the one before, 9: did",
-        {},
-        lambda _: None,
-        [1, 9, 5],
-        base,
-    )
-    assert found.start_s == base.seconds(5)
-    found = place_of(
-        "the monitor sees device time stretched 1.1 times",
-        {"": 1.0},
-        lambda _: spans,
-        (),
-        base,
-    )
-    assert found.start_s is None and found.step is None and found.edge is None
+    assert (lost.rail, lost.segment, lost.start_s, lost.stop_s) == ("io", 2, 1.0, 1.2)
+    edge = of("sitting 3: no mark for edge 17, 1 edges are too many")
+    assert (edge.segment, edge.edge, edge.step) == (3, 17, None)
+    nowhere = of("the monitor sees device time stretched 1.1 times")
+    assert nowhere.start_s is None and nowhere.step is None and nowhere.edge is None
+
+
+def test_results_of_an_older_schema_have_places_too(session: rig.Session) -> None:
+    span = [span for span in session.spans(1) if span.kind == "sample"][2]
+    path = session.path / "results.json"
+    tree = json.loads(path.read_text())
+    tree["schema"] = "neurorig-results-6"
+    detail = f"step {span.step} has marks that are not due (1 such steps)"
+    problem = {"code": "clock", "detail": detail}
+    tree["problems"] = [{"trial": 1, **problem}]
+    tree["trials"][0]["problems"] = [problem]
+    path.write_text(json.dumps(tree))
+    [found] = rig.Session(session.path).problems
+    assert isinstance(found, rig.SessionProblem) and found.step == span.step
+    assert found.start_s is not None and found.start_s <= span.start_s
+    assert str(found) == f"trial 1: clock: {detail}"
