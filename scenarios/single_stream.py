@@ -20,7 +20,7 @@ from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample
 from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
-from rig.stats.summary import mean, ratio, standard_error
+from rig.stats.summary import mean, ratio, ratio_value, standard_error
 from scenarios.common import declared
 from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
 
@@ -115,14 +115,27 @@ class SingleStream(Scenario):
 
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial: means with standard errors, percentiles of latency."""
+        return self._metrics(measured, phases, with_errors=True)
+
+    def summarise_variation(
+        self, measured: Measured, phases: Sequence[str]
+    ) -> dict[str, Metric]:
+        """Reduce a variation of a trial, without standard errors."""
+        return self._metrics(measured, phases, with_errors=False)
+
+    def _metrics(
+        self, measured: Measured, phases: Sequence[str], with_errors: bool
+    ) -> dict[str, Metric]:
         metrics = _accuracy(measured.samples)
+        latencies_s = list(map(_latencies_s, measured.samples))
         for place, phase in enumerate(phases):
-            metrics |= _latency(
-                f"latency_{phase}",
-                [sample.windows[place].latency_s for sample in measured.samples],
-            )
-        totals_s = [_total_latency_s(sample) for sample in measured.samples]
-        metrics |= _latency("latency_total", totals_s, Prominence.HEADLINE)
+            of_phase_s = [row[place] for row in latencies_s]
+            name = f"latency_{phase}"
+            metrics |= _latency(name, of_phase_s, with_errors=with_errors)
+        totals_s = list(map(sum, latencies_s))
+        metrics |= _latency(
+            "latency_total", totals_s, Prominence.HEADLINE, with_errors=with_errors
+        )
         if not self.absent(measured):
             estimate_s = early_stopping.estimate(totals_s, LOADGEN_PERCENT)
             assert estimate_s is not None
@@ -135,7 +148,7 @@ class SingleStream(Scenario):
                 prominence=Prominence.DETAIL,
                 repeatability=Repeatability.COARSE,
             )
-        return metrics | _energies(measured, phases)
+        return metrics | _energies(measured, phases, latencies_s, with_errors)
 
     def declared_metrics(
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
@@ -197,47 +210,74 @@ def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
 
 
 def _latency(
-    name: str, values_s: Sequence[float], prominence: Prominence = Prominence.MAIN
+    name: str,
+    values_s: Sequence[float],
+    prominence: Prominence = Prominence.MAIN,
+    *,
+    with_errors: bool,
 ) -> dict[str, Metric]:
+    # Sorted here once: each percentile sorts its values, which then takes no time.
+    ordered_s = sorted(values_s)
     percentiles = {
-        f"{name}_p{p}": Metric.of_percentile(values_s, p, "s", higher_is_better=False)
-        for p in PERCENTILES
+        f"{name}_p{percent}": Metric.of_percentile(
+            ordered_s, percent, "s", higher_is_better=False, with_error=with_errors
+        )
+        for percent in PERCENTILES
     }
-    return {name: _metric(values_s, "s", prominence)} | percentiles
+    mean_s = _metric(values_s, "s", prominence, with_errors)
+    return {name: mean_s} | percentiles
 
 
-def _energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
-    whole = [
-        sample
-        for sample in measured.samples
-        if all(window.energy_j is not None for window in sample.windows)
-    ]
+def _energies(
+    measured: Measured,
+    phases: Sequence[str],
+    latencies_s: Sequence[Sequence[float]],
+    with_errors: bool,
+) -> dict[str, Metric]:
+    """Return powers and energies of the samples whose energies are known; `latencies_s`
+    has a row for each sample.
+    """
+    rows_j = []
+    rows_s = []
+    for sample, of_sample_s in zip(measured.samples, latencies_s, strict=True):
+        known_j = [window.energy_j for window in sample.windows]
+        of_sample_j = [energy_j for energy_j in known_j if energy_j is not None]
+        if len(of_sample_j) == len(known_j):
+            rows_j.append(of_sample_j)
+            rows_s.append(of_sample_s)
     idles = [idle for idle in measured.idles if idle.energy_j is not None]
-    total_j = [_total_energy_j(sample) for sample in whole]
-    total_s = [_total_latency_s(sample) for sample in whole]
+    total_j = list(map(sum, rows_j))
+    total_s = list(map(sum, rows_s))
     idle = _power(
-        [idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]
+        [idle.energy_j or 0.0 for idle in idles],
+        [idle.latency_s for idle in idles],
+        Prominence.MAIN,
+        with_errors,
     )
-    active = _power(total_j, total_s, Prominence.HEADLINE)
+    active = _power(total_j, total_s, Prominence.HEADLINE, with_errors)
     metrics = {
         "power_idle": replace(idle, budget_shown=True),
         "power_active": active,
         "power_dynamic": _difference(active, idle),
     }
     for place, phase in enumerate(phases):
-        energies_j = [sample.windows[place].energy_j or 0.0 for sample in whole]
-        latencies_s = [sample.windows[place].latency_s for sample in whole]
-        metrics[f"power_{phase}"] = _power(energies_j, latencies_s, Prominence.DETAIL)
-        metrics[f"energy_{phase}"] = _metric(energies_j, "J")
-        metrics[f"energy_{phase}_dynamic"] = _beyond_idle(
-            energies_j, latencies_s, idle, Prominence.DETAIL
+        energies_j = [row[place] for row in rows_j]
+        durations_s = [row[place] for row in rows_s]
+        metrics[f"power_{phase}"] = _power(
+            energies_j, durations_s, Prominence.DETAIL, with_errors
         )
-    metrics["energy_total"] = _metric(total_j, "J", Prominence.HEADLINE)
+        metrics[f"energy_{phase}"] = _metric(
+            energies_j, "J", Prominence.MAIN, with_errors
+        )
+        metrics[f"energy_{phase}_dynamic"] = _beyond_idle(
+            energies_j, durations_s, idle, Prominence.DETAIL, with_errors
+        )
+    metrics["energy_total"] = _metric(total_j, "J", Prominence.HEADLINE, with_errors)
     metrics["energy_idle"] = _beyond_idle(
-        [0.0] * len(total_s), total_s, idle, Prominence.DETAIL, sign=-1.0
+        [0.0] * len(total_s), total_s, idle, Prominence.DETAIL, with_errors, sign=-1.0
     )
     metrics["energy_dynamic"] = _beyond_idle(
-        total_j, total_s, idle, Prominence.HEADLINE
+        total_j, total_s, idle, Prominence.HEADLINE, with_errors
     )
     return metrics
 
@@ -247,6 +287,7 @@ def _beyond_idle(
     durations_s: Sequence[float],
     idle: Metric,
     prominence: Prominence,
+    with_error: bool,
     sign: float = 1.0,
 ) -> Metric:
     """Take idle power off each energy; its standard error is common to all samples, so
@@ -256,7 +297,7 @@ def _beyond_idle(
         sign * (e - idle.value * t)
         for e, t in zip(energies_j, durations_s, strict=True)
     ]
-    single_j = standard_error(beyond_j)
+    single_j = standard_error(beyond_j) if with_error else None
     error_j = None
     if single_j is not None and idle.standard_error is not None:
         error_j = math.hypot(single_j, mean(durations_s) * idle.standard_error)
@@ -268,9 +309,13 @@ def _beyond_idle(
 def _power(
     energies_j: Sequence[float],
     durations_s: Sequence[float],
-    prominence: Prominence = Prominence.MAIN,
+    prominence: Prominence,
+    with_error: bool,
 ) -> Metric:
-    value, error = ratio(energies_j, durations_s)
+    if with_error:
+        value, error = ratio(energies_j, durations_s)
+    else:
+        value, error = ratio_value(energies_j, durations_s), None
     return _single(value, "W", error, len(durations_s), Statistic.RATIO, prominence)
 
 
@@ -287,18 +332,14 @@ def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
     )
 
 
-def _total_latency_s(sample: Sample) -> float:
-    return sum(window.latency_s for window in sample.windows)
-
-
-def _total_energy_j(sample: Sample) -> float:
-    return sum(window.energy_j or 0.0 for window in sample.windows)
+def _latencies_s(sample: Sample) -> list[float]:
+    return [window.latency_s for window in sample.windows]
 
 
 def _metric(
-    values: Sequence[float], unit: str, prominence: Prominence = Prominence.MAIN
+    values: Sequence[float], unit: str, prominence: Prominence, with_error: bool
 ) -> Metric:
-    error = standard_error(values)
+    error = standard_error(values) if with_error else None
     return _single(mean(values), unit, error, len(values), Statistic.MEAN, prominence)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from rig.check import data_again, idle_times, settings_again
@@ -15,7 +16,6 @@ from rig.check.data_again import DataAgain
 from rig.check.uart_again import UartAgain
 from rig.model.finding import Finding
 from rig.results.results import Context
-from rig.store.segments import counted
 from rig.store.session_folder import COMPLETIONS, SessionFolder
 
 
@@ -47,7 +47,7 @@ class Again:
         otherwise."""
         yield from self.uart.findings(trial)
         name = f"{trial.name}/{COMPLETIONS}"
-        records = [item for steps in counted(trial) for item in steps]
+        records = list(chain.from_iterable(self.context.recordings.steps(trial)))
         clock = self.context.provenance.device_clock
         limit_ppm = 0.0 if clock is None else clock.limit_ppm
         sut = self.context.provenance.sut

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from rig.bench import simulated
@@ -42,7 +43,7 @@ from rig.results.verdict import Outcome
 from rig.session.turns import interleaved, seed_of
 from rig.store import inventory, session_folder, strict_json
 from rig.store.journal import Journal
-from rig.store.segments import counted, segments
+from rig.store.segments import segments
 from rig.store.session_folder import (
     BENCH,
     CATALOGUE,
@@ -404,7 +405,7 @@ class _Session:
             )
         if wrong:
             return
-        told = [item for steps in counted(path) for item in steps]
+        told = list(chain.from_iterable(self.context.recordings.steps(path)))
         name = f"{path.name}/{COMPLETIONS}"
         try:
             differences = list(

@@ -52,6 +52,16 @@ class Scenario(ABC):
     def summarise(self, measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
         """Reduce one trial to named metrics."""
 
+    def summarise_variation(
+        self, measured: Measured, phases: Sequence[str]
+    ) -> dict[str, Metric]:
+        """Reduce a trial whose windows were moved, or of which samples were left out.
+
+        An uncertainty budget does so some hundred times and uses the metrics' values
+        and counts alone: a scenario may leave out their standard errors.
+        """
+        return self.summarise(measured, phases)
+
     def declared_metrics(
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
     ) -> DeclaredMetrics | None:

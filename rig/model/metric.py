@@ -81,9 +81,9 @@ class Metric:
     has no meaning.
 
     `higher_is_better` is None where neither direction is the better one. `percent` says
-    which percentile it is, of `values`, where these are known. `bounded`: no value
-    below 0 or above 1 can be. `budget_shown`: its uncertainty budget stands beside
-    those of other metrics.
+    which percentile it is, of `values` in ascending order, where these are known.
+    `bounded`: no value below 0 or above 1 can be. `budget_shown`: its uncertainty
+    budget stands beside those of other metrics.
     """
 
     value: float
@@ -107,20 +107,22 @@ class Metric:
         percent: float,
         unit: str,
         higher_is_better: bool | None = None,
+        with_error: bool = True,
     ) -> Metric:
         """Return a percentile with its standard error: a detail, which trials need not
         repeat."""
+        ordered = sorted(values)
         return cls(
-            percentile(values, percent),
+            percentile(ordered, percent),
             unit,
-            percentile_error(values, percent),
+            percentile_error(ordered, percent) if with_error else None,
             len(values),
             higher_is_better,
             Statistic.PERCENTILE,
             Prominence.DETAIL,
             Repeatability.COARSE,
             percent=percent,
-            values=tuple(values),
+            values=tuple(ordered),
         )
 
     @classmethod

@@ -111,11 +111,23 @@ class Context:
 
     def summarise(self, measured: Measured) -> dict[str, Metric]:
         """Reduce one trial to metrics; without a monitor there are none of energy."""
-        metrics = self.scenario.summarise(measured, self.phases)
+        return self._known(self.scenario.summarise(measured, self.phases))
+
+    def summarise_variation(self, measured: Measured) -> dict[str, Metric]:
+        """Reduce a variation of a trial to the same metrics; some scenarios leave out
+        their standard errors.
+        """
+        metrics = self.scenario.summarise_variation(measured, self.phases)
+        return self._known(metrics)
+
+    def _known(self, metrics: dict[str, Metric]) -> dict[str, Metric]:
+        """Return the metrics that a session with these monitors can have."""
+        if self.monitored:
+            return metrics
         return {
-            name: one
-            for name, one in metrics.items()
-            if self.monitored or one.unit not in _ENERGETIC
+            name: metric
+            for name, metric in metrics.items()
+            if metric.unit not in _ENERGETIC
         }
 
 
@@ -130,7 +142,9 @@ def reduce_trial(
     outcome = _measured(context, recording, folder, number)
 
     metrics = context.summarise(outcome.measured)
-    influences = budget.influences(outcome.measured, metrics, context.summarise)
+    influences = budget.influences(
+        outcome.measured, metrics, context.summarise_variation
+    )
     problems = (*outcome.problems, *context.scenario.problems(outcome.measured))
     return Trial(
         number=number,
@@ -188,17 +202,23 @@ class Recording:
 
 @dataclass(slots=True)
 class Recordings:
-    """The last recording that was read, for interleaved trials, which share it."""
+    """Steps and traces of the trial that was read last: interleaved trials share one
+    recording, and a check reads the steps of each trial three times.
+    """
 
+    _steps: tuple[Path, list[list[StepRecord]]] | None = None
     _last: tuple[Path, Path, Recording] | None = None
 
-    def of(self, context: Context, folder: Path, traces: Path) -> Recording:
-        """Return the recording of a trial; of interleaved ones it is read once.
+    def steps(self, folder: Path) -> list[list[StepRecord]]:
+        """Return the steps of a trial, segment by segment."""
+        if self._steps is None or self._steps[0] != folder:
+            # The memory of the one before is free while the next is read.
+            self._steps = None
+            self._steps = folder, counted(folder)
+        return self._steps[1]
 
-        A trial by itself is not kept: its steps may take a hundred megabytes.
-        """
-        if not context.interleaved:
-            return self._read(context, folder, traces)
+    def of(self, context: Context, folder: Path, traces: Path) -> Recording:
+        """Return the recording of a trial; of interleaved ones it is read once."""
         if self._last is None or self._last[:2] != (folder, traces):
             self._last = folder, traces, self._read(context, folder, traces)
         return self._last[2]
@@ -206,7 +226,7 @@ class Recordings:
     def _read(self, context: Context, folder: Path, traces: Path) -> Recording:
         sut = context.provenance.sut
         places = segments(folder)
-        steps = counted(folder)
+        steps = self.steps(folder)
         rails = [
             rails_of(context, traces / place.relative_to(folder)) for place in places
         ]
@@ -435,7 +455,7 @@ def _metrics(
 ) -> dict[str, MetricResult]:
     if not trials:
         return {}
-    knife = jackknife(trials, context.catalogue, context.summarise)
+    knife = jackknife(trials, context.catalogue, context.summarise_variation)
     measured = [trial.measured for trial in trials]
     intervals = context.scenario.intervals(measured, context.phases)
     values = context.scenario.pooled_metrics(measured, context.phases)

@@ -26,7 +26,8 @@ def standard_error(values: Sequence[float]) -> float | None:
     if len(values) < 2:
         return None
     centre = mean(values)
-    variance = math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
+    squares = [(value - centre) ** 2 for value in values]
+    variance = math.fsum(squares) / (len(values) - 1)
     return math.sqrt(variance / len(values))
 
 
@@ -80,8 +81,15 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float 
     The scatter is that of above_i - ratio * below_i (Cochran, Sampling Techniques,
     6.3).
     """
-    if not math.fsum(below):
+    total = math.fsum(below)
+    if not total:
         return math.nan, None
-    value = math.fsum(above) / math.fsum(below)
+    value = math.fsum(above) / total
     error = standard_error([a - value * b for a, b in zip(above, below, strict=True)])
     return value, None if error is None else error / mean(below)
+
+
+def ratio_value(above: Sequence[float], below: Sequence[float]) -> float:
+    """Return sum(above)/sum(below); NaN where there is nothing below."""
+    total = math.fsum(below)
+    return math.fsum(above) / total if total else math.nan

@@ -10,6 +10,7 @@ samples: means, ratios, shares, areas under a curve.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -231,7 +232,10 @@ def numbers(
 def _share_up_to(metric: Metric, cut: float) -> float:
     if not metric.values:
         return math.nan
-    return float(np.mean(np.asarray(metric.values) <= cut))
+    if math.isnan(metric.value):
+        # One of the values is no number, and so they have no order.
+        return sum(value <= cut for value in metric.values) / metric.n
+    return bisect_right(metric.values, cut) / metric.n
 
 
 def _cuts(trials: Sequence[Trial]) -> dict[str, float]:

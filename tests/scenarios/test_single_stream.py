@@ -5,6 +5,8 @@ not where there is none.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rig.model.metric import Prominence, Repeatability, Statistic
@@ -92,3 +94,17 @@ def test_totals_are_headlines_and_percentiles_and_parts_are_details_that_no_tria
         "latency_total", "power_idle", "power_active", "power_dynamic", "energy_total",
         "energy_dynamic",
     ]  # fmt: skip
+
+
+def test_a_variation_has_the_same_values_and_counts_as_the_trial() -> None:
+    scenario = SingleStream(SingleStream.Settings())
+    lost = Window("infer", 70.0, 70.5, 70e-3, None)
+    trial = measured(80)
+    without_energy = replace(trial.samples[5], windows=(lost,))
+    trial = replace(trial, samples=(*trial.samples, without_energy))
+    whole = scenario.summarise(trial, PHASES)
+    varied = scenario.summarise_variation(trial, PHASES)
+    assert list(varied) == list(whole)
+    for name, metric in whole.items():
+        known = replace(metric, standard_error=varied[name].standard_error)
+        assert varied[name] == known, name

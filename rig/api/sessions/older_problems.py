@@ -33,13 +33,14 @@ def placed(
     """
     parts = _EVIDENCE.fullmatch(problem.detail)
     assert parts is not None
+    segment_text, named_rail, text = parts.group("segment", "rail", "text")
     first_rail = next(iter(rates_hz), "")
-    rail = parts["rail"] if parts["rail"] in rates_hz else first_rail
-    segment = int(parts["segment"] or 1)
-    step = _STEP.search(parts["text"])
-    edge = _EDGE.search(parts["text"])
+    rail = named_rail if named_rail in rates_hz else first_rail
+    segment = int(segment_text or 1)
+    step = _STEP.search(text)
+    edge = _EDGE.search(text)
     times_s: tuple[float, float] | None = None
-    if samples := _SAMPLES.search(parts["text"]):
+    if samples := _SAMPLES.search(text):
         rate_hz = rates_hz.get(rail, 0.0)
         if rate_hz:
             times_s = int(samples[1]) / rate_hz, int(samples[2]) / rate_hz
