@@ -133,7 +133,14 @@ def open_bench(
     """
     given = overrides(settings)
     config.load(Path(path), given)
-    return _opened(Path(path), given, subscribers, stop, observers, listeners)
+    return _opened(
+        Path(path),
+        given,
+        subscribers,
+        stop=stop,
+        observers=observers,
+        listeners=listeners,
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 from rig.bench import simulated
@@ -121,7 +121,14 @@ def check(
             Finding(to_blame(error), False, cannot("the trials", error)),
         ]
         return Check(told.status, tuple(found), (), told.head)
-    return _Session(folder, told, context, read, is_report_new, begun).checked(rails)
+    return _Session(
+        folder=folder,
+        journal=told,
+        context=context,
+        read=read,
+        is_report_new=is_report_new,
+        begun=begun,
+    ).checked(rails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,7 @@ class _Session:
             if not files.changed(found, f"trial-{number}/")
         ]
         traces = {number: self._traces(number, rails) for number in whole}
-        prints = self.read([path for paths in traces.values() for path in paths])
+        prints = self.read(list(chain.from_iterable(traces.values())))
         found += check_traces.findings(
             self.folder.path,
             self.context.provenance.monitors,
@@ -263,12 +270,9 @@ class _Session:
         return replay, []
 
     def _traces(self, number: int, rails: Sequence[str]) -> list[Path]:
-        places = [
-            place / rail / TRACE
-            for place in segments(self.folder.trial(number))
-            for rail in rails
-        ]
-        return [path for path in places if path.exists()]
+        places = product(segments(self.folder.trial(number)), rails)
+        paths = [place / rail / TRACE for place, rail in places]
+        return [path for path in paths if path.exists()]
 
     def _due(self) -> int:
         return sum(event.trials for event in self.journal.events)

@@ -74,11 +74,9 @@ def findings(
         ):
             said = "was added: no line of events.jsonl names it"
             yield Finding(name, False, f"{said}{_repair(name)}")
-    known = {
-        str(above)
-        for name in (*listed, *(f"{one}x" for one in unfinished))
-        for above in PurePosixPath(name).parents
-    }
+    known: set[str] = set()
+    for name in (*listed, *(f"{start}x" for start in unfinished)):
+        known |= set(map(str, PurePosixPath(name).parents))
     for name in inventory.folders(folder.path):
         # A segment that was killed before it wrote anything leaves an empty folder,
         # which is set aside.

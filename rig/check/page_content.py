@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rig.check.page import Element, NotOfTheRig
 
@@ -60,8 +60,9 @@ class Row:
     @property
     def whole(self) -> Cell:
         """Return what all cells tell, as one."""
-        words = tuple(word for cell in self.cells for word in cell.words)
-        return Cell("", words, tuple(word for cell in self.cells for word in cell.due))
+        words = chain.from_iterable(cell.words for cell in self.cells)
+        due = chain.from_iterable(cell.due for cell in self.cells)
+        return Cell("", tuple(words), tuple(due))
 
     @property
     def headings(self) -> list[str]:
@@ -201,8 +202,9 @@ def _rows(page: Element, in_problems: bool = False) -> Iterator[Row]:
 
 
 def _of_table(table: Element, in_problems: bool) -> Iterator[Row]:
-    heads = [one for one in table.each() if one.name == "thead"]
-    headings = [one.text() for head in heads for one in head.each() if one.name == "th"]
+    heads = [part for part in table.each() if part.name == "thead"]
+    in_heads = chain.from_iterable(head.each() for head in heads)
+    headings = [part.text() for part in in_heads if part.name == "th"]
     for row in table.each("thead"):
         if row.name != "tr":
             continue

@@ -112,13 +112,8 @@ def _by_content(
         yield Finding(REPORT, False, "more things differ")
     if different:
         return
-    same = sum(
-        any(
-            one.name == other.name and one.element == other.element
-            for other in own.drawings
-        )
-        for one in page.drawings
-    )
+    drawn = [(drawing.name, drawing.element) for drawing in own.drawings]
+    same = sum((drawing.name, drawing.element) in drawn for drawing in page.drawings)
     yield Finding(
         REPORT,
         True,
@@ -268,7 +263,7 @@ def _drawings(page: Content, own: Content, labels: Sequence[Label]) -> Iterator[
     )
     for name in more:
         yield f"it has a picture {name[:60]!r} more than the page made again"
-    images = {href for one in own.drawings for href in one.images}
+    images = set().union(*(drawing.images for drawing in own.drawings))
     for one in page.drawings:
         if not images.issuperset(one.images):
             yield f"its picture {one.name[:60]!r} has an image that none made again has"

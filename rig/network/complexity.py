@@ -63,7 +63,7 @@ def count(
     layers = [place for place in network.places if isinstance(place.node, CONNECTIONS)]
     found = _Counts()
     for part in _parts(network, inputs):
-        _count_part(network, layers, part, step_s, how, found)
+        _count_part(network, layers, part, dt_s=step_s, how=how, found=found)
     assert step_s is not None  # the interpreter refuses a network without
     dense = sum(_fan_out(place, every=True, values=_ones(place)) for place in layers)
     return Complexity(
@@ -106,10 +106,10 @@ def _count_part(
     active = [
         place.name for place in network.places if isinstance(place.node, ACTIVATIONS)
     ]
-    sources = [
-        name for place in layers for name in (*place.sources, *place.late_sources)
-    ]
-    run = interpreter.run(network, inputs, dt_s, how, record={*active, *sources})
+    recorded = set(active)
+    for place in layers:
+        recorded |= {*place.sources, *place.late_sources}
+    run = interpreter.run(network, inputs, dt_s, how, record=recorded)
     for name in active:
         found.activations += run.values[name].size
         found.silent += run.values[name].size - int(np.count_nonzero(run.values[name]))
@@ -189,12 +189,12 @@ def _binary(place: Place, *, every: bool) -> Stage:
     if hasattr(node, "bias"):
         node.bias = np.zeros_like(np.asarray(node.bias, np.float64))
     counted = Place(
-        place.name,
-        node,
-        place.sources,
-        place.late_sources,
-        place.shape_in,
-        place.shape_out,
+        name=place.name,
+        node=node,
+        sources=place.sources,
+        late_sources=place.late_sources,
+        shape_in=place.shape_in,
+        shape_out=place.shape_out,
     )
     return stage(counted, 1.0, 1)
 

@@ -68,7 +68,14 @@ def _leaving(place: Place, entering: Floats, dt_s: float) -> Floats:
         return np.full(place.shape_out, np.inf)
     if hasattr(node, "weight"):
         node = _positive(node)
-    given = Place(place.name, node, (), (), place.shape_in, place.shape_out)
+    given = Place(
+        name=place.name,
+        node=node,
+        sources=(),
+        late_sources=(),
+        shape_in=place.shape_in,
+        shape_out=place.shape_out,
+    )
     found: Floats = stage(given, dt_s, 1)(entering[None])[0]
     return found
 

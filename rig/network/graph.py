@@ -51,11 +51,10 @@ class Network:
     @property
     def late_edges(self) -> tuple[Edge, ...]:
         """Return the edges that close cycles, and bring the step before."""
-        return tuple(
-            (source, place.name)
-            for place in self.places
-            for source in place.late_sources
-        )
+        edges: list[Edge] = []
+        for place in self.places:
+            edges += [(source, place.name) for source in place.late_sources]
+        return tuple(edges)
 
     def place(self, name: str) -> Place:
         """Return the place of a node."""
@@ -106,7 +105,16 @@ def network(graph: Any) -> Network:
             one for one, other in edges if other == name and (one, other) in late
         )
         entered, left = shapes[name]
-        places.append(Place(name, nodes[name], sources, behind, entered, left))
+        places.append(
+            Place(
+                name=name,
+                node=nodes[name],
+                sources=sources,
+                late_sources=behind,
+                shape_in=entered,
+                shape_out=left,
+            )
+        )
     return Network(tuple(places), inputs, outputs, stated_dt_s(graph))
 
 

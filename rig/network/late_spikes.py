@@ -50,7 +50,16 @@ def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network
             shape = place.shape_out
             delay = nir.Delay(np.full(shape, dt_s))
             name = place.name + _BEHIND
-            places.append(Place(name, delay, (place.name,), (), shape, shape))
+            places.append(
+                Place(
+                    name=name,
+                    node=delay,
+                    sources=(place.name,),
+                    late_sources=(),
+                    shape_in=shape,
+                    shape_out=shape,
+                )
+            )
     return replace(network, places=tuple(places))
 
 

@@ -108,7 +108,9 @@ def _conv_output(name: str, node: Any, shape: Shape) -> Shape:
     if stated not in (None, shape):
         raise _misfit(name, node, shape, stated)
     sides = [
-        _strided(name, side, kernel, stride, dilation, before + after)
+        _strided(
+            name, side, kernel, stride=stride, dilation=dilation, padding=before + after
+        )
         for side, kernel, stride, dilation, (before, after) in zip(
             shape[1:],
             weight[2:],
@@ -144,7 +146,7 @@ def _pool_output(name: str, node: Any, shape: Shape) -> Shape:
     if len(shape) != 3:
         raise _misfit(name, node, shape, ("channels", "height", "width"))
     sides = [
-        _strided(name, side, kernel, stride, 1, 2 * padding)
+        _strided(name, side, kernel, stride=stride, dilation=1, padding=2 * padding)
         for side, kernel, stride, padding in zip(
             shape[1:],
             pair(node.kernel_size, 2),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from markupsafe import Markup
@@ -271,13 +272,8 @@ def residuals(
             ),
         )
     completions = completion_lines.read(session.recorded(number))
-    marks_s = np.array(
-        [
-            timebase.seconds(mark.tick)
-            for done in completions
-            for mark in done.completion.marks
-        ]
-    )
+    marks = chain.from_iterable(done.completion.marks for done in completions)
+    marks_s = np.array([timebase.seconds(mark.tick) for mark in marks])
     nearest_s = trace.falls_s[
         np.searchsorted((trace.falls_s[1:] + trace.falls_s[:-1]) / 2, marks_s)
     ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from markupsafe import Markup
@@ -14,11 +15,17 @@ from matplotlib.figure import Figure
 
 from rig.model.metric import Deviation
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, Plot, svg
-from rig.results.document import Results
+from rig.results.document import MetricResult, Results
 from rig.results.replication import LIMIT, deviation
 
 #: Larger deviations than this lie at the edge of the drawing.
 _SHOWN_DEVIATION = 0.20
+
+
+def _away_of_trials(metric: MetricResult, claimed: float | None) -> list[float]:
+    return [
+        away_from(trial.value, claimed, metric.deviation) for trial in metric.per_trial
+    ]
 
 
 def dots(names: Sequence[str], results: Results) -> Plot:
@@ -32,16 +39,9 @@ def dots(names: Sequence[str], results: Results) -> Plot:
     ]
     if not names:
         return Markup(), "Not drawn: nothing to compare."
-    away = [
-        [
-            away_from(one.value, judged[name].claimed, metrics[name].deviation)
-            for one in metrics[name].per_trial
-        ]
-        for name in names
-    ]
-    largest = max(
-        (abs(one) for row in away for one in row if math.isfinite(one)), default=0.0
-    )
+    away = [_away_of_trials(metrics[name], judged[name].claimed) for name in names]
+    distances = map(abs, chain.from_iterable(away))
+    largest = max(filter(math.isfinite, distances), default=0.0)
     shown = min(max(1.15 * largest, 1.4 * LIMIT), _SHOWN_DEVIATION)
     figure = Figure(figsize=(10.4, 0.8 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()

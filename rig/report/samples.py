@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from rig.stats.summary import ratio
 from rig.store import sample_lines
 from rig.store.sample_lines import WindowLine
 from rig.store.session_folder import SessionFolder
+
+_NUMBERS = attrgetter("start_s", "stop_s", "latency_s", "energy_j")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,8 @@ class TrialSamples:
         """Read samples.jsonl of a trial of results.json."""
         every = sample_lines.read(folder.trial(trial.number))
         lines = every.samples
-        table = np.array(
-            [
-                [
-                    (window.start_s, window.stop_s, window.latency_s, window.energy_j)
-                    for window in line.windows
-                ]
-                for line in lines
-            ],
-            dtype=np.float64,
-        )
+        windows = chain.from_iterable(line.windows for line in lines)
+        table = np.array(list(map(_NUMBERS, windows)), dtype=np.float64)
         columns = np.moveaxis(table.reshape(len(lines), phases, 4), 2, 0)
         return cls(
             trial.number,

@@ -9,6 +9,7 @@ damaged, or is of another version has a row with the facts that can be read.
 
 from __future__ import annotations
 
+import operator
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -183,8 +184,9 @@ def _keep(root: Path, rows: Mapping[Path, tuple[str, Listed]]) -> None:
 
     A session that cannot be read is not kept: the next command may be able to.
     """
+    values = operator.attrgetter(*_KEPT_FIELDS)
     kept = {
-        path.name: (stamp, [getattr(row, name) for name in _KEPT_FIELDS])
+        path.name: (stamp, values(row))
         for path, (stamp, row) in rows.items()
         if row.status != UNREADABLE
     }

@@ -171,22 +171,21 @@ def _parts(
         return
     read = {index: _numbers(task, answer.output) for index, answer in ours.items()}
     others = {
-        index: [_numbers(task, each.output) for each in theirs[index]] for index in ours
+        index: _numbers_of_all(task, answers)
+        for index, answers in theirs.items()
+        if index in ours
     }
     for name in next(iter(read.values()), {}):
-        pairs = [
-            (one.get(name), read[index].get(name))
-            for index in read
-            for one in others[index]
-        ]
-        distances = [_away(one, two) for one, two in pairs]
-        equal = sum(
-            all(
-                _away(one.get(name), read[index].get(name)) == 0
-                for one in others[index]
-            )
-            for index in read
-        )
+        equal = 0
+        pairs = []
+        distances = []
+        for index, numbers in read.items():
+            part = numbers.get(name)
+            of_sample = [(other.get(name), part) for other in others[index]]
+            away = [_away(*pair) for pair in of_sample]
+            equal += all(distance == 0 for distance in away)
+            pairs += of_sample
+            distances += away
         known = [each for each in distances if each is not None]
         whole = len(known) == len(distances)
         yield Agreed(
@@ -196,6 +195,12 @@ def _parts(
             max(known, default=0.0) if whole else None,
             _told(pairs),
         )
+
+
+def _numbers_of_all(
+    task: Task, answers: Sequence[Answer]
+) -> list[Mapping[str, Floats]]:
+    return [_numbers(task, answer.output) for answer in answers]
 
 
 def _numbers(task: Task, output: bytes) -> Mapping[str, Floats]:
@@ -216,7 +221,8 @@ def _away(one: Floats | None, two: Floats | None) -> float | None:
 
 
 def _told(pairs: Sequence[tuple[Floats | None, Floats | None]]) -> bool:
-    sides = zip(*pairs, strict=True)
-    return all(
-        any(part is not None and bool(part.any()) for part in side) for side in sides
-    )
+    return all(map(_any_told, zip(*pairs, strict=True)))
+
+
+def _any_told(parts: Sequence[Floats | None]) -> bool:
+    return any(part is not None and bool(part.any()) for part in parts)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from rig.api.backends import agreement as agreeing
@@ -59,8 +60,8 @@ def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelCompa
         each.name: agreeing.answers(each.session) for each in backends if each.session
     }
     kept = {each.name: trains.read(each.session) for each in backends if each.session}
-    task = task or next((one for each in sessions if (one := _task(each))), None)
-    indices = sorted({index for each in told.values() for index in each})
+    task = task or next(filter(None, map(_task, sessions)), None)
+    indices = sorted(set().union(*told.values()))
     found = _references(task, indices, _replica(sessions[0]))
     rows = tuple(
         (
@@ -316,7 +317,8 @@ def _origin(unit: str, results: Results) -> str:
 def _notes(rows: Sequence[BackendRow]) -> list[str]:
     """Return what a reader must know before the numbers."""
     found = []
-    for label in sorted({label for row in rows for label in row.labels}):
+    labels = set(chain.from_iterable(row.labels for row in rows))
+    for label in sorted(labels):
         names = [row.name for row in rows if label in row.labels]
         everyone = len(names) == sum(row.failure is None for row in rows)
         found.append(f"{label}: {'all' if everyone else ', '.join(names)}")

@@ -8,6 +8,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,10 @@ def quantisation_cells(found: ModelComparison) -> list[str]:
 def part_names(found: ModelComparison) -> list[str]:
     """Return what of outputs was compared: their parts, or outputs as a whole."""
     agreements = [row.agreement for row in found.rows if row.agreement is not None]
-    parts = dict.fromkeys(part.what for each in agreements for part in each.parts)
+    every = chain.from_iterable(agreement.parts for agreement in agreements)
+    parts = dict.fromkeys(part.what for part in every)
+    told = trains.WHAT in parts
     parts.pop(trains.WHAT, None)
-    told = any(part.what == trains.WHAT for each in agreements for part in each.parts)
     return [*([trains.WHAT] if told else []), *(parts or ["outputs"])]
 
 

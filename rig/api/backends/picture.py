@@ -6,6 +6,7 @@ comes from.
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import matplotlib
@@ -117,7 +118,7 @@ def _draw(axes: Axes, title: str, unit: str, values: Panel) -> None:
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
         return
     known = [value for value in values if value is not None]
-    ends = [end for value in known for end in value[:3]]
+    ends = list(chain.from_iterable(value[:3] for value in known))
     if known and min(ends) > 0 and max(ends) > _WIDE * min(ends):
         axes.set_xscale("log")
         axes.set_xlim(min(ends) / 2.5, max(ends) * 2.5)
@@ -139,7 +140,8 @@ def _no_result(axes: Axes, place: int, row: BackendRow) -> None:
 
 
 def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None:
-    used = {one.origin for row in found.rows for one in row.figures if one.origin}
+    figures = chain.from_iterable(row.figures for row in found.rows)
+    used = {shown.origin for shown in figures}
     handles = [
         Line2D(
             [],
@@ -152,7 +154,7 @@ def _legend(figure: Drawing, panels: list[Axes], found: ModelComparison) -> None
         for name in _COLOURS
         if name in used
     ]
-    labels = dict.fromkeys(label for row in found.rows for label in row.labels)
+    labels = dict.fromkeys(chain.from_iterable(row.labels for row in found.rows))
     figure.legend(handles=handles, loc="outside lower left", ncols=4)
     bars = (
         "bars: 95 %, of times and energies for the same samples, of shares for others"

@@ -12,6 +12,7 @@ truth lies between them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -24,6 +25,7 @@ from rig.results.document import IntervalResult, MetricResult, Results
 from rig.stats.coverage_factor import coverage_factor
 from rig.store.provenance_file import Provenance
 from rig.store.session_folder import CATALOGUE, SessionFolder
+from rig.uncertainty.budget import Part
 from rig.units import not_known
 
 #: Components that are errors of the instrument itself, and stay while it does.
@@ -135,7 +137,15 @@ def compare(first: Session, second: Session) -> SessionComparison:
         notes = (*notes, *_notes(one, other, rails, same))
         pairs = tuple(_pairs(one, other, rails, same))
     changed = tuple(changes(first.path, second.path))
-    return SessionComparison(first, second, pairs, changed, rails, notes, same)
+    return SessionComparison(
+        first=first,
+        second=second,
+        metrics=pairs,
+        changes=changed,
+        shared_rails=rails,
+        notes=notes,
+        same_samples=same,
+    )
 
 
 def _both_results(
@@ -230,11 +240,8 @@ def _notes(
             " clock cancel in a difference as far as they have not changed"
         )
     elif measured and other.provenance.monitors:
-        known = all(
-            info.serial
-            for results in (one, other)
-            for info in results.provenance.monitors.values()
-        )
+        instruments = [*measured.values(), *other.provenance.monitors.values()]
+        known = all(info.serial for info in instruments)
         yield (
             "the sessions used different instruments: nothing cancels in a difference"
             if known
@@ -271,18 +278,18 @@ def pair(
 
     def known(outcome: Outcome, reason: str) -> MetricPair:
         return MetricPair(
-            name,
-            unit,
-            first,
-            second,
-            difference,
-            relative,
-            apart,
-            shared,
-            parts,
-            outcome,
-            reason,
-            same_samples,
+            name=name,
+            unit=unit,
+            first=first,
+            second=second,
+            difference=difference,
+            relative=relative,
+            apart=apart,
+            shared=shared,
+            shared_parts=parts,
+            outcome=outcome,
+            reason=reason,
+            same_samples=same_samples,
         )
 
     row = first or second
@@ -346,15 +353,11 @@ def _shared_parts(
 ) -> tuple[str, ...]:
     """Return the components of both budgets that are the same error of the same
     instrument."""
-    names = [
-        {part.component for part in row.budget if part.counted}
-        for row in (first, second)
-    ]
+    in_both = _counted(first).keys() & _counted(second).keys()
     return tuple(
         part.component
         for part in first.budget
-        if part.component in names[0] & names[1]
-        and _is_shared(part.component, rails, several)
+        if part.component in in_both and _is_shared(part.component, rails, several)
     )
 
 
@@ -377,34 +380,25 @@ def _spreads(
     named components in common.
     """
     sizes = [interval.standard_uncertainty or 0.0 for interval in intervals]
-    budgets = [
-        {part.component: part.standard_uncertainty for part in row.budget}
-        for row in (first, second)
-    ]
+    of_first = _uncertainties(first)
+    of_second = _uncertainties(second)
     apart_u = math.hypot(*sizes)
-    common = math.fsum(2 * budgets[0][name] * budgets[1][name] for name in parts)
+    common = math.fsum(2 * of_first[name] * of_second[name] for name in parts)
     shared_u = math.sqrt(max(apart_u**2 - common, 0.0))
     if not by_parts:
         # The choice of samples is no line of the budget: the larger factor covers both.
         factor = max(interval.coverage_factor or 2.0 for interval in intervals)
         return Spread(apart_u, factor * apart_u), Spread(shared_u, factor * shared_u)
-    counted = [
-        {part.component: part for part in row.budget if part.counted}
-        for row in (first, second)
-    ]
-    all_parts = [
-        (part.standard_uncertainty, part.shape)
-        for row in counted
-        for part in row.values()
-    ]
+    counted = _counted(first)
+    every = [*counted.values(), *_counted(second).values()]
+    all_parts = [(part.standard_uncertainty, part.shape) for part in every]
     left = [
-        (abs(budgets[1][name] - budgets[0][name]), counted[0][name].shape)
-        for name in parts
-    ] + [
+        (abs(of_second[name] - of_first[name]), counted[name].shape) for name in parts
+    ]
+    left += [
         (part.standard_uncertainty, part.shape)
-        for row in counted
-        for name, part in row.items()
-        if name not in parts
+        for part in every
+        if part.component not in parts
     ]
     return (
         Spread(apart_u, coverage_factor(all_parts) * apart_u),
@@ -412,10 +406,16 @@ def _spreads(
     )
 
 
+def _counted(row: MetricResult) -> dict[str, Part]:
+    """Return the parts of a budget that count, by component."""
+    return {part.component: part for part in row.budget if part.counted}
+
+
+def _uncertainties(row: MetricResult) -> dict[str, float]:
+    return {part.component: part.standard_uncertainty for part in row.budget}
+
+
 def counts(pairs: Sequence[MetricPair]) -> Mapping[Outcome, int]:
     """Return how many metrics have each outcome."""
-    return {
-        outcome: count
-        for outcome in Outcome
-        if (count := sum(each.outcome is outcome for each in pairs))
-    }
+    found = Counter(pair.outcome for pair in pairs)
+    return {outcome: found[outcome] for outcome in Outcome if outcome in found}

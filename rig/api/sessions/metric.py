@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -86,17 +87,17 @@ class SessionMetric:
         """Return a metric from its row of results.json."""
         same = _interval(row.same_samples)
         return cls(
-            name,
-            _number(row.value),
-            row.unit,
-            same.standard_uncertainty,
-            same,
-            _interval(row.other_samples),
-            tuple(_number(trial.value) for trial in row.per_trial),
-            verdict,
-            row.higher_is_better,
-            row,
-            labels,
+            name=name,
+            value=_number(row.value),
+            unit=row.unit,
+            standard_uncertainty=same.standard_uncertainty,
+            same_samples=same,
+            other_samples=_interval(row.other_samples),
+            per_trial=tuple(_number(trial.value) for trial in row.per_trial),
+            verdict=verdict,
+            higher_is_better=row.higher_is_better,
+            row=row,
+            labels=labels,
         )
 
     def __float__(self) -> float:
@@ -247,8 +248,8 @@ class Metrics(Mapping[str, SessionMetric]):
     @property
     def labels(self) -> tuple[str, ...]:
         """Return what must stand beside every number: SIMULATED, GENERATED DATA, ..."""
-        found = (label for metric in self._metrics.values() for label in metric.labels)
-        return tuple(dict.fromkeys(found))
+        every = (metric.labels for metric in self._metrics.values())
+        return tuple(dict.fromkeys(chain.from_iterable(every)))
 
     @property
     def table(self) -> pandas.DataFrame:
@@ -299,12 +300,14 @@ def labels_html(labels: Sequence[str]) -> str:
 
 def table_html(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """Return a table in HTML; whatever is in its cells is escaped."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    head = _row_html("th", heads)
+    body = "".join(_row_html("td", row) for row in rows)
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _row_html(element: str, cells: tuple[str, ...]) -> str:
+    inside = "".join(f"<{element}>{html.escape(cell)}</{element}>" for cell in cells)
+    return f"<tr>{inside}</tr>"
 
 
 def _interval(row: IntervalResult) -> Interval:
@@ -312,13 +315,13 @@ def _interval(row: IntervalResult) -> Interval:
     all."""
     missing = bool(row.reason)
     return Interval(
-        _number(row.low, math.nan if missing else -math.inf),
-        _number(row.high, math.nan if missing else math.inf),
-        row.method,
-        row.units,
-        row.reason,
-        row.standard_uncertainty,
-        row.coverage_factor,
+        low=_number(row.low, math.nan if missing else -math.inf),
+        high=_number(row.high, math.nan if missing else math.inf),
+        method=row.method,
+        units=row.units,
+        reason=row.reason,
+        standard_uncertainty=row.standard_uncertainty,
+        coverage_factor=row.coverage_factor,
     )
 
 

@@ -121,12 +121,12 @@ def _named(
         # Of power alone the file has the power in the place of the current.
         power = _band(table.rows, CURRENT_ROW)
     return Columns(
-        times_s[:-1],
-        times_s[1:],
-        _band(table.rows, CURRENT_ROW) if has_current else None,
-        _band(table.rows, VOLTAGE_ROW) if has_current else None,
-        power,
-        table.known / wide if whole else None,
+        start_s=times_s[:-1],
+        stop_s=times_s[1:],
+        current=_band(table.rows, CURRENT_ROW) if has_current else None,
+        voltage=_band(table.rows, VOLTAGE_ROW) if has_current else None,
+        power=power,
+        known=table.known / wide if whole else None,
     )
 
 

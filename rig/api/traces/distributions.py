@@ -160,7 +160,12 @@ def spectrum(
             try_next="another stretch, or shorter segments",
         )
     return Spectrum(
-        signal, frequency_hz, total / used, used, left_out, segment / trace.sample_hz
+        signal=signal,
+        frequency_hz=frequency_hz,
+        density=total / used,
+        segments=used,
+        left_out=left_out,
+        segment_s=segment / trace.sample_hz,
     )
 
 

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +255,7 @@ def _table_b(stretch: Stretch, form: str) -> int:
     count = sum(one.count for one in tried)
     if not count:
         return 0
-    blocks = (block for one in tried for block in _blocks(one, None, None))
+    blocks = chain.from_iterable(_blocks(part, None, None) for part in tried)
     with tempfile.TemporaryDirectory() as folder:
         size_b = _TABLES[form](Path(folder), stretch, blocks).stat().st_size
     return round(size_b / count * stretch.count)

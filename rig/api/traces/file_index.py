@@ -42,7 +42,12 @@ def quick(
     with reading(trace.path) as reader:
         if trace.layout.reduced is not None:
             return _of_means(
-                reader, trace.layout.reduced, trace.length, first, last, count
+                reader,
+                trace.layout.reduced,
+                trace.length,
+                first=first,
+                last=last,
+                count=count,
             )
         bounds = aligned(reader, trace, first, last, count)
         return bounds, columns(reader, trace, bounds, _QUICK)
@@ -102,11 +107,20 @@ def columns(
     them.
     """
     layout = trace.layout
-    current = _track(reader, trace, bounds, layout.current, layout.current_at, most)
+    current = _track(
+        reader, trace, bounds, signal=layout.current, at=layout.current_at, most=most
+    )
     if layout.voltage is None:
         voltage = np.where(np.isnan(current), np.nan, layout.fixed_v)
     elif layout.times == 1 and layout.voltage_at == layout.current_at:
-        voltage = _track(reader, trace, bounds, layout.voltage, layout.voltage_at, most)
+        voltage = _track(
+            reader,
+            trace,
+            bounds,
+            signal=layout.voltage,
+            at=layout.voltage_at,
+            most=most,
+        )
     else:
         places = (bounds + layout.voltage_at) / layout.times
         voltage = _overlapping(reader, layout.voltage, places)

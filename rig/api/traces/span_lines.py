@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,16 @@ def of_trial(
     # clock have no ticks: their warm-up queries have no place.
     timed = result is not None and segment == 1 and provenance.sut.clock != EDGE_CLOCK
     base = result.timebase if result is not None and timed else None
-    said = [
-        [item for item in items if item.trial in (0, trial)]
-        for items in counted(folder.recorded(trial))
-    ]
+    said = [_of_trial(items, trial) for items in counted(folder.recorded(trial))]
     spans = read(folder.trial(trial), segment, provenance.task.phases, base, said)
     if result is None or base is None or rail not in result.rails or rail == rails[0]:
         return spans
     return moved(spans, base, result.rails[rail].timebase)
+
+
+def _of_trial(items: Sequence[StepRecord], trial: int) -> list[StepRecord]:
+    """Return the steps of one of several interleaved trials, and those of all."""
+    return [item for item in items if item.trial in (0, trial)]
 
 
 def read(
@@ -71,9 +74,8 @@ def read(
             f"{trial.name} has {len(said)} segments, not {segment}",
             try_next="one of its segments",
         )
-    idles = [
-        item.number for items in said for item in items if isinstance(item.step, Idle)
-    ]
+    every = chain.from_iterable(said)
+    idles = [item.number for item in every if isinstance(item.step, Idle)]
     rows = list(_of_samples(sample_lines.read(trial), idles))
     own = said[segment - 1]
     if len(said) > 1:
@@ -144,7 +146,15 @@ def _of_warm_ups(
             continue
         for span in kind.spans(item, step, names):
             start_s, stop_s = span.seconds(base)
-            unknown = WindowLine(span.phase, start_s, stop_s, np.nan, None, None, None)
+            unknown = WindowLine(
+                phase=span.phase,
+                start_s=start_s,
+                stop_s=stop_s,
+                latency_s=np.nan,
+                latency_u_s=None,
+                energy_j=None,
+                energy_u_j=None,
+            )
             yield _row(WARM_UP, unknown, item.number, step.indices[0], step.repeat)
 
 
@@ -183,17 +193,17 @@ def _columns(rows: list[_Row]) -> Spans:
     stop_s = np.array(stops, dtype=np.float64)
     whole = np.int64
     return Spans(
-        phases,
-        np.array(starts, dtype=np.float64),
-        stop_s,
-        np.maximum.accumulate(stop_s),
-        np.array(kinds, dtype=whole),
-        np.array([codes[name] for name in names], dtype=whole),
-        np.array(steps, dtype=whole),
-        np.array(samples, dtype=whole),
-        np.array(repeats, dtype=whole),
-        np.array(latencies, dtype=np.float64),
-        np.array(energies, dtype=np.float64),
-        np.array(uncertainties, dtype=np.float64),
-        np.array(corrects, dtype=whole),
+        phases=phases,
+        start_s=np.array(starts, dtype=np.float64),
+        stop_s=stop_s,
+        reached_s=np.maximum.accumulate(stop_s),
+        kind=np.array(kinds, dtype=whole),
+        phase=np.array([codes[name] for name in names], dtype=whole),
+        step=np.array(steps, dtype=whole),
+        sample=np.array(samples, dtype=whole),
+        repeat=np.array(repeats, dtype=whole),
+        latency_s=np.array(latencies, dtype=np.float64),
+        energy_j=np.array(energies, dtype=np.float64),
+        energy_u_j=np.array(uncertainties, dtype=np.float64),
+        correct=np.array(corrects, dtype=whole),
     )

@@ -92,17 +92,17 @@ class Spans:
             for column in (self.step, self.sample)
         )
         return TrialSpan(
-            KINDS[int(self.kind[place])],
-            self.phases[int(self.phase[place])],
-            float(self.start_s[place]),
-            float(self.stop_s[place]),
-            step,
-            sample,
-            int(self.repeat[place]),
-            latency_s,
-            energy_j,
-            energy_u_j,
-            None if self.correct[place] == NONE else bool(self.correct[place]),
+            kind=KINDS[int(self.kind[place])],
+            phase=self.phases[int(self.phase[place])],
+            start_s=float(self.start_s[place]),
+            stop_s=float(self.stop_s[place]),
+            step=step,
+            sample=sample,
+            repeat=int(self.repeat[place]),
+            latency_s=latency_s,
+            energy_j=energy_j,
+            energy_u_j=energy_u_j,
+            correct=None if self.correct[place] == NONE else bool(self.correct[place]),
         )
 
     def __iter__(self) -> Iterator[TrialSpan]:

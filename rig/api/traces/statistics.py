@@ -122,18 +122,18 @@ def statistics(
     lost = sum(gap.stop - gap.start for gap in gaps)
     power, current, voltage = (_signal(one) for one in moments)
     found = TraceStatistics(
-        start_s,
-        stop_s,
-        count,
-        lost,
-        current if has_current else None,
-        voltage if has_current else None,
-        power,
-        None,
-        None,
-        None,
-        None,
-        ends.at_edges,
+        start_s=start_s,
+        stop_s=stop_s,
+        count=count,
+        lost=lost,
+        current=current if has_current else None,
+        voltage=voltage if has_current else None,
+        power=power,
+        charge_c=None,
+        charge_u_c=None,
+        energy_j=None,
+        energy_u_j=None,
+        at_edges=ends.at_edges,
     )
     if trace.reduced_between(start_s, stop_s) is not None:
         return replace(found, remark=_MEANS)

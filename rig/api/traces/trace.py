@@ -510,20 +510,22 @@ class SessionTrace:
         self._refuse_session(where)
         form = form or where.suffix.removeprefix(".").lower()
         stretch = self._stretch(start, stop)
-        exporting.export(where, stretch, form, progress, stopped, replace)
+        exporting.export(
+            where, stretch, form, progress=progress, stopped=stopped, replace=replace
+        )
         return where
 
     def _stretch(self, start: float, stop: float) -> Stretch:
         first, last = self._places(start, stop)
         origin = StretchOrigin(self.labels, self.place)
         return Stretch(
-            self._trace,
-            first,
-            last,
-            self.has_current,
-            self.has_sync,
-            origin,
-            self.started_ns,
+            trace=self._trace,
+            first=first,
+            last=last,
+            has_current=self.has_current,
+            has_sync=self.has_sync,
+            origin=origin,
+            started_ns=self.started_ns,
         )
 
     def _refuse_session(self, where: Path) -> None:

@@ -150,7 +150,12 @@ def drifts(results: Results) -> Drifts:
             size = abs(metric.value or math.nan)
             chance = min(line.chance * len(tested), 1.0)
             slopes[name] = Drift(
-                name, line, line.slope / size, line.low / size, line.high / size, chance
+                metric=name,
+                line=line,
+                relative=line.slope / size,
+                low=line.low / size,
+                high=line.high / size,
+                chance=chance,
             )
     return Drifts(tuple(tested), odd, slopes, _pointed(odd.values(), tested))
 

@@ -168,14 +168,14 @@ def overlay(
     distances_w, odd = _odd(rows, list(places))
     laid = tuple(
         OverlaidTrial(
-            trial,
-            place.segment,
-            place.step,
-            place.start_s,
-            place.stop_s,
-            rows[at],
-            rows[at] - _mean_of_others(rows, at),
-            distances_w[at],
+            trial=trial,
+            segment=place.segment,
+            step=place.step,
+            start_s=place.start_s,
+            stop_s=place.stop_s,
+            power_w=rows[at],
+            difference_w=rows[at] - _mean_of_others(rows, at),
+            distance_w=distances_w[at],
         )
         for at, (trial, place) in enumerate(places.items())
     )

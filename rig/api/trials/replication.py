@@ -195,12 +195,12 @@ def of_results(measured: Results, note: str = "") -> SessionTrials:
     metrics = tuple(_metric(name, measured, found) for name in measured.metrics)
     audit = measured.audit
     return SessionTrials(
-        measured,
-        metrics,
-        measured.replication.rule,
-        audit.rule if audit is not None else replication.AUDIT,
-        found,
-        note,
+        results=measured,
+        metrics=metrics,
+        replication=measured.replication.rule,
+        audit=audit.rule if audit is not None else replication.AUDIT,
+        drifts=found,
+        note=note,
     )
 
 
@@ -310,31 +310,31 @@ def _metric(name: str, measured: Results, found: Drifts) -> MetricTrials:
     valid = {trial.number: trial.valid for trial in measured.trials}
     dots = tuple(
         TrialDot(
-            single.trial,
-            value,
-            single.standard_uncertainty,
-            replication.deviation(value, reference, row.deviation),
-            valid.get(single.trial, False),
-            judged is not None,
+            trial=single.trial,
+            value=value,
+            standard_uncertainty=single.standard_uncertainty,
+            deviation=replication.deviation(value, reference, row.deviation),
+            valid=valid.get(single.trial, False),
+            limited=judged is not None,
         )
         for single, value in zip(row.per_trial, values, strict=True)
     )
     metric = SessionMetric.of(name, row, None if compared is None else compared.ok)
     return MetricTrials(
-        metric,
-        row,
-        dots,
-        average,
-        claimed,
-        reference,
-        replication.band(reference, row.deviation),
-        judged,
-        audited,
-        found.odd.get(name),
-        found.drifts.get(name),
-        _budget(metric, row),
-        test,
-        measured.replication.not_tested.get(name, ""),
+        metric=metric,
+        row=row,
+        dots=dots,
+        mean=average,
+        claimed=claimed,
+        reference=reference,
+        band=replication.band(reference, row.deviation),
+        replication=judged,
+        audit=audited,
+        odd=found.odd.get(name),
+        drift=found.drifts.get(name),
+        budget=_budget(metric, row),
+        drawn=test,
+        not_tested=measured.replication.not_tested.get(name, ""),
     )
 
 
@@ -348,7 +348,12 @@ def _budget(metric: SessionMetric, row: MetricResult) -> tuple[BudgetLine, ...]:
     for part in row.budget:
         relative = part.standard_uncertainty / size if size else math.nan
         line = BudgetLine(
-            part.component, part.type, part.standard_uncertainty, relative, None, None
+            component=part.component,
+            type=part.type,
+            standard_uncertainty=part.standard_uncertainty,
+            relative=relative,
+            variance_share=None,
+            left_without=None,
         )
         if part.counted and whole:
             square = part.standard_uncertainty**2

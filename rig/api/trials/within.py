@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,13 +100,12 @@ def of_lines(trials: Mapping[int, Sequence[SampleLine]]) -> tuple[WithinTrial, .
     if len(trials) < TRIALS_LEAST:
         return ()
     values = {number: _values(lines) for number, lines in trials.items()}
-    whats = list(dict.fromkeys(what for found in values.values() for what in found))
-    courses = [
-        (number, what, course)
-        for what in whats
-        for number in trials
-        if (course := _course(number, what, values)) is not None
-    ]
+    courses = []
+    for what in dict.fromkeys(chain.from_iterable(values.values())):
+        for number in trials:
+            course = _course(number, what, values)
+            if course is not None:
+                courses.append((number, what, course))
     made = []
     for number, (phase, quantity), (times_s, relative) in courses:
         line = trend(list(times_s), list(relative))
@@ -114,16 +114,16 @@ def of_lines(trials: Mapping[int, Sequence[SampleLine]]) -> tuple[WithinTrial, .
         span_s = float(times_s[-1] - times_s[0])
         made.append(
             WithinTrial(
-                number,
-                phase,
-                quantity,
-                times_s,
-                relative,
-                line,
-                line.slope * span_s,
-                line.low * span_s,
-                line.high * span_s,
-                min(line.chance * len(courses), 1.0),
+                trial=number,
+                phase=phase,
+                quantity=quantity,
+                times_s=times_s,
+                relative=relative,
+                line=line,
+                change=line.slope * span_s,
+                low=line.low * span_s,
+                high=line.high * span_s,
+                chance=min(line.chance * len(courses), 1.0),
             )
         )
     return tuple(made)

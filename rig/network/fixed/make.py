@@ -72,7 +72,15 @@ def quantised(
     real = side_by_side(network, values)
     scale, input_b = input_form(real)
     seen = largest_values(network, real, step_s, chosen)
-    fixed = quantise(network, chosen, step_s, bits, seen, scale, input_b)
+    fixed = quantise(
+        network,
+        chosen,
+        step_s,
+        bits=bits,
+        seen=seen,
+        input_scale=scale,
+        input_b=input_b,
+    )
     report = rounding_report(network, fixed, chosen)
     return Quantised(network, fixed, compared(report, network, fixed, chosen, real))
 

@@ -46,25 +46,27 @@ def population(
     if not own.spiking and expected > _OUTPUT * scale:
         shift = math.ceil(math.log2(expected / (_OUTPUT * scale)))
     made = Population(
-        own.synaptic,
-        own.spiking,
-        own.together,
-        how.current is Current.LAST,
-        how.reset is Reset.SUBTRACT,
-        how.above,
-        own.spikes_max,
-        gain,
-        gain_shift,
-        _keep(own.share_current, place) if own.synaptic else KEEP_ONE * one,
-        couple if own.synaptic else one,
-        couple_shift if own.synaptic else 0,
-        _keep(own.share, place),
-        whole(_each(own.leak / scale, place), STATE_MAX),
-        whole(_each(own.start / scale, place), STATE_MAX),
-        _threshold(own, scale, place),
-        whole(_each(own.reset / scale, place), STATE_MAX),
-        shift,
-        own.takes,
+        synaptic=own.synaptic,
+        spiking=own.spiking,
+        together=own.together,
+        last_current=how.current is Current.LAST,
+        subtracts=how.reset is Reset.SUBTRACT,
+        above=how.above,
+        spikes_max=own.spikes_max,
+        gain=gain,
+        gain_shift=gain_shift,
+        keep_current=_keep(own.share_current, place)
+        if own.synaptic
+        else KEEP_ONE * one,
+        couple=couple if own.synaptic else one,
+        couple_shift=couple_shift if own.synaptic else 0,
+        keep=_keep(own.share, place),
+        leak=whole(_each(own.leak / scale, place), STATE_MAX),
+        start=whole(_each(own.start / scale, place), STATE_MAX),
+        threshold=_threshold(own, scale, place),
+        reset=whole(_each(own.reset / scale, place), STATE_MAX),
+        shift=shift,
+        takes=own.takes,
     )
     return made, scale, 1.0 if own.spiking else scale * 2.0**shift
 

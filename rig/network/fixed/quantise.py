@@ -71,18 +71,26 @@ def quantise(
             continue
         scale_in = _entering_scale(place, network, made, entering(place, largest))
         made[place.name] = _node(
-            place, network, how, dt_s, bits, scale_in, largest, hard, made
+            place,
+            network,
+            how,
+            dt_s=dt_s,
+            bits=bits,
+            scale_in=scale_in,
+            largest=largest,
+            hard=hard,
+            made=made,
         )
         hard[place.name] = _hard(made[place.name], hard)
     fixed = FixedNetwork(
-        tuple(_with_edges(place, made) for place in network.places),
-        network.inputs,
-        network.outputs,
-        tuple(membrane_of(network, name) for name in network.outputs),
-        input_b,
-        dt_s,
-        bits,
-        by_name(how),
+        nodes=tuple(_with_edges(place, made) for place in network.places),
+        inputs=network.inputs,
+        outputs=network.outputs,
+        membranes=tuple(membrane_of(network, name) for name in network.outputs),
+        input_b=input_b,
+        dt_s=dt_s,
+        weight_bits=bits,
+        conventions=by_name(how),
     )
     require_whole(fixed)
     return fixed
@@ -90,16 +98,16 @@ def quantise(
 
 def _input(place: Place, scale: float) -> FixedNode:
     return FixedNode(
-        place.name,
-        "Input",
-        (),
-        place.shape_in,
-        place.shape_out,
-        scale,
-        scale,
-        0.0,
-        0.0,
-        Pass(),
+        name=place.name,
+        kind="Input",
+        edges=(),
+        shape_in=place.shape_in,
+        shape_out=place.shape_out,
+        scale_in=scale,
+        scale=scale,
+        state_scale=0.0,
+        weight_scale=0.0,
+        body=Pass(),
     )
 
 
@@ -157,7 +165,12 @@ def _node(
     expected = largest[place.name]
     if isinstance(node, NEURONS):
         body, state_scale, scale = population(
-            place, how, dt_s, scale_in, entering(place, largest), expected
+            place,
+            how,
+            dt_s,
+            scale_in=scale_in,
+            entering=entering(place, largest),
+            expected=expected,
         )
     elif hasattr(node, "weight"):
         most = _hard_in(place, scale_in, hard, made)
@@ -187,16 +200,16 @@ def _node(
             f"{place.name} is a {type(node).__name__}: it has no form in whole numbers"
         )
     return FixedNode(
-        place.name,
-        type(node).__name__,
-        (),
-        place.shape_in,
-        place.shape_out,
-        scale_in,
-        float(scale),
-        float(state_scale),
-        float(weight_scale),
-        body,
+        name=place.name,
+        kind=type(node).__name__,
+        edges=(),
+        shape_in=place.shape_in,
+        shape_out=place.shape_out,
+        scale_in=scale_in,
+        scale=float(scale),
+        state_scale=float(state_scale),
+        weight_scale=float(weight_scale),
+        body=body,
     )
 
 

@@ -85,19 +85,19 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
     )
     membrane = one if unit else gain
     return Rates(
-        synaptic,
-        spiking,
-        how.gains is Gains.UNIT,
-        into_current if synaptic else membrane,
-        share_current,
-        membrane if synaptic else one,
-        share,
-        share * rest,
-        rest if how.start is Start.LEAK and tau is not None else _number(0.0),
-        _number(node.v_threshold) if spiking else _number(0.0),
-        _reset(place, 1.0 - share, how) if spiking else _number(0.0),
-        spikes_max(node, how) if spiking else 1,
-        spiking and how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE),
+        synaptic=synaptic,
+        spiking=spiking,
+        together=how.gains is Gains.UNIT,
+        gain=into_current if synaptic else membrane,
+        share_current=share_current,
+        couple=membrane if synaptic else one,
+        share=share,
+        leak=share * rest,
+        start=rest if how.start is Start.LEAK and tau is not None else _number(0.0),
+        threshold=_number(node.v_threshold) if spiking else _number(0.0),
+        reset=_reset(place, 1.0 - share, how) if spiking else _number(0.0),
+        spikes_max=spikes_max(node, how) if spiking else 1,
+        takes=spiking and how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE),
     )
 
 

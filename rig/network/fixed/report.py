@@ -111,12 +111,12 @@ def rounding_report(
         )
         nodes.append(
             NodeReport(
-                node.name,
-                node.kind,
-                node.scale,
-                max((error for error, _ in errors), default=0.0),
-                sum(clipped for _, clipped in errors),
-                int(np.max(np.abs(weight), initial=0)),
+                name=node.name,
+                kind=node.kind,
+                scale=node.scale,
+                rounding=max((error for error, _ in errors), default=0.0),
+                clipped=sum(clipped for _, clipped in errors),
+                weight_max=int(np.max(np.abs(weight), initial=0)),
                 spiking=isinstance(place.node, SPIKING),
             )
         )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class Tables:
     def constant_b(self) -> int:
         """Return the bytes of all tables."""
         rows = (self.nodes, self.edges, self.windows, self.populations, self.inputs)
-        words = sum(len(row) for table in rows for row in table)
+        words = sum(map(len, chain.from_iterable(rows)))
         return 4 * (words + len(self.outputs) + len(self.numbers)) + len(self.weights)
 
     @property

@@ -54,7 +54,12 @@ def weighted(
         return Dense(weight, bias, up, shift), weight_scale, out_scale
     flat = weight if weight.ndim == 4 else weight[:, :, None, :]
     made = Convolution(
-        flat, bias, up, shift, int(node.groups), window(node, weight.ndim - 2)
+        weight=flat,
+        bias=bias,
+        up=up,
+        shift=shift,
+        groups=int(node.groups),
+        window=window(node, weight.ndim - 2),
     )
     return made, weight_scale, out_scale
 
