@@ -304,7 +304,14 @@ def _entries(content: Annotations) -> Iterator[_Entry]:
         yield _Entry(start_s, _VERTICAL, _FIRST, f"{number}a{about}")
         yield _Entry(stop_s, _VERTICAL, _FIRST, f"{number}b")
     for note in content.notes:
-        yield _Entry(note.at_s, _TEXT, note.signal, note.text, note.y, note.shape)
+        yield _Entry(
+            at_s=note.at_s,
+            kind=_TEXT,
+            signal=note.signal,
+            text=note.text,
+            y=note.y,
+            group=note.shape,
+        )
     for number, level in enumerate(content.levels, start=1):
         if level.other is None:
             yield _Entry(0.0, _HORIZONTAL, level.signal, f"{number}", level.y)
@@ -364,7 +371,14 @@ def _found(reader: Any, clock: _Clock) -> Iterator[tuple[_Entry, bool]]:
             at_s = clock.seconds(utc)
             name = signal.name if signal.name in _UNITS else _FIRST
             yield (
-                _Entry(0.0 if at_s is None else at_s, kind, name, text, y, group),
+                _Entry(
+                    at_s=0.0 if at_s is None else at_s,
+                    kind=kind,
+                    signal=name,
+                    text=text,
+                    y=y,
+                    group=group,
+                ),
                 at_s is not None,
             )
 

@@ -100,9 +100,9 @@ class Script:
                 found.append(exchange)
                 if place >= self._at:
                     break
-        blocks = [
-            b"".join(block for _, block in exchange.answers) for exchange in found
-        ]
+        blocks = []
+        for exchange in found:
+            blocks.append(b"".join(block for _, block in exchange.answers))
         if len(found) > 1 and all(block.startswith(b"#") for block in blocks):
             for exchange in found:
                 exchange.done = True

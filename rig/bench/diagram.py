@@ -64,11 +64,9 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
     """Return the diagram of a bench; `sync_pin` is the DUT's pin, where it is known by
     now."""
     wires = list(_wires(resolved, sync_pin))
-    used = [
-        pin.part
-        for wire in wires
-        for pin in (wire.connection.start, wire.connection.end)
-    ]
+    used: list[str] = []
+    for wire in wires:
+        used += [wire.connection.start.part, wire.connection.end.part]
     parts = [_dut(resolved)]
     if "host" in used:
         port = getattr(resolved.sut.settings, "port", "")

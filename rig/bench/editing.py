@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -282,11 +283,10 @@ class BenchText:
         if self.value(".".join(keys)) is not UNSET:
             return self
         lines = self._lines
-        together = [
-            each
-            for depth in range(len(keys) - 1, 0, -1)
-            for each in self._below(keys[:depth])
-        ]
+        depths = range(len(keys) - 1, 0, -1)
+        together = list(
+            chain.from_iterable(self._below(keys[:depth]) for depth in depths)
+        )
         before = [
             each
             for each in statements(lines)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 import tomllib
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,6 @@ def _kinds(tree: dict[str, Any]) -> tuple[str, str, str, str]:
         tables = [tree.get(key, {})]
         if key == "monitor":
             tables += list(tree.get("rail", {}).values())
-        found.append(" + ".join(kind for table in tables for kind in table) or "-")
+        found.append(" + ".join(chain.from_iterable(tables)) or "-")
     sut, monitor, scenario, task = found
     return sut, monitor, scenario, task

@@ -183,7 +183,15 @@ def _settings_of(keys: list[str]) -> tuple[type, str]:
 def _sections(text: BenchText) -> Iterator[FormSection]:
     tree = text.tree()
     bench = tree.get("bench", {})
-    yield _section("bench", "Bench", "bench", (), config.BenchSettings, bench, "bench")
+    yield _section(
+        place="bench",
+        title="Bench",
+        kind="bench",
+        kinds=(),
+        settings=config.BenchSettings,
+        values=bench,
+        prefix="bench",
+    )
     monitors = text.monitors() or ({"": "monitor"} if text.kind("monitor") else {})
     yield _part(text, "sut", "sut", _TITLES["sut"])
     for rail, place in monitors.items():
@@ -209,24 +217,47 @@ def _part(text: BenchText, section: str, place: str, title: str) -> FormSection:
     try:
         found = plugins.find(section, kind) if kind else None
     except ConfigError as error:
-        return FormSection(place, title, kind, kinds, "", (), _sentence(error))
+        return FormSection(
+            place=place,
+            title=title,
+            kind=kind,
+            kinds=kinds,
+            about="",
+            fields=(),
+            error=_sentence(error),
+        )
     if found is None:
         return FormSection(
-            place,
-            title,
-            "",
-            kinds,
-            "",
-            (),
-            f"exactly one table [{place}.KIND] is needed",
+            place=place,
+            title=title,
+            kind="",
+            kinds=kinds,
+            about="",
+            fields=(),
+            error=f"exactly one table [{place}.KIND] is needed",
         )
     values = text.value(f"{place}.{kind}")
     about = (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
     if not isinstance(values, Mapping):
         error_text = f"{place}.{kind} is a value, not a table"
-        return FormSection(place, title, kind, kinds, about, (), error_text)
+        return FormSection(
+            place=place,
+            title=title,
+            kind=kind,
+            kinds=kinds,
+            about=about,
+            fields=(),
+            error=error_text,
+        )
     return _section(
-        place, title, kind, kinds, found.Settings, values, f"{place}.{kind}", about
+        place=place,
+        title=title,
+        kind=kind,
+        kinds=kinds,
+        settings=found.Settings,
+        values=values,
+        prefix=f"{place}.{kind}",
+        about=about,
     )
 
 
@@ -242,7 +273,13 @@ def _section(
 ) -> FormSection:
     if not isinstance(values, Mapping):
         return FormSection(
-            place, title, kind, kinds, about, (), f"{place} is a value, not a table"
+            place=place,
+            title=title,
+            kind=kind,
+            kinds=kinds,
+            about=about,
+            fields=(),
+            error=f"{place} is a value, not a table",
         )
     refused = {error.path: error for error in refusals(settings, values, prefix)}
     fields = []
@@ -252,7 +289,15 @@ def _section(
         error = _sentence(refused.pop(wrong[0])) if wrong else ""
         fields.append(FormField(path, name, setting, _value(values, name), error))
     other = "; ".join(f"{path}: {_sentence(error)}" for path, error in refused.items())
-    return FormSection(place, title, kind, kinds, about, tuple(fields), other)
+    return FormSection(
+        place=place,
+        title=title,
+        kind=kind,
+        kinds=kinds,
+        about=about,
+        fields=tuple(fields),
+        error=other,
+    )
 
 
 def _value(values: Mapping[str, Any], dotted: str) -> Any:

@@ -65,12 +65,11 @@ def _class_faults(section: str, kind: type) -> tuple[str, ...]:
 def instance_faults(section: str, kind: type) -> list[str]:
     """List what instances of a class lack."""
     contract = INSTANCES[section]
-    return [
-        fault
-        for name, method in _methods(contract).items()
-        if not isinstance(inspect.getattr_static(contract, name), classmethod)
-        for fault in _method_faults(kind, name, method, bound=False)
-    ]
+    faults: list[str] = []
+    for name, method in _methods(contract).items():
+        if not isinstance(inspect.getattr_static(contract, name), classmethod):
+            faults += _method_faults(kind, name, method, bound=False)
+    return faults
 
 
 def _settings_faults(kind: type) -> Iterator[str]:

@@ -73,7 +73,13 @@ def probe(
         if contact is not None:
             stack.enter_context(contact)
         found = _findings(
-            path, overrides, subscribers, stop, observers, listeners, contact
+            path=path,
+            overrides=overrides,
+            subscribers=subscribers,
+            stop=stop,
+            observers=observers,
+            listeners=listeners,
+            contact=contact,
         )
         stack.enter_context(closing(found))
         while True:

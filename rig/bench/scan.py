@@ -80,19 +80,12 @@ def scan(
     packages of a kind that are not installed. One that fails hides no other: its error
     is its row.
     """
-    kinds: Mapping[str, Callable[[], Any]] = (
-        monitors
-        if monitors is not None
-        else {
-            kind: partial(plugins.find, MONITOR, kind)
-            for kind in plugins.names(MONITOR)
-        }
-    )
-    rows = [
-        row
-        for kind, find in sorted(kinds.items())
-        for row in _instruments(kind, find, missing or _missing)
-    ]
+    if monitors is None:
+        names = plugins.names(MONITOR)
+        monitors = {kind: partial(plugins.find, MONITOR, kind) for kind in names}
+    rows: list[ScanRow] = []
+    for kind, find in sorted(monitors.items()):
+        rows += _instruments(kind, find, missing or _missing)
     return rows + _ports(ports or _comports, rows)
 
 
@@ -161,7 +154,13 @@ def _instrument(kind: str, found: FoundInstrument) -> ScanRow:
         [f"[{MONITOR}.{kind}]", *([found.setting] if found.setting and plain else [])]
     )
     return ScanRow(
-        kind, found.name, state, found.serial, setting, found.problem, found.try_next
+        kind=kind,
+        name=found.name,
+        state=state,
+        serial=found.serial,
+        setting=setting,
+        problem=found.problem,
+        try_next=found.try_next,
     )
 
 
@@ -187,11 +186,8 @@ def _comports() -> Iterable[Any]:
 def _ports(
     comports: Callable[[], Iterable[Any]], rows: Iterable[ScanRow]
 ) -> list[ScanRow]:
-    claimed = {
-        os.path.realpath(quoted)
-        for row in rows
-        for quoted in re.findall(r'"([^"]*)"', row.setting)
-    }
+    settings = "\n".join(row.setting for row in rows)
+    claimed = set(map(os.path.realpath, re.findall(r'"([^"\n]*)"', settings)))
     try:
         ports = sorted(comports(), key=lambda port: str(port.device))
     except Exception as error:  # as with the instruments

@@ -31,13 +31,11 @@ Units: `1` is a ratio, `count` a number of things, `number` names one of several
 
 def page() -> str:
     """Return the whole page."""
-    kinds = [
-        (section, kind) for section in plugins.GROUPS for kind in plugins.names(section)
-    ]
     parts = [_HEAD, *_part("bench", "", BenchSettings)]
-    for section, kind in kinds:
-        found = plugins.find(section, kind)
-        parts += _part(f"{section}.{kind}", _first_paragraph(found), found.Settings)
+    for section in plugins.GROUPS:
+        for kind in plugins.names(section):
+            found = plugins.find(section, kind)
+            parts += _part(f"{section}.{kind}", _first_paragraph(found), found.Settings)
     return "\n".join(parts)
 
 

@@ -59,12 +59,12 @@ class Reading:
         if not powerless and may_be_one_sided(integral, accuracy):
             powerless = one_sided(trace.power_w(0.0, duration_s)[1], integral, accuracy)
         return cls(
-            voltage_v,
-            current_a,
-            integral.energy_j / duration_s,
-            _still(accuracy.voltage, voltage_v, samples),
-            powerless,
-            _still(accuracy.current, current_a, samples),
+            voltage_v=voltage_v,
+            current_a=current_a,
+            power_w=integral.energy_j / duration_s,
+            still_v=_still(accuracy.voltage, voltage_v, samples),
+            powerless=powerless,
+            still_a=_still(accuracy.current, current_a, samples),
         )
 
 

@@ -27,53 +27,68 @@ HOW = {
     WireName.CURRENT: "does what the device draws flow through the monitor?",
 }
 Levels = tuple[float, float, float] | None
+_NO_PULSE = "; no pulse of SYNC came when some were asked for"
 _SCOPE = "look at the line with a scope: high at rest, a low pulse at each mark"
 
 
 def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
     """Yield Tx, ground and Rx, by the DUT's pins, to the first that fails."""
-    obeys = bool(talk.pulses)
     if not talk.heard_b:
-        if obeys:
-            yield WireFinding(
-                WireName.TX,
-                False,
-                f"nothing is heard, though {talk.pulses} pulses of SYNC came when they"
-                " were asked for: the device hears and obeys",
-                "the wire from the device's Tx to the adapter's Rx is open or at the"
-                " wrong pin",
-                "follow that wire; the adapter's Rx alone, with a voltmeter: high at"
-                " rest",
-            )
-            return
-        looked = (
-            "; no pulse of SYNC came when some were asked for"
-            if talk.pulses == 0
-            else ""
-        )
-        yield WireFinding(
+        yield _silent_row(talk, monitored)
+        return
+    if talk.garbled:
+        yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
+        yield _garbled_row(talk)
+        return
+    said = f"{talk.heard_b} bytes"
+    if talk.at_power_up:
+        said = f'"{talk.at_power_up[:60]}" at power-up'
+    yield WireFinding(WireName.TX, True, said)
+    yield WireFinding(WireName.GROUND, True, "what is heard can be read")
+    if talk.name:
+        yield WireFinding(WireName.RX, True, f"it answers to its name: {talk.name}")
+        return
+    deaf = _NO_PULSE if talk.pulses == 0 else ""
+    yield WireFinding(
+        WireName.RX,
+        False,
+        f"it speaks ({said}), and answers nothing{deaf}",
+        "the wire from the adapter's Tx to the device's Rx is open or at the wrong pin",
+        "follow that wire; is the firmware a shim that knows `name`?",
+    )
+
+
+def _silent_row(talk: Talk, monitored: bool) -> WireFinding:
+    """Judge Tx where nothing is heard."""
+    if talk.pulses:
+        return WireFinding(
             WireName.TX,
             False,
-            f"nothing is heard, neither at power-up nor when asked{looked}",
-            (
-                "Tx and Rx are swapped, or both are open, or the device does not run"
-                if monitored
-                else (
-                    "Tx and Rx are swapped or open, or the device has no supply or does"
-                    " not run"
-                )
-            ),
-            "swap the two wires; is the firmware in, and reset released?",
+            f"nothing is heard, though {talk.pulses} pulses of SYNC came when they"
+            " were asked for: the device hears and obeys",
+            "the wire from the device's Tx to the adapter's Rx is open or at the wrong"
+            " pin",
+            "follow that wire; the adapter's Rx alone, with a voltmeter: high at rest",
         )
-        return
-    said = (
-        f'"{talk.at_power_up[:60]}" at power-up'
-        if talk.at_power_up
-        else f"{talk.heard_b} bytes"
+    cause = "Tx and Rx are swapped, or both are open, or the device does not run"
+    if not monitored:
+        cause = (
+            "Tx and Rx are swapped or open, or the device has no supply or does not run"
+        )
+    looked = _NO_PULSE if talk.pulses == 0 else ""
+    return WireFinding(
+        WireName.TX,
+        False,
+        f"nothing is heard, neither at power-up nor when asked{looked}",
+        cause,
+        "swap the two wires; is the firmware in, and reset released?",
     )
-    if talk.garbled and talk.other_baud:
-        yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
-        yield WireFinding(
+
+
+def _garbled_row(talk: Talk) -> WireFinding:
+    """Judge the ground where bytes are heard that are no text."""
+    if talk.other_baud:
+        return WireFinding(
             WireName.GROUND,
             False,
             f"unreadable at the rate of the bench file; it answers at {talk.other_baud}"
@@ -81,33 +96,13 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
             "no wire: the line rate",
             f"baud = {talk.other_baud}",
         )
-        return
-    if talk.garbled:
-        yield WireFinding(WireName.TX, True, f"{talk.heard_b} bytes are heard")
-        yield WireFinding(
-            WireName.GROUND,
-            False,
-            f"{talk.unreadable_b} of {talk.heard_b} bytes are no text, at any usual"
-            " line rate",
-            "the ground of device and adapter is not joined, or their levels are"
-            " others",
-            "join the grounds; the same logic voltage on both sides",
-        )
-        return
-    yield WireFinding(WireName.TX, True, said)
-    yield WireFinding(WireName.GROUND, True, "what is heard can be read")
-    if talk.name:
-        yield WireFinding(WireName.RX, True, f"it answers to its name: {talk.name}")
-        return
-    deaf = (
-        "; no pulse of SYNC came when some were asked for" if talk.pulses == 0 else ""
-    )
-    yield WireFinding(
-        WireName.RX,
+    return WireFinding(
+        WireName.GROUND,
         False,
-        f"it speaks ({said}), and answers nothing{deaf}",
-        "the wire from the adapter's Tx to the device's Rx is open or at the wrong pin",
-        "follow that wire; is the firmware a shim that knows `name`?",
+        f"{talk.unreadable_b} of {talk.heard_b} bytes are no text, at any usual line"
+        " rate",
+        "the ground of device and adapter is not joined, or their levels are others",
+        "join the grounds; the same logic voltage on both sides",
     )
 
 
@@ -134,14 +129,18 @@ def level_row(
     else:
         said = f"the input of {info.name} reads low all the time"
     return WireFinding(
-        wire,
-        False,
-        said,
-        "the device's high is below what this input takes for high, or the line is open"
-        " or low",
-        "the reference of the monitor's input, or a level shifter; measure SYNC with a"
-        " voltmeter: it is high at rest",
-        rail,
+        wire=wire,
+        ok=False,
+        detail=said,
+        cause=(
+            "the device's high is below what this input takes for high, or the line is"
+            " open or low"
+        ),
+        try_next=(
+            "the reference of the monitor's input, or a level shifter; measure SYNC"
+            " with a voltmeter: it is high at rest"
+        ),
+        rail=rail,
     )
 
 
@@ -170,7 +169,9 @@ def seen_row(
             "a shorter wire with its ground beside it; a resistor of some 100 ohms at"
             " the pin"
         )
-    return WireFinding(WireName.SYNC, False, said, cause, hint, rail)
+    return WireFinding(
+        wire=WireName.SYNC, ok=False, detail=said, cause=cause, try_next=hint, rail=rail
+    )
 
 
 def polarity_row(
@@ -187,22 +188,26 @@ def polarity_row(
     high = (mean - least) / (most - least) if most > least else 1.0
     if high < _RESTS_LOW:
         return WireFinding(
-            wire,
-            False,
-            f"the line is high for {high:.1%} of the time: it rests low, and its pulses"
-            " are high",
-            "a level shifter inverts, or it is another pin",
-            "a shifter that does not invert; all windows would lie late by a pulse",
-            rail,
+            wire=wire,
+            ok=False,
+            detail=(
+                f"the line is high for {high:.1%} of the time: it rests low, and its"
+                " pulses are high"
+            ),
+            cause="a level shifter inverts, or it is another pin",
+            try_next=(
+                "a shifter that does not invert; all windows would lie late by a pulse"
+            ),
+            rail=rail,
         )
     if not edges.ok:
         return WireFinding(
-            wire,
-            False,
-            edges.detail,
-            "pulses and marks do not fit",
-            edges.try_next,
-            rail,
+            wire=wire,
+            ok=False,
+            detail=edges.detail,
+            cause="pulses and marks do not fit",
+            try_next=edges.try_next,
+            rail=rail,
         )
     return WireFinding(wire, True, "high at rest, low pulses", rail=rail)
 
@@ -211,5 +216,10 @@ def current_row(rail: str, found: Finding) -> WireFinding:
     """Judge whether a device that answers is fed by the monitor."""
     cause = "" if found.ok else "another cable feeds the device past the monitor"
     return WireFinding(
-        WireName.CURRENT, found.ok, found.detail, cause, found.try_next, rail
+        wire=WireName.CURRENT,
+        ok=found.ok,
+        detail=found.detail,
+        cause=cause,
+        try_next=found.try_next,
+        rail=rail,
     )

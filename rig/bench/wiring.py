@@ -215,24 +215,30 @@ class _Proof:
             said = supply.in_words(reading, info)
             if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
                 yield WireFinding(
-                    WireName.SUPPLY,
-                    False,
-                    f"{said}: there is no voltage",
-                    "nothing feeds the monitor, or its output is short-circuited",
-                    "switch on what feeds the monitor; look at its input and at its"
-                    " fuse",
-                    rail,
+                    wire=WireName.SUPPLY,
+                    ok=False,
+                    detail=f"{said}: there is no voltage",
+                    cause="nothing feeds the monitor, or its output is short-circuited",
+                    try_next=(
+                        "switch on what feeds the monitor; look at its input and at"
+                        " its fuse"
+                    ),
+                    rail=rail,
                 )
             elif silent.get(rail) is not None and reading.powerless:
                 yield WireFinding(
-                    WireName.SUPPLY,
-                    False,
-                    f"{said}: nothing is drawn, and the device is silent",
-                    "the wire from the monitor's output to the device's supply pin, or"
-                    " its ground, is open",
-                    "measure the voltage at the device's own pins; the right way"
-                    " round?",
-                    rail,
+                    wire=WireName.SUPPLY,
+                    ok=False,
+                    detail=f"{said}: nothing is drawn, and the device is silent",
+                    cause=(
+                        "the wire from the monitor's output to the device's supply"
+                        " pin, or its ground, is open"
+                    ),
+                    try_next=(
+                        "measure the voltage at the device's own pins; the right way"
+                        " round?"
+                    ),
+                    rail=rail,
                 )
             elif not info.reads_voltage:
                 why = f"{supply.in_volts(reading, info)}; the current is judged below"
@@ -273,12 +279,26 @@ class _Watching:
 
 
 def _row(wire: WireName, rail: str, found: Finding, cause: str = "") -> WireFinding:
-    return WireFinding(wire, found.ok, found.detail, cause, found.try_next, rail)
+    return WireFinding(
+        wire=wire,
+        ok=found.ok,
+        detail=found.detail,
+        cause=cause,
+        try_next=found.try_next,
+        rail=rail,
+    )
 
 
 def _failed(wire: WireName, error: RigError, cause: str, rail: str = "") -> WireFinding:
     detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
-    return WireFinding(wire, False, detail, cause, error.try_next, rail)
+    return WireFinding(
+        wire=wire,
+        ok=False,
+        detail=detail,
+        cause=cause,
+        try_next=error.try_next,
+        rail=rail,
+    )
 
 
 def _second_supplies(

@@ -121,7 +121,15 @@ def compare(
 
     if suts:
         refuse_idle("beside --suts", "everything")
-        wanted = _wanted(places, samples, trials, bench, overrides, inputs, labels)
+        wanted = _wanted(
+            places=places,
+            samples=samples,
+            trials=trials,
+            bench=bench,
+            overrides=overrides,
+            inputs=inputs,
+            labels=labels,
+        )
         conventions = {
             "dt_s": dt_s,
             "rule": choice.preset,
@@ -169,4 +177,11 @@ def _wanted(
     given = {
         key: str(path.resolve()) for key, path in files.items() if path is not None
     }
-    return Wanted(places[0], samples, trials, bench, overrides, given)
+    return Wanted(
+        model=places[0],
+        samples=samples,
+        trials=trials,
+        bench=bench,
+        overrides=overrides,
+        files=given,
+    )

@@ -18,6 +18,7 @@ from rig.errors import DataError
 from rig.model import grid
 from rig.model.grid import Covered
 from rig.results import changed, results
+from rig.results.labels import Label
 from rig.store.session_folder import SessionFolder
 
 
@@ -37,8 +38,10 @@ def coverage(paths: tuple[Path, ...]) -> int:
     """
     out = Terminal()
     cells = grid.united(_cells(path) for path in paths)
-    marked = {label: None for path in paths for label in of_session(path)}
-    print_labels(out, tuple(marked))
+    marked: list[Label] = []
+    for path in paths:
+        marked += [label for label in of_session(path) if label not in marked]
+    print_labels(out, marked)
     print_coverage(out, cells)
     is_changed = any(label.text == changed.CHANGED for label in marked)
     done = all(cell.state == grid.DONE for cell in cells)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,13 +104,9 @@ def document(
 ) -> dict[str, Any]:
     """Return all lists as JSON holds them; a session that was changed has no
     outcome."""
-    tree: dict[str, Any] = {
-        section: [
-            {"name": kind.name, "about": kind.about, "not_usable": kind.not_usable}
-            for kind in listed
-        ]
-        for section, listed in kinds.items()
-    }
+    tree: dict[str, Any] = {}
+    for section, listed in kinds.items():
+        tree[section] = [dataclasses.asdict(kind) for kind in listed]
     return tree | {
         "sessions": [
             {
@@ -130,7 +128,7 @@ def print_lists(
     rows: Sequence[Listed],
 ) -> None:
     """Print the kinds of each section, and the sessions, the newest first."""
-    width = max(len(kind.name) for listed in kinds.values() for kind in listed)
+    width = max(len(kind.name) for kind in chain.from_iterable(kinds.values()))
     for section, listed in kinds.items():
         print_rows(
             out, _TITLES[section], [(kind.name, kind.text) for kind in listed], width

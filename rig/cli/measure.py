@@ -94,7 +94,15 @@ def measure(
         if chosen.per > 1 and spread is None:
             notes.append("--per: there are no two windows with an energy")
         labels = Surroundings(path, opened.origin == "rig").labels or opened.labels
-        content = _content(path, opened, promised, notes, rows, spread, labels)
+        content = _content(
+            path=path,
+            opened=opened,
+            promised=promised,
+            notes=notes,
+            rows=rows,
+            spread=spread,
+            labels=labels,
+        )
     out = Terminal()
     err = Terminal(stderr=True)
     if as_json:
@@ -205,9 +213,10 @@ def _content(
 
 def _csv_text(rows: Sequence[WindowRow], labels: Sequence[str]) -> str:
     names = [field.name for field in dataclasses.fields(WindowRow)]
-    cells = [
-        ["" if (value := getattr(row, name)) is None else value for name in names]
-        for row in rows
-    ]
     marked = "; ".join(labels)
-    return table_file.text([[*names, "labels"], *([*row, marked] for row in cells)])
+    lines = [[*names, "labels"]]
+    for row in rows:
+        values = dataclasses.astuple(row)
+        cells = ["" if value is None else value for value in values]
+        lines.append([*cells, marked])
+    return table_file.text(lines)

@@ -119,10 +119,9 @@ def print_plan(
 ) -> None:
     """Print labels, what all trials will take, and the steps of one."""
     print_labels(out, marked)
-    totals = (
-        kind.total([step for step in steps if kinds.of(step) is kind])
-        for kind in kinds.known()
-    )
+    totals = []
+    for kind in kinds.known():
+        totals.append(kind.total([step for step in steps if kinds.of(step) is kind]))
     of_trial = ", ".join(filter(None, totals))
     say(out, f"a trial: {escape(of_trial)}; {found.trials} trials")
     for line in _of_estimate(found):

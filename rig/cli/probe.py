@@ -126,7 +126,7 @@ def document(bench: Path, rows: Sequence[ProbeRow]) -> dict[str, Any]:
     return {
         "bench": str(bench),
         "outcome": outcome(rows),
-        "labels": sorted({label for row in rows for label in row.labels}),
+        "labels": sorted(set().union(*(row.labels for row in rows))),
         "findings": [row.to_json() for row in rows],
     }
 

@@ -111,12 +111,12 @@ def print_rows(out: Terminal, rows: Sequence[Listed]) -> None:
     """Print the rows: for a program all columns, in a terminal as many as it is wide
     enough for. In the narrowest one labels take several lines.
     """
-    heads = [
-        head for head in _COLUMNS if head != "tags" or any(row.tags for row in rows)
-    ]
-    columns = [
-        [head, *(one_line(_COLUMNS[head](row)) for row in rows)] for head in heads
-    ]
+    heads = list(_COLUMNS)
+    if not any(row.tags for row in rows):
+        heads.remove("tags")
+    columns = []
+    for head in heads:
+        columns.append([head, *(one_line(_COLUMNS[head](row)) for row in rows)])
     widths = [max(map(cell_len, column)) for column in columns]
     for count in range(len(heads), _KEPT - 1, -1):
         if not out.is_terminal or _width(widths[:count]) <= out.width:

@@ -37,16 +37,18 @@ def text(
     """Return rows as CSV; `end` ends each line."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=delimiter, lineterminator=end)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    for row in rows:
+        writer.writerow([cell(value) for value in row])
     return stream.getvalue()
 
 
 def tabbed(rows: Iterable[Sequence[str]]) -> str:
     """Return rows as lines with tabs, to be pasted into a spreadsheet."""
-    return "\n".join(
-        "\t".join(_guarded(one_line(value.replace("\t", " "))) for value in row)
-        for row in rows
-    )
+    lines = []
+    for row in rows:
+        cells = [one_line(value.replace("\t", " ")) for value in row]
+        lines.append("\t".join(map(_guarded, cells)))
+    return "\n".join(lines)
 
 
 def labels_line(labels: Sequence[str], place: str = "") -> str:

@@ -70,12 +70,12 @@ class ScoreLine:
         judged = score.scores or costs or score.fault
         case = score.case if judged else None
         return cls(
-            score.label,
-            score.answer,
-            tuple(score.scores),
-            case,
-            costs,
-            score.fault or None,
+            label=score.label,
+            answer=score.answer,
+            scores=tuple(score.scores),
+            case=case,
+            costs=costs,
+            fault=score.fault or None,
         )
 
     def score(self) -> Score:
@@ -84,13 +84,13 @@ class ScoreLine:
         correct = costs.met if costs else self.label == self.answer and not self.fault
         scores = tuple(map(float, self.scores))
         return Score(
-            correct,
-            self.label,
-            self.answer,
-            scores,
-            self.case or "",
-            costs,
-            self.fault or "",
+            correct=correct,
+            label=self.label,
+            answer=self.answer,
+            scores=scores,
+            case=self.case or "",
+            costs=costs,
+            fault=self.fault or "",
         )
 
 
@@ -126,15 +126,15 @@ class OutcomeLine:
     def completion(self) -> Completion:
         """Return the completion."""
         return Completion(
-            tuple(Mark(phase, tick) for phase, tick in self.marks),
-            self.output,
-            self.retransmissions,
-            self.rx_in_window_b,
-            self.iterations,
-            self.restarts,
-            self.faults,
-            self.refusal,
-            self.known,
+            marks=tuple(Mark(phase, tick) for phase, tick in self.marks),
+            output=self.output,
+            retransmissions=self.retransmissions,
+            rx_in_window_b=self.rx_in_window_b,
+            iterations=self.iterations,
+            restarts=self.restarts,
+            faults=self.faults,
+            refusal=self.refusal,
+            known=self.known,
         )
 
 
@@ -171,12 +171,12 @@ def from_json(line: Mapping[str, Any], place: str = COMPLETIONS) -> StepRecord:
     batch = typed.take(BatchLine, keys, place)
     score = typed.from_json(ScoreLine, keys, place).score() if keys else None
     return StepRecord(
-        begin.step,
-        kind.from_form(form),
-        outcome.completion(),
-        score,
-        tuple(line.score() for line in batch.each),
-        begin.trial,
+        number=begin.step,
+        step=kind.from_form(form),
+        completion=outcome.completion(),
+        score=score,
+        each=tuple(line.score() for line in batch.each),
+        trial=begin.trial,
     )
 
 

@@ -123,12 +123,13 @@ def changed(before: Provenance, now: Provenance) -> list[str]:
         (f"monitor {rail}".strip(), _OF_MONITOR, old, now.monitors.get(rail))
         for rail, old in before.monitors.items()
     ]
-    return [
-        f"{part} {key}: {_value(new, key)!r}, was {_value(old, key)!r}".strip()
-        for part, keys, old, new in parts
-        for key in keys
-        if _value(old, key) != _value(new, key)
-    ]
+    changes = []
+    for part, keys, old, new in parts:
+        for key in keys:
+            was, value = _value(old, key), _value(new, key)
+            if was != value:
+                changes.append(f"{part} {key}: {value!r}, was {was!r}".strip())
+    return changes
 
 
 def _value(part: Any, key: str) -> Any:

@@ -31,13 +31,13 @@ class WindowLine:
     def of(cls, window: Window) -> WindowLine:
         """Return a window as a line has it."""
         return cls(
-            window.phase,
-            window.start_s,
-            window.stop_s,
-            window.latency_s,
-            window.latency_u_s,
-            window.energy_j,
-            window.energy_u_j,
+            phase=window.phase,
+            start_s=window.start_s,
+            stop_s=window.stop_s,
+            latency_s=window.latency_s,
+            latency_u_s=window.latency_u_s,
+            energy_j=window.energy_j,
+            energy_u_j=window.energy_u_j,
         )
 
 
@@ -66,13 +66,13 @@ class StreamLine:
         """Return a stream as a line has it."""
         scenes = tuple(map(SceneLine, stream.labels, stream.onsets_s))
         return cls(
-            stream.step,
-            stream.due,
-            stream.hop_s,
-            stream.window_s,
-            stream.preloaded,
-            scenes,
-            WindowLine.of(stream.whole),
+            step=stream.step,
+            due=stream.due,
+            hop_s=stream.hop_s,
+            window_s=stream.window_s,
+            preloaded=stream.preloaded,
+            scenes=scenes,
+            whole=WindowLine.of(stream.whole),
         )
 
 
@@ -106,12 +106,12 @@ class CrossingLine:
     def of(cls, crossing: Crossing) -> CrossingLine:
         """Return a threshold as a line has it."""
         return cls(
-            crossing.threshold,
-            crossing.resolved,
-            crossing.by_device,
-            WindowLine.of(crossing.window) if crossing.window else None,
-            crossing.least_s,
-            crossing.bounds_j,
+            threshold=crossing.threshold,
+            resolved=crossing.resolved,
+            by_device=crossing.by_device,
+            window=WindowLine.of(crossing.window) if crossing.window else None,
+            least_s=crossing.least_s,
+            bounds_j=crossing.bounds_j,
         )
 
 

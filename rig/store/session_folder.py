@@ -186,9 +186,8 @@ class SessionFolder:
             inside = {entry.name: entry for entry in self.path.iterdir()}
         except OSError:
             return False
-        known = {
-            name + end for name in (*_BEGINNING, EVENTS) for end in ("", PARTIAL_SUFFIX)
-        }
+        whole = {*_BEGINNING, EVENTS}
+        known = whole | {name + PARTIAL_SUFFIX for name in whole}
         is_ours = bool(inside) or _CREATED.match(self.path.name) is not None
         return (
             is_ours
@@ -220,11 +219,11 @@ class SessionFolder:
         by its name in the session's folder.
         """
         apart = [path for path in self.path.iterdir() if CUT_OFF.fullmatch(path.name)]
-        return {
-            f"{path.name}/{name}": digest
-            for path in sorted(apart)
-            for name, digest in hashes(path).items()
-        }
+        digests = {}
+        for path in sorted(apart):
+            for name, digest in hashes(path).items():
+                digests[f"{path.name}/{name}"] = digest
+        return digests
 
 
 def refuse_unwritable(folder: Path, try_next: str = "") -> None:

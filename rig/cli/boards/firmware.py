@@ -122,7 +122,9 @@ def build(
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
     if model is not None:
-        options = ModelOptions(model, inputs, dt_s, bits, choice, steps)
+        options = ModelOptions(
+            path=model, inputs=inputs, dt_s=dt_s, bits=bits, choice=choice, steps=steps
+        )
         folder, settings = _with_model(folder, target, options, settings)
     else:
         refuse_idle("without --model", *_OF_MODEL)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -35,11 +38,7 @@ def print_budget(console: Console, results: Results) -> None:
         table.add_column(
             escape(column.name).replace("_", "\n"), justify="right", no_wrap=True
         )
-    telling = [
-        (name, cells)
-        for name, cells in budget.rows
-        if any(cell and cell.relative >= _TELLING for cell in cells)
-    ]
+    telling = [(name, cells) for name, cells in budget.rows if _is_telling(cells)]
     for component, cells in telling:
         table.add_row(f" {escape(component)}", *(_cell(cell) for cell in cells))
     combined = [column.standard_uncertainty / column.value for column in budget.columns]
@@ -50,12 +49,17 @@ def print_budget(console: Console, results: Results) -> None:
     )
     print_line(console, f" {_TITLE}", 1)
     print_table(console, table)
-    shown = [cell for _, cells in telling for cell in cells if cell is not None]
-    remarks = [] if all(cell.counted for cell in shown) else [_BRACKETS]
+    shown = chain.from_iterable(cells for _, cells in telling)
+    is_counted = all(cell.counted for cell in shown if cell is not None)
+    remarks = [] if is_counted else [_BRACKETS]
     if left := len(budget.rows) - len(telling):
         remarks.append(f"{left} smaller components not shown")
     if remarks:
         print_line(console, f" {'; '.join(remarks)}", 1)
+
+
+def _is_telling(cells: Sequence[BudgetCell | None]) -> bool:
+    return any(cell and cell.relative >= _TELLING for cell in cells)
 
 
 def _cell(cell: BudgetCell | None) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -30,9 +31,8 @@ def print_states(console: Console, coverage: Coverage) -> None:
         ]
         for state in dict.fromkeys(cell.state for cell in cells):
             of_state = [cell for cell in cells if cell.state == state]
-            reasons = dict.fromkeys(
-                reason for cell in of_state for reason in cell.failures
-            )
+            failures = chain.from_iterable(cell.failures for cell in of_state)
+            reasons = dict.fromkeys(failures)
             whats = ", ".join(cell.what for cell in of_state)
             said = ": ".join([f"{workload} {whats}", *reasons])
             print_line(console, f"  [red]{escape(state)}[/] {escape(said)}", 4)
