@@ -14,7 +14,7 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding, WireName
-from rig.store.events import Opened, Opening, RailState
+from rig.store.events import Opening, PartOpened, RailState
 from rig.units import quantity
 
 #: States of a card, and the theme's colour of each.
@@ -96,10 +96,10 @@ class Cards:
                 self._set("dut", state="opening ...")
             case Opening(part="monitor"):
                 self._set(f"monitor:{what.rail}", state="opening ...")
-            case Opened(part="sut") if isinstance(what.info, SutInfo):
+            case PartOpened(part="sut") if isinstance(what.info, SutInfo):
                 self._set("dut", state="connected", lines=_of_device(what.info))
                 self._set("sync", lines=_of_sync(what.info))
-            case Opened(part="monitor") if isinstance(what.info, MonitorInfo):
+            case PartOpened(part="monitor") if isinstance(what.info, MonitorInfo):
                 key = f"monitor:{what.rail}"
                 self._set(key, state="connected", lines=_of_monitor(what.info))
             case RailState():

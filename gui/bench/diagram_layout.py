@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rig.bench.diagram import Diagram, Part, Wire
+from rig.bench.diagram import Diagram, DiagramBox, Wire
 
 _COLUMNS = {"host": 0, "dut": 1, "monitor": 2, "io manager": 2, "feed": 3}
 _PAD = 14.0
@@ -23,7 +23,7 @@ _WIDEST_GAP = 260.0
 class Box:
     """A part: its place, and its pins as text with the side they are at."""
 
-    part: Part
+    part: DiagramBox
     x: float
     y: float
     width: float
@@ -141,7 +141,9 @@ def _sides(
 
 
 def _box_width(
-    part: Part, pins: tuple[list[str], list[str]], text_width: Callable[[str], float]
+    part: DiagramBox,
+    pins: tuple[list[str], list[str]],
+    text_width: Callable[[str], float],
 ) -> float:
     left, right = (
         max((text_width(name) for name in names), default=0.0) for names in pins

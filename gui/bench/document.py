@@ -12,7 +12,7 @@ from rig.bench.bench_file import BenchFile
 from rig.bench.config import Config
 from rig.bench.diagram import Diagram, diagram
 from rig.bench.editing import BenchText, TextProblem
-from rig.bench.forms import Form, form_of
+from rig.bench.forms import BenchForm, form_of
 from rig.bench.wiring import due
 from rig.errors import ConfigError, RigError
 from rig.files.shipped import shipped
@@ -25,7 +25,7 @@ class Reading:
     """
 
     text: str
-    form: Form
+    form: BenchForm
     problem: TextProblem | None
     resolved: Config | None
     picture: Diagram | None

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from gui.bench.field_row import FieldRow, matches
 from gui.widgets.line_field import LineField
 from gui.widgets.text import plain
-from rig.bench.forms import Form, FormSection
+from rig.bench.forms import BenchForm, FormSection
 
 _LIST_PX = 170
 _MONITOR = "monitor"
@@ -40,7 +40,7 @@ class FormView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-form")
-        self._form = Form(())
+        self._form = BenchForm(())
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._rows: dict[str, FieldRow] = {}
         self._wrong = ""
@@ -73,7 +73,7 @@ class FormView(QWidget):
         self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         self._lay_out()
 
-    def set_form(self, form: Form) -> None:
+    def set_form(self, form: BenchForm) -> None:
         """Show another form; the part at hand, what is typed and the place stay."""
         self.setEnabled(bool(form.sections))
         if not form.sections:

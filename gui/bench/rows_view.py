@@ -17,7 +17,7 @@ from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.sut import SutInfo
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding
-from rig.store.events import Opened
+from rig.store.events import PartOpened
 from rig.units import quantity
 
 _SIGNS = {True: "✓ ok", False: "✗ fails", None: "– not tested"}
@@ -143,7 +143,7 @@ def of_wire(found: WireFinding) -> Row:
     )
 
 
-def of_part(opened: Opened) -> Row:
+def of_part(opened: PartOpened) -> Row:
     """Return the row of a part that was opened."""
     info = opened.info
     if isinstance(info, SutInfo):

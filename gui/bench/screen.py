@@ -27,7 +27,7 @@ from rig.bench.scan import EMPTY, ScanRow, is_empty
 from rig.errors import ConfigError
 from rig.model.finding import Finding
 from rig.model.wiring import WireFinding
-from rig.store.events import Opened
+from rig.store.events import PartOpened
 
 #: The engine lets go of instruments within this time when the window is closed.
 _CLOSE_S = 10.0
@@ -314,7 +314,7 @@ class BenchScreen(Screen):
             case Finding():
                 self._failed = self._failed or not what.ok
                 rows.add(rows_view.of_finding(what))
-            case Opened() if item.link.deed in (Deed.CONNECT, Deed.POWER):
+            case PartOpened() if item.link.deed in (Deed.CONNECT, Deed.POWER):
                 if what.info is not None:
                     rows.add(rows_view.of_part(what))
             case Ready():

@@ -23,8 +23,8 @@ from rig.results import labels
 from rig.stats.binomial import student
 from rig.store.events import (
     Event,
-    Opened,
     Opening,
+    PartOpened,
     RailState,
     SessionFinished,
     SessionResumed,
@@ -207,7 +207,7 @@ class RunRecord:
             case Opening():
                 rail = f" of rail {event.rail}" if event.rail else ""
                 self._set(doing=f"opening {event.part} {event.name}{rail}")
-            case Opened():
+            case PartOpened():
                 self._set(doing=f"{event.part} {event.name} is open")
                 tick_hz = getattr(event.info, "tick_hz", 0)
                 self._tick_hz = tick_hz or self._tick_hz

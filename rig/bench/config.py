@@ -69,7 +69,7 @@ class BenchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PluginChoice:
     """A kind and its settings, an instance of the kind's Settings."""
 
     kind: str
@@ -86,14 +86,14 @@ class Config:
     """
 
     bench: BenchSettings
-    sut: Choice
-    monitors: dict[str, Choice]
-    scenario: Choice
-    task: Choice
+    sut: PluginChoice
+    monitors: dict[str, PluginChoice]
+    scenario: PluginChoice
+    task: PluginChoice
     claim: dict[str, float] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
-    no_monitor: Choice | None = None
+    no_monitor: PluginChoice | None = None
 
     def toml(self) -> str:
         """Return the file as resolved: every setting, also the defaults; it loads to
@@ -115,7 +115,7 @@ class Config:
         return tomli_w.dumps(tree)
 
 
-def _table(choice: Choice) -> dict[str, Any]:
+def _table(choice: PluginChoice) -> dict[str, Any]:
     return {choice.kind: dataclasses.asdict(choice.settings)}
 
 
@@ -261,7 +261,7 @@ def _structure(
 
 def _monitors(
     tree: Mapping[str, Any], folder: Path, overridden: set[tuple[str, ...]]
-) -> dict[str, Choice]:
+) -> dict[str, PluginChoice]:
     rails = tree.get("rail", {})
     if not rails:
         return {"": _choice("monitor", tree.get("monitor"), folder, overridden)}
@@ -299,7 +299,7 @@ def _choice(
     folder: Path,
     overridden: set[tuple[str, ...]],
     place: str = "",
-) -> Choice:
+) -> PluginChoice:
     place = place or section
     if (
         not isinstance(table, dict)
@@ -324,7 +324,7 @@ def _choice(
         for keys in overridden
         if keys[: len(here)] == here and len(keys) > len(here)
     }
-    return Choice(kind, _absolute(settings, folder, from_here))
+    return PluginChoice(kind, _absolute(settings, folder, from_here))
 
 
 def _said(table: Any) -> str:

@@ -177,19 +177,19 @@ class Block:
 
 
 @dataclasses.dataclass(slots=True)
-class Recorded:
+class RecordedConversation:
     """What a contact file says of one instrument."""
 
     conversation: Conversation
     blocks: list[Block]
 
 
-def read(path: Path) -> tuple[dict[str, Recorded], list[Finding]]:
+def read(path: Path) -> tuple[dict[str, RecordedConversation], list[Finding]]:
     """Return the recorded conversations by the sections of their instruments, and the
     rows of the probe; raises DataError. A file that was cut off is read as far as it
     goes.
     """
-    parts: dict[str, Recorded] = {}
+    parts: dict[str, RecordedConversation] = {}
     findings: list[Finding] = []
     for number, content in _lines(path):
         try:
@@ -200,7 +200,7 @@ def read(path: Path) -> tuple[dict[str, Recorded], list[Finding]]:
             if line.opened is not None:
                 for pattern in line.opened.varies:
                     re.compile(pattern)
-                parts.setdefault(part, Recorded(line.opened, []))
+                parts.setdefault(part, RecordedConversation(line.opened, []))
             elif line.dir is not None and part in parts:
                 parts[part].blocks.append(Block(line.t, line.dir, line.block, number))
             elif line.finding is not None:

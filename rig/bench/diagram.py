@@ -16,7 +16,7 @@ _TITLES = {"feed": "Supply", "io manager": "IO manager"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DiagramBox:
     """A box of the diagram: `key` is what its pins name, `title` and `subtitle` stand
     in it."""
 
@@ -44,7 +44,7 @@ class Diagram:
     """The parts of a bench and the wires between them; `notes` say what a picture
     cannot."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[DiagramBox, ...]
     wires: tuple[Wire, ...]
     notes: tuple[str, ...]
 
@@ -70,23 +70,23 @@ def diagram(resolved: Config, sync_pin: str = "") -> Diagram:
     parts = [_dut(resolved)]
     if "host" in used:
         port = getattr(resolved.sut.settings, "port", "")
-        parts.insert(0, Part("host", "Host", port or "serial adapter"))
+        parts.insert(0, DiagramBox("host", "Host", port or "serial adapter"))
     for rail, choice in resolved.monitors.items():
         key = _key("monitor", rail)
         simulated = is_simulated("monitor", choice)
-        parts.append(Part(key, rail or "Energy monitor", choice.kind, simulated))
+        parts.append(DiagramBox(key, rail or "Energy monitor", choice.kind, simulated))
     for key in dict.fromkeys(used):
         if key not in {part.key for part in parts}:
             role, _, rail = key.partition(":")
             subtitle = rail or (
                 "feeds the device" if role == "feed" else "stamps edges"
             )
-            parts.append(Part(key, _TITLES.get(role, role), subtitle))
+            parts.append(DiagramBox(key, _TITLES.get(role, role), subtitle))
     return Diagram(tuple(parts), tuple(wires), tuple(_notes(resolved, wires)))
 
 
-def _dut(resolved: Config) -> Part:
-    return Part(
+def _dut(resolved: Config) -> DiagramBox:
+    return DiagramBox(
         "dut", "Device under test", resolved.sut.kind, is_simulated("sut", resolved.sut)
     )
 

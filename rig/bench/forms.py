@@ -86,7 +86,7 @@ class FormSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class BenchForm:
     """The form of a text; without sections where the text cannot be read. `problem` is
     the first thing that is wrong with the file.
     """
@@ -103,11 +103,11 @@ class Form:
         raise KeyError(path)
 
 
-def form_of(text: BenchText, problem: TextProblem | None = None) -> Form:
+def form_of(text: BenchText, problem: TextProblem | None = None) -> BenchForm:
     """Return the form of a text; `problem` is what `text.problem` found."""
     if not text.is_toml:
-        return Form((), problem)
-    return Form(tuple(_sections(text)), problem)
+        return BenchForm((), problem)
+    return BenchForm(tuple(_sections(text)), problem)
 
 
 def as_typed(setting: SettingField, value: Any) -> str:

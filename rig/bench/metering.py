@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rig.bench import config, plugins
-from rig.bench.config import Choice, Config
+from rig.bench.config import Config, PluginChoice
 from rig.bench.named_monitor import open_monitor
 from rig.bench.parts import open_part, open_task
 from rig.bench.probe import close_monitor
@@ -30,7 +30,7 @@ from rig.live.meter import Meter
 from rig.live.meter_recorder import MeterRecorder
 from rig.live.observers import Observers
 from rig.simulation.world import NS_PER_S
-from rig.store.events import Opened, Opening, RailState
+from rig.store.events import Opening, PartOpened, RailState
 from rig.trace.tap import Fork, Tap, TraceForm, tapped
 from rig.trace.trace import TRACE
 
@@ -51,7 +51,7 @@ class Metering:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordingEnded:
     """A recording has ended: its trace, what it holds by the meter, and what went
     wrong."""
 
@@ -76,7 +76,9 @@ def alone(kind: str, changes: Sequence[str] = ()) -> Config:
     """
     resolved = config.load(shipped("benches") / _ALONE)
     settings = config.settings_of("monitor", kind, changes)
-    return replace(resolved, monitors={"": Choice(kind, settings)}, folder=Path.cwd())
+    return replace(
+        resolved, monitors={"": PluginChoice(kind, settings)}, folder=Path.cwd()
+    )
 
 
 def kinds() -> list[str]:
@@ -94,8 +96,8 @@ def meter_supply(
     """Switch the supplies of a bench on and meter one rail until `stop` is asked for;
     the supplies are off then, whatever happened.
 
-    `tell` gets the events of opening, Metering, and Recorded for each recording. Raises
-    RigError.
+    `tell` gets the events of opening, Metering, and RecordingEnded for each recording.
+    Raises RigError.
     """
     if rail not in resolved.monitors:
         raise ConfigError(
@@ -126,7 +128,7 @@ def meter_supply(
             tell(Opening("monitor", choice.kind, name))
             monitors[name] = open_monitor(name, choice, context)
             stack.callback(close_monitor, name, monitors[name], (tell,))
-            tell(Opened("monitor", choice.kind, monitors[name].info, name))
+            tell(PartOpened("monitor", choice.kind, monitors[name].info, name))
         watchdog.watch(resolved, switching(monitors), stop)
         for name, monitor in monitors.items():
             if monitor.info.switches:
@@ -185,13 +187,13 @@ def _leave(meter: Meter, tell: Tell) -> None:
         tell(_closed(recorder))
 
 
-def _closed(recorder: MeterRecorder) -> Recorded:
+def _closed(recorder: MeterRecorder) -> RecordingEnded:
     error = recorder.error
     try:
         recorder.close()
     except RigError as failure:
         error = error or failure
-    return Recorded(recorder.folder / TRACE, recorder.total.amounts(), error)
+    return RecordingEnded(recorder.folder / TRACE, recorder.total.amounts(), error)
 
 
 @contextmanager

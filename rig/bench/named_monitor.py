@@ -14,13 +14,15 @@ from pathlib import Path
 from types import TracebackType
 
 from rig.bench import plugins
-from rig.bench.config import Choice
+from rig.bench.config import PluginChoice
 from rig.errors import ConfigError, RigError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
 
 
-def open_monitor(rail: str, choice: Choice, context: BenchContext) -> EnergyMonitor:
+def open_monitor(
+    rail: str, choice: PluginChoice, context: BenchContext
+) -> EnergyMonitor:
     """Open the monitor of a rail, of the empty name where it is the only one; raises
     what its driver does.
     """

@@ -16,7 +16,7 @@ from rig.errors import ConfigError
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
-from rig.store.events import Opened, Opening, RailState, Subscriber
+from rig.store.events import Opening, PartOpened, RailState, Subscriber
 
 
 class PoweredBench:
@@ -60,7 +60,7 @@ def powered(
     """
     stop = stop or Stop()
 
-    def tell(event: Opening | Opened | RailState) -> None:
+    def tell(event: Opening | PartOpened | RailState) -> None:
         stop.check()
         for subscriber in subscribers:
             subscriber(event)
@@ -73,7 +73,7 @@ def powered(
             tell(Opening("monitor", choice.kind, rail))
             monitor = monitors[rail] = open_monitor(rail, choice, context)
             stack.callback(close_monitor, rail, monitor, subscribers)
-            tell(Opened("monitor", choice.kind, monitor.info, rail))
+            tell(PartOpened("monitor", choice.kind, monitor.info, rail))
         switched = {rail: each for rail, each in monitors.items() if each.info.switches}
         if not switched:
             raise ConfigError(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rig.bench import config, plugins, supply
 from rig.bench.compatibility import refuse_mismatch
-from rig.bench.config import Choice
+from rig.bench.config import PluginChoice
 from rig.bench.contact_file import ContactWriter
 from rig.bench.contact_player import ContactPlayer
 from rig.bench.named_monitor import open_monitor
@@ -32,7 +32,7 @@ from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
-from rig.store.events import Event, Opened, Opening, RailState, Subscriber
+from rig.store.events import Event, Opening, PartOpened, RailState, Subscriber
 from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.trace.tap import tapped
@@ -62,8 +62,8 @@ def probe(
     """Power the device and talk to it, one finding a step; a backend with a `probe` of
     its own says more than that it opens.
 
-    `subscribers` get Opening, Opened and RailState, `observers` live blocks of what is
-    recorded, `listeners` what passes the line to the device; `stop` ends it from
+    `subscribers` get Opening, PartOpened and RailState, `observers` live blocks of the
+    recording, `listeners` what passes the line to the device; `stop` ends it from
     another thread. `contact` writes down what is said to the instruments, or plays
     that; it is closed at the end.
     """
@@ -121,7 +121,7 @@ def _findings(
         task, context = open_task(
             resolved, probing=True, stop=stop, listeners=listeners, contact=contact
         )
-        emit(Opened("task", resolved.task.kind))
+        emit(PartOpened("task", resolved.task.kind))
         said = f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
         yield Finding("task", True, said)
         monitors: dict[str, EnergyMonitor] = {}
@@ -131,7 +131,7 @@ def _findings(
             emit(Opening("monitor", choice.kind, rail))
             monitor = monitors[rail] = open_monitor(rail, choice, context)
             stack.callback(close_monitor, rail, monitor, subscribers)
-            emit(Opened("monitor", choice.kind, monitor.info, rail))
+            emit(PartOpened("monitor", choice.kind, monitor.info, rail))
             yield _of_monitor(rail, monitor)
         watchdog.watch(resolved, [] if plays else switching(monitors), stop)
         yield from _unsupplied(resolved, monitors, context, plays)
@@ -149,7 +149,7 @@ def _findings(
             return
         emit(Opening("sut", resolved.sut.kind))
         with closing(kind.open(resolved.sut.settings, context)) as sut:
-            emit(Opened("sut", resolved.sut.kind, sut.info))
+            emit(PartOpened("sut", resolved.sut.kind, sut.info))
             yield from _of_device(sut, task, monitors)
             yield from _pulsed(monitors, sut, watching)
 
@@ -185,7 +185,7 @@ def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
 
 
 def _asked(
-    kind: type[Backend], choice: Choice, context: BenchContext
+    kind: type[Backend], choice: PluginChoice, context: BenchContext
 ) -> Generator[Finding, None, bool]:
     """Yield what a backend's own probe finds; return whether all is well."""
     well = True
@@ -242,7 +242,7 @@ def close_monitor(
             subscriber(RailState(rail, False))
 
 
-def _no_monitor(choice: Choice) -> Finding:
+def _no_monitor(choice: PluginChoice) -> Finding:
     limit = f"within {choice.settings.clock_ppm:g} ppm ({choice.settings.clock_source})"
     return Finding(
         "monitor",
@@ -335,7 +335,7 @@ def _played(monitors: Mapping[str, EnergyMonitor]) -> Iterator[Finding]:
     yield from supply.on("supply on", readings, infos)
 
 
-def _kinds(monitors: Mapping[str, Choice]) -> str:
+def _kinds(monitors: Mapping[str, PluginChoice]) -> str:
     return " + ".join(choice.kind for choice in monitors.values())
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from rig.bench import plugins
-from rig.bench.config import Choice, Config
+from rig.bench.config import Config, PluginChoice
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.plugin_classes import Backend, Driver
 from rig.interfaces.sut import SutInfo
 from rig.store.provenance_file import DeviceClock, Provenance
 
 
-def is_simulated(section: str, choice: Choice) -> bool:
+def is_simulated(section: str, choice: PluginChoice) -> bool:
     """Return whether a part of a bench is simulated; False where its settings do not
     say."""
     kind = plugins.find(section, choice.kind)
@@ -69,7 +69,7 @@ def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:
 
 
 def _of_part(
-    section: str, choice: Choice, name: str, info: SutInfo | MonitorInfo
+    section: str, choice: PluginChoice, name: str, info: SutInfo | MonitorInfo
 ) -> Iterator[str]:
     if info.kind != choice.kind:
         yield f"{name} is of kind {info.kind!r}, bench.toml names {choice.kind!r}"

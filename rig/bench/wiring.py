@@ -37,7 +37,7 @@ from rig.interfaces.sut import SystemUnderTest
 from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.model.wiring import WireFinding, WireName
-from rig.store.events import Opened, Opening, RailState, Subscriber
+from rig.store.events import Opening, PartOpened, RailState, Subscriber
 from rig.trace.trace import TRACE, Trace
 
 _SEES_NO_PULSES = ("none", "clock", "start")
@@ -55,7 +55,8 @@ def prove_wiring(
     it are not tested. On leaving the supply is off, whatever happened; raises what
     opening a monitor does.
 
-    `subscribers` get Opening, Opened and RailState; `stop` ends it from another thread.
+    `subscribers` get Opening, PartOpened and RailState; `stop` ends it from another
+    thread.
     """
     stop = stop or Stop()
     # A generator runs in pieces: a request is heard while one of them runs.
@@ -113,7 +114,7 @@ class _Proof:
                 self._tell(Opening("monitor", choice.kind, rail))
                 monitor = monitors[rail] = open_monitor(rail, choice, context)
                 stack.callback(close_monitor, rail, monitor, self.subscribers)
-                self._tell(Opened("monitor", choice.kind, monitor.info, rail))
+                self._tell(PartOpened("monitor", choice.kind, monitor.info, rail))
             watchdog.watch(resolved, switching(monitors), self.stop)
             for row in self._tested(resolved, context, monitors, stack):
                 told.add((row.wire, row.rail))
@@ -130,7 +131,7 @@ class _Proof:
                 )
                 yield WireFinding(wire, None, why, rail=rail)
 
-    def _tell(self, event: Opening | Opened | RailState) -> None:
+    def _tell(self, event: Opening | PartOpened | RailState) -> None:
         self.stop.check()
         for subscriber in self.subscribers:
             subscriber(event)
@@ -189,7 +190,7 @@ class _Proof:
             rail = next(iter(monitors), "") if wire is WireName.SUPPLY else ""
             yield _failed(wire, refused, cause, rail)
             return
-        self._tell(Opened("sut", resolved.sut.kind, sut.info))
+        self._tell(PartOpened("sut", resolved.sut.kind, sut.info))
         yield from _pulsed(monitors, sut)
 
     def _supplies(

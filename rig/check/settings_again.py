@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rig.bench import plugins
-from rig.bench.config import Choice, Config
+from rig.bench.config import Config, PluginChoice
 from rig.check.reasons import cannot
 from rig.check.versions import is_this_revision, is_this_version, shared_numbers
 from rig.check.written_again import difference_of
@@ -38,7 +38,7 @@ def findings(config: Config, provenance: Provenance) -> Iterator[Finding]:
 
 
 def _of_part(
-    section: str, choice: Choice, name: str, told: Provenance, rail: str = ""
+    section: str, choice: PluginChoice, name: str, told: Provenance, rail: str = ""
 ) -> Iterator[Finding]:
     """Compare the info of a part with what its settings make of it, also where another
     version of the rig wrote it: as far as that can be compared.

@@ -15,7 +15,7 @@ import click
 
 from rig.api.traces.surroundings import Surroundings
 from rig.cli.measure_names import with_names
-from rig.cli.measure_windows import CHOICES, Choice, window_options
+from rig.cli.measure_windows import CHOICES, WindowChoice, window_options
 from rig.cli.printed.terminal import Terminal, escape, escape_lines, say
 from rig.cli.printed.window_table import print_windows
 from rig.cli.trace_options import trace_options
@@ -72,7 +72,7 @@ def measure(
     program (Joulescope UI), a .ppk2 file (Nordic Power Profiler), or a CSV table (any
     with named columns). Exit code 1 says that a window has no energy.
     """
-    chosen = Choice(**{name: signals.pop(name) for name in CHOICES})
+    chosen = WindowChoice(**{name: signals.pop(name) for name in CHOICES})
     chosen.check()
     if as_csv and as_json:
         raise ConfigError("--csv and --json are two formats", try_next="one of them")

@@ -75,7 +75,7 @@ def window_options(command: _F) -> _F:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WindowChoice:
     """What was asked for."""
 
     edges: str | None

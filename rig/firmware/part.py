@@ -20,7 +20,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BoardMemory:
     """Bytes of flash and RAM, and the linker script that says so."""
 
     flash_b: int
@@ -28,7 +28,7 @@ class Part:
     stated_in: Path
 
 
-def part(folder: Path, settings: Sequence[str] = ()) -> Part | None:
+def part(folder: Path, settings: Sequence[str] = ()) -> BoardMemory | None:
     """Return the part of a project, `settings` being those of make; None where no
     linker script states one, as for a process. Raises ConfigError for a script without
     FLASH and RAM.
@@ -58,4 +58,4 @@ def part(folder: Path, settings: Sequence[str] = ()) -> Part | None:
             f"{found[0]} states no LENGTH of FLASH and RAM",
             try_next="FLASH (rx) : ... LENGTH = 1M",
         )
-    return Part(regions["FLASH"], regions["RAM"], found[0])
+    return BoardMemory(regions["FLASH"], regions["RAM"], found[0])

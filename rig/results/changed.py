@@ -15,12 +15,12 @@ from rig.results.labels import Label
 from rig.results.verdict import Outcome
 from rig.store import verified
 from rig.store.session_folder import PROVENANCE, SessionFolder
-from rig.store.verified import Change
+from rig.store.verified import FileChange
 
 CHANGED = "CHANGED AFTER THE RUN"
 
 
-def mark(changes: Sequence[Change]) -> tuple[Label, ...]:
+def mark(changes: Sequence[FileChange]) -> tuple[Label, ...]:
     """Return the label of a session with changed files; none where every file equals
     its line."""
     if not changes:
@@ -45,14 +45,14 @@ def of_folder(folder: SessionFolder) -> tuple[Label, ...]:
     return (*found, *mark(verified.changes(folder)))
 
 
-def reason(changes: Sequence[Change]) -> str:
+def reason(changes: Sequence[FileChange]) -> str:
     """Return in a few words what was changed; empty where every file equals its
     line."""
     more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
     return f"{changes[0].name} {changes[0].reason}{more}" if changes else ""
 
 
-def marked(results: Results, changes: Sequence[Change]) -> Results:
+def marked(results: Results, changes: Sequence[FileChange]) -> Results:
     """Return results with the label of changed files, whose verdicts are INVALID; the
     same results where every file equals its line.
     """

@@ -28,7 +28,7 @@ from rig.interfaces.task import Task
 from rig.live.block import Observer
 from rig.live.observers import Observers
 from rig.session.planning import refuse_claim, trial_seed
-from rig.store.events import Event, Opened, Opening, RailState, Subscriber
+from rig.store.events import Event, Opening, PartOpened, RailState, Subscriber
 from rig.trace.tap import tapped
 from rig.trace.thinning import QuietTimes, thinned
 
@@ -173,17 +173,17 @@ def _opened(
         stop=stop,
         listeners=listeners,
     )
-    emit(Opened("task", resolved.task.kind))
+    emit(PartOpened("task", resolved.task.kind))
     emit(Opening("scenario", resolved.scenario.kind))
     scenario = open_part("scenario", resolved, context)
     refuse_claim(resolved, scenario, task)
-    emit(Opened("scenario", resolved.scenario.kind))
+    emit(PartOpened("scenario", resolved.scenario.kind))
     monitors: dict[str, EnergyMonitor] = {}
     for rail, choice in resolved.monitors.items():
         emit(Opening("monitor", choice.kind, rail))
         monitors[rail] = open_monitor(rail, choice, context)
         stack.push(partial(_leave, monitors[rail].close))
-        emit(Opened("monitor", choice.kind, monitors[rail].info, rail))
+        emit(PartOpened("monitor", choice.kind, monitors[rail].info, rail))
     watchdog.watch(resolved, switching(monitors), stop)
     for rail, monitor in monitors.items():
         stack.push(partial(_leave, partial(_off, rail, monitor, subscribers)))
@@ -193,7 +193,7 @@ def _opened(
     sut = open_part("sut", resolved, context)
     stack.callback(sut.close)
     context.state.program = context.state.program or ""
-    emit(Opened("sut", resolved.sut.kind, sut.info))
+    emit(PartOpened("sut", resolved.sut.kind, sut.info))
     return resolved, context, task, scenario, monitors, sut
 
 

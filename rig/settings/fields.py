@@ -16,7 +16,7 @@ from typing import Any, Literal, Union
 from annotated_types import DocInfo, GroupedMetadata, Unit
 
 from rig.settings.declare import FOLDER, PATH, Matches
-from rig.settings.ranges import UNBOUNDED, Range, number
+from rig.settings.ranges import UNBOUNDED, SettingRange, number
 
 #: The default of a field that must be given.
 REQUIRED = dataclasses.MISSING
@@ -38,8 +38,8 @@ class SettingField:
     default: Any
     help: str = ""
     unit: str = ""
-    range: Range = UNBOUNDED
-    length: Range = UNBOUNDED
+    range: SettingRange = UNBOUNDED
+    length: SettingRange = UNBOUNDED
     choices: tuple[Any, ...] = ()
     form: Matches | None = None
     nested: tuple[SettingField, ...] = ()
@@ -158,8 +158,8 @@ def _field(name: str, hint: Any, default: Any) -> SettingField:
             (word.documentation for word in words if isinstance(word, DocInfo)), ""
         ),
         unit=next((word.unit for word in words if isinstance(word, Unit)), ""),
-        range=Range.of(words),
-        length=Range.of_length(words),
+        range=SettingRange.of(words),
+        length=SettingRange.of_length(words),
         choices=choices,
         form=next((word for word in words if isinstance(word, Matches)), None),
         nested=nested,

@@ -23,7 +23,7 @@ def most(value: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class SettingRange:
     """Bounds, each part of the range unless it is open, and single values besides;
     None: no bound.
 
@@ -41,7 +41,7 @@ class Range:
     why: str = ""
 
     @classmethod
-    def of(cls, metadata: Iterable[Any]) -> Range:
+    def of(cls, metadata: Iterable[Any]) -> SettingRange:
         """Return the range that a field's metadata declare."""
         found: dict[str, Any] = {}
         besides: list[Or] = []
@@ -64,7 +64,7 @@ class Range:
         return cls(**found, besides=tuple(besides))
 
     @classmethod
-    def of_length(cls, metadata: Iterable[Any]) -> Range:
+    def of_length(cls, metadata: Iterable[Any]) -> SettingRange:
         """Return the range of a text's or an array's length."""
         found: dict[str, Any] = {}
         for word in metadata:
@@ -135,7 +135,7 @@ class Range:
 
 
 #: Every finite number.
-UNBOUNDED = Range()
+UNBOUNDED = SettingRange()
 
 
 def number(value: float) -> str:

@@ -2,8 +2,8 @@
 """Events of an open bench and of a running session: frozen events, one after another,
 to every subscriber.
 
-Of a bench: Opening, Opened, RailState. They, Recovering, TrialKept and StepBegun are
-told and not kept: the journal (rig/store/journal.py) has the others.
+Of a bench: Opening, PartOpened, RailState. These, Recovering, TrialKept and StepBegun
+are not kept: the journal (rig/store/journal.py) has the others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class PartOpened:
     """A part of the bench is open; `info` is what it says of itself, None for task and
     scenario."""
 
@@ -165,7 +165,7 @@ class SessionFinished:
 
 Event = (
     Opening
-    | Opened
+    | PartOpened
     | RailState
     | Recovering
     | SessionStarted

@@ -50,7 +50,7 @@ MISSING = "is missing"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file of a session that is not as events.jsonl has it: its name there, in words
     what became of it, and the evidence.
     """
@@ -67,7 +67,7 @@ def changes(
     folder: SessionFolder,
     names: Sequence[str] = OF_NUMBERS,
     journal: Journal | None = None,
-) -> tuple[Change, ...]:
+) -> tuple[FileChange, ...]:
     """Return which of the files that have one of these names were changed, removed or
     added after the run, in the session's folder and in those of its trials.
 
@@ -76,7 +76,7 @@ def changes(
     """
     written = folder.journal() if journal is None else journal
     if written.faults:
-        return (Change(EVENTS, "is not as it was written", written.faults[0]),)
+        return (FileChange(EVENTS, "is not as it was written", written.faults[0]),)
     hashes = listed(written)
     wanted = [name for name in hashes if name.rpartition("/")[2] in names]
     # In the folders of trials a run that goes on has files that no line names yet.
@@ -109,28 +109,30 @@ def named(event: JournalEvent) -> dict[str, str]:
 
 def _changes(
     folder: SessionFolder, names: Sequence[str], hashes: Mapping[str, str]
-) -> Iterator[Change]:
+) -> Iterator[FileChange]:
     for name in names:
         if change := _change(folder.path / name, name, hashes.get(name)):
             yield change
 
 
-def _change(path: Path, name: str, recorded: str | None) -> Change | None:
+def _change(path: Path, name: str, recorded: str | None) -> FileChange | None:
     """Return how a file differs from its line; None where it does not."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            return Change(name, "is no regular file")
+            return FileChange(name, "is no regular file")
         if recorded is None:
-            return Change(name, UNLISTED)
+            return FileChange(name, UNLISTED)
         now = sha256(path)
     except FileNotFoundError:
         return (
-            None if recorded is None or name in _MADE_AGAIN else Change(name, MISSING)
+            None
+            if recorded is None or name in _MADE_AGAIN
+            else FileChange(name, MISSING)
         )
     except OSError as error:
-        return Change(name, "cannot be read", error.strerror or str(error))
+        return FileChange(name, "cannot be read", error.strerror or str(error))
     if now == recorded:
         return None
-    return Change(
+    return FileChange(
         name, "was changed", f"SHA-256 {now[:16]}..., recorded {recorded[:16]}..."
     )

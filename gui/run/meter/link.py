@@ -47,7 +47,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class MeterSaid:
-    """Something that a meter says: an event of the engine, Metering, Recorded,
+    """Something that a meter says: an event of the engine, Metering, RecordingEnded,
     NotRecorded."""
 
     link: MeterLink

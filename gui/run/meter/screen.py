@@ -23,7 +23,7 @@ from gui.theme import Theme
 from gui.widgets.notice import Notice, Severity, error_text
 from gui.widgets.text import PlainLabel
 from rig.bench import config
-from rig.bench.metering import Metering, NotRecorded, Recorded, kinds
+from rig.bench.metering import Metering, NotRecorded, RecordingEnded, kinds
 from rig.errors import RigError
 from rig.interfaces.monitor import MonitorInfo
 from rig.live.meter import RecordState
@@ -164,7 +164,7 @@ class MeterScreen(Screen):
                 self.view.set_silence(f"{item.what.name} is being opened ...")
             case Metering():
                 self._metering(item.what.info)
-            case Recorded():
+            case RecordingEnded():
                 self._recorded(item.what)
             case NotRecorded():
                 self.notice.show_error(item.what.error)
@@ -179,7 +179,7 @@ class MeterScreen(Screen):
         self.shell.say(f"{info.name}: the supply is on")
         self._show_state()
 
-    def _recorded(self, recorded: Recorded) -> None:
+    def _recorded(self, recorded: RecordingEnded) -> None:
         self.values.show_recorded(recorded.amounts)
         if recorded.error is not None:
             self.notice.show_error(recorded.error)

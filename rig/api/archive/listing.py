@@ -36,7 +36,7 @@ from rig.store.session_folder import (
     SessionFolder,
     read_json,
 )
-from rig.store.verified import Change
+from rig.store.verified import FileChange
 
 RUNNING = "running"
 KILLED = "killed"
@@ -351,7 +351,7 @@ def _with_results(row: Listed, path: Path) -> Listed:
     )
 
 
-def _with_changes(row: Listed, found: Sequence[Change]) -> Listed:
+def _with_changes(row: Listed, found: Sequence[FileChange]) -> Listed:
     if not found:
         return row
     marks = (*row.labels, *(label.text for label in changed.mark(found)))

@@ -42,7 +42,7 @@ from rig.store.session_folder import (
     no_session,
     read_json,
 )
-from rig.store.verified import Change
+from rig.store.verified import FileChange
 
 if TYPE_CHECKING:
     import pandas
@@ -89,7 +89,7 @@ class Session:
             return _UNREADABLE
 
     @cached_property
-    def changed(self) -> tuple[Change, ...]:
+    def changed(self) -> tuple[FileChange, ...]:
         """Return which files were changed, removed or added after the run, by their
         SHA-256 in events.jsonl; empty where none was.
 

@@ -13,7 +13,7 @@ from rig.cli.models.quantize import array_of, as_json, print_report
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import ConfigError
 from rig.firmware import project as projects
-from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, Part
+from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, BoardMemory
 from rig.network import graph
 from rig.network.conventions import AS_STATED, Choice
 from rig.network.fixed import file
@@ -58,7 +58,7 @@ class ModelOptions:
 
 
 def put_model(
-    folder: Path, port: projects.Port, options: ModelOptions, part: Part | None
+    folder: Path, port: projects.Port, options: ModelOptions, part: BoardMemory | None
 ) -> FixedNetwork:
     """Write a network into a project, after saying what it takes; raises ConfigError
     where the part has no room for it, and writes nothing then.
@@ -142,7 +142,7 @@ def _print_sizes(found: Sizes, steps: int) -> None:
     )
 
 
-def _fitting(path: Path, found: Sizes, part: Part) -> int:
+def _fitting(path: Path, found: Sizes, part: BoardMemory) -> int:
     """Return how many inputs the part has room for; raises ConfigError where not even
     one."""
     flash_b = found.constant_b + IMAGE_FLASH_B

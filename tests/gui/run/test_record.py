@@ -27,8 +27,8 @@ from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Query
 from rig.stats.interval import Interval
 from rig.store.events import (
-    Opened,
     Opening,
+    PartOpened,
     RailState,
     SessionFinished,
     SessionStarted,
@@ -100,7 +100,7 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
     class Info:
         tick_hz = 1000
 
-    record.take(Opened("sut", "virtual", Info()))  # type: ignore[arg-type]
+    record.take(PartOpened("sut", "virtual", Info()))  # type: ignore[arg-type]
     started(record)
     for number, (right, ticks) in enumerate(
         [(True, 10), (True, 12), (False, 14), (True, 12)]
@@ -223,7 +223,7 @@ def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
         switches = False
 
     record = RunRecord(lambda: 0.0)
-    record.take(Opened("monitor", "rapl", Counter()))  # type: ignore[arg-type]
+    record.take(PartOpened("monitor", "rapl", Counter()))  # type: ignore[arg-type]
     started(record)
     assert record.picture().rails == {}
     record.ended(BenchError("the counter is gone"))

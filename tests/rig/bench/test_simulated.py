@@ -37,10 +37,10 @@ def test_every_kind_says_whether_it_is_simulated(section: str) -> None:
 def about(bench: config.Config) -> Provenance:
     """Return what the provenance of a bench says, were it measured."""
 
-    def simulated_by(section: str, choice: config.Choice) -> bool:
+    def simulated_by(section: str, choice: config.PluginChoice) -> bool:
         return bool(plugins.find(section, choice.kind).simulates(choice.settings))
 
-    def origin_by(choice: config.Choice) -> Origin | None:
+    def origin_by(choice: config.PluginChoice) -> Origin | None:
         return plugins.find("monitor", choice.kind).origin(choice.settings)
 
     kind = plugins.find("sut", bench.sut.kind)

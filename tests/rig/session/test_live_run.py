@@ -16,7 +16,7 @@ from rig.host.stop import Stop
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
 from rig.session.session import open_bench
-from rig.store.events import Event, Opened, Opening, RailState, StepBegun, StepDone
+from rig.store.events import Event, Opening, PartOpened, RailState, StepBegun, StepDone
 from rig.store.session_folder import SessionFolder
 from rig.trace.trace import TRACE, Trace
 
@@ -31,19 +31,19 @@ def test_opening_and_leaving_are_told_part_by_part(tmp_path: Path) -> None:
     parts = [(type(event).__name__, getattr(event, "part", "")) for event in told]
     assert parts == [
         ("Opening", "task"),
-        ("Opened", "task"),
+        ("PartOpened", "task"),
         ("Opening", "scenario"),
-        ("Opened", "scenario"),
+        ("PartOpened", "scenario"),
         ("Opening", "monitor"),
-        ("Opened", "monitor"),
+        ("PartOpened", "monitor"),
         ("RailState", ""),
         ("Opening", "sut"),
-        ("Opened", "sut"),
+        ("PartOpened", "sut"),
         ("RailState", ""),
     ]
     assert [event.on for event in told if isinstance(event, RailState)] == [True, False]
     sut = next(
-        event for event in told if isinstance(event, Opened) and event.part == "sut"
+        event for event in told if isinstance(event, PartOpened) and event.part == "sut"
     )
     assert sut.info is not None and sut.info.name == name
 

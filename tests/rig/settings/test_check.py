@@ -15,7 +15,7 @@ from rig.errors import ConfigError
 from rig.settings.check import checked, violations
 from rig.settings.declare import PATH, Count, Matches, Or, PathText, Ratio, Why
 from rig.settings.fields import REQUIRED, fields_of
-from rig.settings.ranges import Range, number
+from rig.settings.ranges import SettingRange, number
 
 BEYOND = "no number of a bench is beyond 1e+12"
 
@@ -136,7 +136,7 @@ def test_fields_say_what_they_are() -> None:
     port, idle, hop, gaps, mode, name, file, inner = fields_of(Settings)
     assert (port.type, port.default, port.help) == ("string", REQUIRED, "Where it is.")
     assert (idle.type, idle.unit, idle.default) == ("float", "s", 0.5)
-    assert idle.range == Range(0, 60, low_open=True)
+    assert idle.range == SettingRange(0, 60, low_open=True)
     assert [other.value for other in hop.range.besides] == [0]
     assert (gaps.type, gaps.is_array, gaps.unit) == ("array of float", True, "1")
     assert mode.choices == ("a", "b")
@@ -165,7 +165,7 @@ def test_fields_say_what_they_are() -> None:
     ],
 )
 def test_a_range_in_words(declared: tuple[object, ...], words: str) -> None:
-    assert Range.of(declared).text("s") == words
+    assert SettingRange.of(declared).text("s") == words
 
 
 def test_numbers_as_a_person_writes_them() -> None:
