@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rig import annotations as annotation_content
-from rig.annotations import Annotations
+from rig.annotations import Annotations, annotation_file
 from rig.api.traces import annotation_links, distributions, envelope, samples
 from rig.api.traces import columns as picture_columns
 from rig.api.traces import export as exporting
@@ -557,9 +556,9 @@ class SessionTrace:
         """
         content = Annotations()
         if self._marked is not None:
-            content = annotation_content.own(self._trace, self._marked)
+            content = annotation_file.read_own(self._trace, self._marked)
         for path in annotation_links.annotation_files(self.annotation_path):
-            content += annotation_content.read(path, self._trace, self._marked)
+            content += annotation_file.read(path, self._trace, self._marked)
         return content
 
     def annotate(
@@ -574,7 +573,7 @@ class SessionTrace:
         """
         where = self.annotation_path if path is None else Path(path)
         self._refuse_session(where)
-        annotation_content.write(where, content, self._trace, self._marked, replace)
+        annotation_file.write(where, content, self._trace, self._marked, replace)
         if path is None and self.place is not None:
             annotation_links.link(where, self._trace.path)
         return where

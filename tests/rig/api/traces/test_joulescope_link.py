@@ -14,7 +14,7 @@ import pytest
 import rig
 from rig.annotations import Annotations, SingleMarker
 from rig.trace.trace import CURRENT
-from tests.rig.test_annotations import as_joulescope_ui
+from tests.rig.annotations.test_annotation_file import as_joulescope_ui
 
 
 def found_by_joulescope_ui(path: Path) -> list[Path]:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations of a trace: markers, notes and levels, in files that Joulescope UI reads
-and writes (NAME.anno.jls).
+"""Files of annotations, which Joulescope UI reads and writes too (NAME.anno.jls).
 
 Its conventions (version 1.7.1, joulescope_ui/jls_v2_annotations.py, jls_source.py and
-widgets/waveform/waveform_widget.py): beside NAME.jls it reads NAME.anno*.jls. Signals
+widgets/waveform/waveform_widget.py): next to NAME.jls it reads NAME.anno*.jls. Signals
 without samples carry annotations; two time stamps map their counts to UTC. Vertical
 markers stand on the first signal, a single one by its number, a dual one as "1a" and
-"1b"; behind a separator stands JSON with its label. A note has its shape in the group,
+"1b"; after a separator follows JSON with the label. A note has its shape in the group,
 and no y where it is centred. Horizontal markers have a y alone. Places by UTC are known
-to a nanosecond; where a file is of ours, user data have them exactly, for traces
-without a date too.
+to a nanosecond; user data of files written here hold them exactly, for traces without a
+date too.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 import pyjls
 
+from rig.annotations import Annotations, DualMarker, Level, Note, SingleMarker
 from rig.errors import DataError, storage_error
 from rig.importers.markers import Marked, markers_in, time_stamps
 from rig.trace.jls_file import jls_state, new_writer
@@ -43,61 +43,6 @@ _FIRST = "current"
 _VERTICAL = int(pyjls.AnnotationType.VMARKER)
 _HORIZONTAL = int(pyjls.AnnotationType.HMARKER)
 _TEXT = int(pyjls.AnnotationType.TEXT)
-
-
-@dataclass(frozen=True, slots=True)
-class SingleMarker:
-    """A vertical marker, in seconds from the trace's first sample."""
-
-    at_s: float
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DualMarker:
-    """Two vertical markers that belong together, the earlier one first."""
-
-    start_s: float
-    stop_s: float
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A text at an instant of a signal; `y` in the signal's unit, None where it is
-    centred, and `shape` the number of its symbol in Joulescope UI.
-    """
-
-    at_s: float
-    text: str
-    signal: str = "current"
-    y: float | None = None
-    shape: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A horizontal marker of a signal, in its unit; with `other` a dual one."""
-
-    signal: str
-    y: float
-    other: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Annotations:
-    """All annotations of a trace."""
-
-    markers: tuple[SingleMarker | DualMarker, ...] = ()
-    notes: tuple[Note, ...] = ()
-    levels: tuple[Level, ...] = ()
-
-    def __add__(self, other: Annotations) -> Annotations:
-        return Annotations(
-            self.markers + other.markers,
-            self.notes + other.notes,
-            self.levels + other.levels,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,51 +72,52 @@ def write(
         )
     entries = list(_entries(content))
     _refuse_strange(entries, trace)
-    clock = _Clock(trace, marked)
-    names = list(dict.fromkeys([_FIRST, *(entry.signal for entry in entries)]))
     partial = path.with_name(f"{path.name}.partial")
     try:
         partial.unlink(missing_ok=True)  # a link of that name is not followed
         with new_writer(partial) as writer:
-            # As Joulescope UI names it, so that it takes the file for one of its own.
-            writer.source_def(
-                source_id=1, name="annotations", vendor="-", model="-", version="-",
-                serial_number="-",
-            )  # fmt: skip
-            places = []
-            for number, name in enumerate(names, start=1):
-                own = sorted(
-                    (entry for entry in entries if entry.signal == name),
-                    key=lambda entry: entry.at_s,
-                )
-                writer.signal_def(
-                    signal_id=number,
-                    source_id=1,
-                    sample_rate=_RATE,
-                    name=name,
-                    units=_UNITS[name],
-                )
-                for at_s in (0.0, trace.duration_s):
-                    writer.utc(number, round(at_s * _RATE), clock.utc(at_s))
-                for entry in own:
-                    data = entry.text
-                    count = round(entry.at_s * _RATE)
-                    writer.annotation(
-                        number, count, entry.y, entry.kind, entry.group, data
-                    )
-                    places.append((entry.at_s, entry.y))
-            said = {
-                "trace": trace.path.name,
-                "samples": trace.length,
-                "dated": clock.dated,
-            }
-            writer.user_data(PLACES, json.dumps(said | {"places": places}))
+            _write_entries(writer, entries, trace, _Clock(trace, marked))
         partial.replace(path)
     except (OSError, RuntimeError) as error:
         partial.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise storage_error(error, path) from error
         raise DataError(f"{path} cannot be written", evidence=str(error)) from error
+
+
+def _write_entries(
+    writer: Any, entries: Sequence[_Entry], trace: Trace, clock: _Clock
+) -> None:
+    # As Joulescope UI names it, so that it takes the file for one of its own.
+    writer.source_def(
+        source_id=1, name="annotations", vendor="-", model="-", version="-",
+        serial_number="-",
+    )  # fmt: skip
+    names = list(dict.fromkeys([_FIRST, *(entry.signal for entry in entries)]))
+    places: list[tuple[float, float | None]] = []
+    for signal_id, name in enumerate(names, start=1):
+        writer.signal_def(
+            signal_id=signal_id,
+            source_id=1,
+            sample_rate=_RATE,
+            name=name,
+            units=_UNITS[name],
+        )
+        for at_s in (0.0, trace.duration_s):
+            writer.utc(signal_id, round(at_s * _RATE), clock.utc(at_s))
+        of_signal = [entry for entry in entries if entry.signal == name]
+        for entry in sorted(of_signal, key=lambda entry: entry.at_s):
+            count = round(entry.at_s * _RATE)
+            content = (entry.y, entry.kind, entry.group, entry.text)
+            writer.annotation(signal_id, count, *content)
+            places.append((entry.at_s, entry.y))
+    user_data = {
+        "trace": trace.path.name,
+        "samples": trace.length,
+        "dated": clock.dated,
+        "places": places,
+    }
+    writer.user_data(PLACES, json.dumps(user_data))
 
 
 def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
@@ -208,7 +154,7 @@ def read(path: Path, trace: Trace, marked: Marked | None) -> Annotations:
     return _joined([entry for entry, _ in found])
 
 
-def own(trace: Trace, marked: Marked) -> Annotations:
+def read_own(trace: Trace, marked: Marked) -> Annotations:
     """Return the markers and notes that are in the trace's file itself; raises
     DataError."""
     found = markers_in(marked.path, own=True)
