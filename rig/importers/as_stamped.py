@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.importers import given_rate
-from rig.importers.digital_levels import Levels
+from rig.importers.digital_levels import LevelStretches
 from rig.stats.summary import NORMAL_95
 from rig.trace.writer import TraceWriter
 from rig.units import scale, share
@@ -162,7 +162,7 @@ class SyncRows:
     kind: str
     times_s: Floats
     values: NDArray[Any]
-    levels: Levels = field(default_factory=lambda: Levels(""))
+    levels: LevelStretches = field(default_factory=lambda: LevelStretches(""))
 
     @property
     def edge_hz(self) -> float:

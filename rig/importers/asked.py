@@ -110,12 +110,11 @@ def _of_table(path: Path) -> _Found:
     named = Named.of(form.names, form.cells)
     times, said = _columns(named, "time")
     dated = form.dates.name if form.dates else ""
-    lines = [
-        f"D{number}"
-        for name in named.names
-        if (bits := BITS.fullmatch(name))
-        for number in range(int(bits[1]), int(bits[2]) + 1)
-    ]
+    lines: list[str] = []
+    for name in named.names:
+        if bits := BITS.fullmatch(name):
+            numbers = range(int(bits[1]), int(bits[2]) + 1)
+            lines += [f"D{number}" for number in numbers]
     interval = quantity(1 / form.interval_s, "Hz") if form.interval_s else ""
     return {role: _columns(named, role) for role in _ROLES} | {
         "time": ((*times, NONE), said or dated),
@@ -132,12 +131,10 @@ def _columns(named: Named, role: str) -> tuple[tuple[str, ...], str]:
     """
     units = [WRITTEN[key] for key, (of, _) in UNITS.items() if of == role]
     own = [named.names[at] for at in named.of_role(role)]
-    without = [
-        f"{name}:{unit}"
-        for name, has in zip(named.names, named.units, strict=True)
-        if name and not has
-        for unit in units
-    ]
+    without: list[str] = []
+    for name, has_unit in zip(named.names, named.units, strict=True):
+        if name and not has_unit:
+            without += [f"{name}:{unit}" for unit in units]
     return (*own, *without), _only(own)
 
 

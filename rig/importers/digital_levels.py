@@ -24,7 +24,7 @@ _CHANGES = 1 << 21
 
 
 @dataclass(slots=True)
-class Levels:
+class LevelStretches:
     """Collects the line as stretches of equal level, by their first sample; unknown
     levels end one.
     """

@@ -80,10 +80,8 @@ def _json_rows(path: Path, text: str) -> list[list[str]]:
         content = lists[0] if len(lists) == 1 else None
     if not isinstance(content, list):
         raise DataError(f"{path.name} has no list of time stamps", try_next=HINT)
-    return [
-        [str(cell) for cell in row] if isinstance(row, list) else [str(row)]
-        for row in content
-    ]
+    rows = [row if isinstance(row, list) else [row] for row in content]
+    return [list(map(str, row)) for row in rows]
 
 
 def _text_rows(path: Path, text: str) -> list[list[str]]:

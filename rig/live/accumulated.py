@@ -110,5 +110,10 @@ class Accumulated:
         end = EndPower(mean_w, mean_w)
         between_s = (0.0, duration_s)
         return integral_of(
-            self._sums, between_s, self.samples, self.lost, self._sample_hz, (end, end)
+            self._sums,
+            between_s,
+            samples=self.samples,
+            lost=self.lost,
+            sample_hz=self._sample_hz,
+            ends=(end, end),
         )

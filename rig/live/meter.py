@@ -134,7 +134,14 @@ class Meter:
             total = self._total.amounts() if self._total is not None else Amounts()
             recorder = self._recorder
             recorded = recorder.total.amounts() if recorder is not None else Amounts()
-            return MeterReading(current, voltage, power, total, self._state, recorded)
+            return MeterReading(
+                current=current,
+                voltage=voltage,
+                power=power,
+                total=total,
+                state=self._state,
+                recorded=recorded,
+            )
 
     def reset(self) -> None:
         """Let energy, charge and time begin again from 0; a recording goes on as it

@@ -185,16 +185,16 @@ class _Ring:
             for edges_s in (np.array(self._falls), np.array(self._rises))
         )
         return LivePicture(
-            self._rail,
-            self._trace,
-            start_s,
-            group * self._column_s,
-            held[0],
-            held[1],
-            held[2],
-            falls_s,
-            rises_s,
-            self._lost,
+            rail=self._rail,
+            trace=self._trace,
+            start_s=start_s,
+            column_s=group * self._column_s,
+            least_w=held[0],
+            mean_w=held[1],
+            most_w=held[2],
+            falls_s=falls_s,
+            rises_s=rises_s,
+            lost=self._lost,
         )
 
     def _number(self, at_s: float) -> int:

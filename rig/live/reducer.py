@@ -163,17 +163,17 @@ class Reducer:
         )
         none = np.zeros(0)
         block = LiveBlock(
-            self._rail,
-            self._start / self._form.sample_hz,
-            self._column_s,
-            columns[0],
-            columns[1],
-            columns[2],
-            np.concatenate([none, *self._falls]),
-            np.concatenate([none, *self._rises]),
-            self._lost,
-            self._trace,
-            time.monotonic(),
+            rail=self._rail,
+            start_s=self._start / self._form.sample_hz,
+            column_s=self._column_s,
+            least_w=columns[0],
+            mean_w=columns[1],
+            most_w=columns[2],
+            falls_s=np.concatenate([none, *self._falls]),
+            rises_s=np.concatenate([none, *self._rises]),
+            lost=self._lost,
+            trace=self._trace,
+            at_s=time.monotonic(),
         )
         self._start += columns.shape[1] * self._per_column - self._short
         self._short = 0

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from rig.kinds import registry as kinds
 from rig.model.metric import Prominence
@@ -149,9 +150,9 @@ class RunningSession:
                 return
 
     def _state_metrics(self, trial: Trial) -> None:
-        self._indices.add(
-            tuple(at for each in trial.measured.samples for at in each.indices)
-        )
+        samples = trial.measured.samples
+        indices = chain.from_iterable(sample.indices for sample in samples)
+        self._indices.add(tuple(indices))
         self._trials.append(dataclasses.replace(trial, measured=Measured((), ())))
         found = tuple((trial.number, each.code, each.detail) for each in trial.problems)
         self._set(
@@ -171,21 +172,18 @@ def running_metrics(
     """
     if not trials:
         return ()
-    names = [
-        name
-        for name in trials[0].metrics
-        if all(name in each.metrics for each in trials)
-    ]
+    common = set(trials[0].metrics).intersection(*(trial.metrics for trial in trials))
+    names = [name for name in trials[0].metrics if name in common]
     return tuple(_running(name, trials, shared) for name in names)
 
 
 def _running(name: str, trials: Sequence[Trial], shared: bool) -> RunningMetric:
     single = [trial.metrics[name] for trial in trials]
     return RunningMetric(
-        name,
-        single[0].unit,
-        tuple(metric.value for metric in single),
-        same_samples.value(single),
-        same_samples.interval(single, budget.of_metric(name, trials), shared),
-        single[0].prominence,
+        name=name,
+        unit=single[0].unit,
+        values=tuple(metric.value for metric in single),
+        value=same_samples.value(single),
+        interval=same_samples.interval(single, budget.of_metric(name, trials), shared),
+        prominence=single[0].prominence,
     )

@@ -58,8 +58,24 @@ class AnalogStore:
         if self._thinner is not None:
             layout = thinned(self._hz, self._thinner.thinning.margin)
             define_means(writer, self._hz, self._thinner.thinning)
-        define_signal(writer, CURRENT, "current", "f32", self._hz, layout, units="A")
-        define_signal(writer, VOLTAGE, "voltage", "f32", self._hz, layout, units="V")
+        define_signal(
+            writer,
+            CURRENT,
+            name="current",
+            kind="f32",
+            rate_hz=self._hz,
+            layout=layout,
+            units="A",
+        )
+        define_signal(
+            writer,
+            VOLTAGE,
+            name="voltage",
+            kind="f32",
+            rate_hz=self._hz,
+            layout=layout,
+            units="V",
+        )
 
     @property
     def about(self) -> dict[str, Any]:

@@ -79,18 +79,18 @@ def integral_of(
         held = held[:, :-1]
     energy_j, charge_c, volt_s = (tuple(row) for row in held.tolist())
     return Integral(
-        start_s,
-        stop_s,
-        sum(energy_j),
-        sum(charge_c),
-        sums.least_w,
-        sums.most_w,
-        ends,
-        energy_j,
-        charge_c,
-        volt_s,
-        lost / sample_hz,
-        beyond_j,
+        start_s=start_s,
+        stop_s=stop_s,
+        energy_j=sum(energy_j),
+        charge_c=sum(charge_c),
+        least_w=sums.least_w,
+        most_w=sums.most_w,
+        ends=ends,
+        range_energy_j=energy_j,
+        range_charge_c=charge_c,
+        range_volt_s=volt_s,
+        lost_s=lost / sample_hz,
+        beyond_j=beyond_j,
     )
 
 

@@ -32,7 +32,9 @@ def currents(trace: Trace, reader: Any, reduced: Reduced) -> Iterator[Floats]:
         count = min(_MEANS * every, trace.length - at)
         current, voltage = trace.samples(reader, at, count)
         for signal, values in ((CURRENT_MEAN, current), (VOLTAGE_MEAN, voltage)):
-            _require_means(trace, reader, reduced, signal, at, values)
+            _require_means(
+                trace, reader, reduced=reduced, signal=signal, at=at, values=values
+            )
         yield current
 
 

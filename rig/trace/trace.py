@@ -153,21 +153,30 @@ class Trace:
         rate_hz = edge_hz if kind == "digital" else sample_hz
         stamps = path.with_name(EDGES) if kind in STAMPED else None
         length = lengths.get(sync or 0, 0)
-        own = OwnLine(path, kind, sync, length, rate_hz, dark_s, stamps)
+        own = OwnLine(
+            path=path,
+            kind=kind,
+            signal=sync,
+            length=length,
+            rate_hz=rate_hz,
+            dark_s=dark_s,
+            stamps=stamps,
+        )
         line = SyncLine(own.edges, own.levels)
         if not lazily:
             line.edges()
         return cls(
             path,
             sample_hz,
-            edge_hz,
-            stored + (layout.reduced.samples if layout.reduced is not None else 0),
-            line,
-            gaps,
-            kind,
-            said.start_monotonic_ns,
-            float(said.rate_limit_ppm),
-            layout,
+            edge_hz=edge_hz,
+            length=stored
+            + (layout.reduced.samples if layout.reduced is not None else 0),
+            line=line,
+            gaps=gaps,
+            sync=kind,
+            start_monotonic_ns=said.start_monotonic_ns,
+            rate_limit_ppm=float(said.rate_limit_ppm),
+            layout=layout,
             sync_s=length / rate_hz if sync is not None else math.inf,
         )
 
@@ -263,7 +272,14 @@ class Trace:
         with reading(self.path) as reader:
             samples = Samples(reader, self.layout, self.length)
             return [
-                self._integral(samples, start_s, stop_s, sums, steps_at_ends, bridged)
+                self._integral(
+                    samples,
+                    start_s,
+                    stop_s=stop_s,
+                    sums=sums,
+                    steps_at_ends=steps_at_ends,
+                    bridged=bridged,
+                )
                 for start_s, stop_s in windows
             ]
 

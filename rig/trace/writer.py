@@ -141,7 +141,15 @@ class TraceWriter:
             for signal, _ in self._rates():
                 writer.utc(signal, 0, self._began)
         self._show = Tapped(
-            folder, TraceForm(sample_hz, edge_hz, sync_kind, source, serial, about)
+            folder,
+            TraceForm(
+                sample_hz=sample_hz,
+                edge_hz=edge_hz,
+                sync_kind=sync_kind,
+                source=source,
+                serial=serial,
+                about=about,
+            ),
         )
 
     @property

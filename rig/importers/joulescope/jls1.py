@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, LevelStretches
 from rig.importers.joulescope import js110_raw
 from rig.importers.joulescope.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.joulescope.js110_raw import Calibration, RawDecoder
@@ -90,7 +90,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     """
     _check(options)
     recording = _Recording(path.name)
-    levels = Levels(options.sync)
+    levels = LevelStretches(options.sync)
     kind = "none" if options.sync in ("", "none") else "stamps"
     with path.open("rb") as stream:
         file = TaggedFile(stream, path.name)
@@ -134,7 +134,15 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
     facts = about | {"sync": kind}
     trace = Trace.open(folder / TRACE)
-    return Opened(trace, "jls1", notes, not options.power, None, facts, off_ppm)
+    return Opened(
+        trace=trace,
+        origin="jls1",
+        notes=notes,
+        has_current=not options.power,
+        marked=None,
+        about=facts,
+        rate_ppm=off_ppm,
+    )
 
 
 def _check(options: Options) -> None:
@@ -391,7 +399,7 @@ def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
 def _write(
     piece: _Piece,
     options: Options,
-    levels: Levels,
+    levels: LevelStretches,
     writer: TraceWriter,
     beside: PowerBeside,
 ) -> None:

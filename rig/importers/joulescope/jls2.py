@@ -121,11 +121,11 @@ def in_place(path: Path, options: Options) -> Opened | None:
     trace = Trace(
         path,
         found.rate_hz,
-        found.edge_hz,
-        found.last - found.first,
-        SyncLine(lambda: scaled),
-        tuple(Gap(start, stop, CAUSE) for start, stop in _joined(dark)),
-        found.kind,
+        edge_hz=found.edge_hz,
+        length=found.last - found.first,
+        line=SyncLine(lambda: scaled),
+        gaps=tuple(Gap(start, stop, CAUSE) for start, stop in _joined(dark)),
+        sync=found.kind,
         layout=layout_of(found.chosen, found.first, options.supply_v),
     )
     return _opened(path, path, found, trace)
@@ -151,7 +151,15 @@ def _find(reader: Any, path: Path, original: Path, options: Options) -> _Found:
     first, last = overlap(chosen)
     require_rate(original.name, rate_hz, last - first)
     simulated = bool(about_of(reader).get("simulated", False))
-    return _Found(chosen, source, rate_hz, first, last, simulated, doubts)
+    return _Found(
+        chosen=chosen,
+        source=source,
+        rate_hz=rate_hz,
+        first=first,
+        last=last,
+        simulated=simulated,
+        doubts=doubts,
+    )
 
 
 def _opened(path: Path, original: Path, found: _Found, trace: Trace) -> Opened:
@@ -166,7 +174,15 @@ def _opened(path: Path, original: Path, found: _Found, trace: Trace) -> Opened:
     }
     notes = (*chosen.notes, *found.doubts.notes)
     off_ppm = found.doubts.off_ppm
-    return Opened(trace, "jls", notes, not chosen.is_power, marked, about, off_ppm)
+    return Opened(
+        trace=trace,
+        origin="jls",
+        notes=notes,
+        has_current=not chosen.is_power,
+        marked=marked,
+        about=about,
+        rate_ppm=off_ppm,
+    )
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -107,7 +107,14 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
         )
     if options.supply_v:
         notes.append(f"voltage: {options.supply_v} V, as given")
-        return Chosen(current, None, sync, False, notes, _beside(signals, current))
+        return Chosen(
+            current=current,
+            voltage=None,
+            sync=sync,
+            is_power=False,
+            notes=notes,
+            beside=_beside(signals, current),
+        )
     voltage = _one(reader, signals, "voltage", options.voltage)
     if voltage is None:
         raise _unclear(
@@ -121,7 +128,14 @@ def choose(reader: Any, source: Any, options: Options) -> Chosen:
             "the voltage's rate does not divide the current's",
             "--power NAME, or --supply-v VOLTS",
         )
-    return Chosen(current, voltage, sync, False, notes, _beside(signals, current))
+    return Chosen(
+        current=current,
+        voltage=voltage,
+        sync=sync,
+        is_power=False,
+        notes=notes,
+        beside=_beside(signals, current),
+    )
 
 
 def _beside(signals: list[Any], current: Any) -> Any | None:

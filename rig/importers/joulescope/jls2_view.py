@@ -70,15 +70,39 @@ def view(path: Path, options: Options) -> Opened | None:
     )
     layout = layout_of(chosen, first, options.supply_v)
     kind = "none" if chosen.sync is None else "stamps"
-    line = SyncLine(_Line(path, chosen, layout, first, last, stretch).edges)
-    trace = Trace(path, rate_hz, edge_hz, last - first, line, (), kind, layout=layout)
+    line = SyncLine(
+        _Line(
+            path=path,
+            chosen=chosen,
+            layout=layout,
+            first=first,
+            last=last,
+            stretch=stretch,
+        ).edges
+    )
+    trace = Trace(
+        path,
+        rate_hz,
+        edge_hz=edge_hz,
+        length=last - first,
+        line=line,
+        gaps=(),
+        sync=kind,
+        layout=layout,
+    )
     marked = Marked(
         path, path, int(current.signal_id), first - int(current.sample_id_offset)
     )
     about = {"converted_from": path.name, "simulated": simulated, "sync": kind}
     notes = (*chosen.notes, *doubts.notes)
     return Opened(
-        trace, "jls", notes, not chosen.is_power, marked, about, doubts.off_ppm
+        trace=trace,
+        origin="jls",
+        notes=notes,
+        has_current=not chosen.is_power,
+        marked=marked,
+        about=about,
+        rate_ppm=doubts.off_ppm,
     )
 
 
@@ -91,7 +115,13 @@ def layout_of(chosen: Chosen, first: int, supply_v: float) -> Layout:
     if voltage is None:
         fixed_v = 1.0 if chosen.is_power else supply_v
         return Layout(
-            int(current.signal_id), at, None, 0, 1, fixed_v, without_no_readings
+            current=int(current.signal_id),
+            current_at=at,
+            voltage=None,
+            voltage_at=0,
+            times=1,
+            fixed_v=fixed_v,
+            cleaned=without_no_readings,
         )
     times = int(current.sample_rate // voltage.sample_rate)
     voltage_at = first - int(voltage.sample_id_offset) * times

@@ -104,7 +104,13 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     trace = Trace.open(folder / TRACE)
     off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
     return Opened(
-        trace, "eembc", tuple(notes), False, None, about | {"sync": kind}, off_ppm
+        trace=trace,
+        origin="eembc",
+        notes=tuple(notes),
+        has_current=False,
+        marked=None,
+        about=about | {"sync": kind},
+        rate_ppm=off_ppm,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, Levels
+from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, LevelStretches
 from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.trace.trace import TRACE, Trace
@@ -81,7 +81,7 @@ def written(
     folder.mkdir(parents=True, exist_ok=True)
     sync_kind = "stamps" if is_synced(options) else "none"
     about = {"converted_from": path.name, "simulated": False}
-    levels = Levels(options.sync)
+    levels = LevelStretches(options.sync)
     with TraceWriter(
         folder,
         sample_hz=rate_hz,
@@ -105,7 +105,14 @@ def written(
         if not writer.samples:
             raise DataError(f"{path.name} has no samples")
     trace = Trace.open(folder / TRACE)
-    return Opened(trace, kind, tuple(notes), True, None, about | {"sync": sync_kind})
+    return Opened(
+        trace=trace,
+        origin=kind,
+        notes=tuple(notes),
+        has_current=True,
+        marked=None,
+        about=about | {"sync": sync_kind},
+    )
 
 
 def _levels(

@@ -129,7 +129,13 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         for first in range(0, count, _PIECE)
     )
     opened = power_profiler.written(
-        path, "ppk1", scratch, options, rate_hz, pieces, notes
+        path,
+        "ppk1",
+        scratch=scratch,
+        options=options,
+        rate_hz=rate_hz,
+        pieces=pieces,
+        notes=notes,
     )
     return replace(opened, rate_ppm=given_rate.unconfirmed_ppm(rate_hz, said))
 

@@ -105,7 +105,13 @@ def _convert(archive: ZipFile, path: Path, scratch: Path, options: Options) -> O
         (rows["current_ua"], rows["lines"]) for rows in _rows(archive, path, notes)
     )
     opened = power_profiler.written(
-        path, "ppk2", scratch, options, rate_hz, pieces, notes
+        path,
+        "ppk2",
+        scratch=scratch,
+        options=options,
+        rate_hz=rate_hz,
+        pieces=pieces,
+        notes=notes,
     )
     return replace(opened, rate_ppm=off_ppm)
 

@@ -9,16 +9,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 
 from rig.importers.tables.numeral import is_number
 
 _PREFIXES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 _ROLES = {"a": "current", "v": "voltage", "w": "power", "s": "time", "j": "energy"}
-#: What a unit measures, and its factor to SI.
+#: Role of each unit's quantity, and the unit's factor to SI.
 UNITS = {
-    prefix + unit: (role, factor)
-    for unit, role in _ROLES.items()
-    for prefix, factor in _PREFIXES.items()
+    prefix + unit: (_ROLES[unit], _PREFIXES[prefix])
+    for unit, prefix in product(_ROLES, _PREFIXES)
 }
 #: How a unit is written; M is mega, which is never milli.
 WRITTEN = {
@@ -32,21 +32,26 @@ _WORDS = {
     "j": ("joule", "joules"),
 }
 _WORD_PREFIXES = {"": "", "milli": "m", "micro": "u", "nano": "n"}
-#: Units that are written out; a program on a microcontroller calls its clock's reading
-#: by these.
-_WRITTEN_OUT = {
-    word: prefix + unit
-    for unit, words in _WORDS.items()
-    for full, prefix in _WORD_PREFIXES.items()
-    for word in (full + each for each in words)
-} | {
-    "millis": "ms",
-    "micros": "us",
-    "nanos": "ns",
-    "msec": "ms",
-    "usec": "us",
-    "nsec": "ns",
-}
+
+
+def _written_units() -> dict[str, str]:
+    """Return the units behind words such as milliseconds and msec."""
+    units = {
+        "millis": "ms",
+        "micros": "us",
+        "nanos": "ns",
+        "msec": "ms",
+        "usec": "us",
+        "nsec": "ns",
+    }
+    for unit, prefix in product(_WORDS, _WORD_PREFIXES):
+        for word in _WORDS[unit]:
+            units[prefix + word] = _WORD_PREFIXES[prefix] + unit
+    return units
+
+
+#: Units that are written out; programs on microcontrollers name columns after them.
+_WRITTEN_OUT = _written_units()
 _BESIDE = re.compile(r"(\S*[0-9.])\s*([a-zA-Zµμ]+)", re.ASCII)
 
 
@@ -132,11 +137,10 @@ class Named:
 
     def without(self, places: Sequence[int]) -> Named:
         """Return the columns with those at `places` nameless and without a unit."""
-        names, units = (
-            tuple("" if at in places else text for at, text in enumerate(texts))
-            for texts in (self.names, self.units)
-        )
-        return Named(names, units, self.cells)
+        names, units = list(self.names), list(self.units)
+        for at in places:
+            names[at] = units[at] = ""
+        return Named(tuple(names), tuple(units), self.cells)
 
     @property
     def listed(self) -> str:

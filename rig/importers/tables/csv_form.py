@@ -92,14 +92,14 @@ def form_of(path: Path) -> Form:
         if above is not None and (len(above.names) != len(cells) or not is_heading):
             below = _below(lines, above.skipped - 1, above.delimiter)
             return Form(
-                encoding,
-                above.delimiter,
-                above.names,
-                above.skipped,
-                above.interval_s,
-                above.told_by,
-                dated.find_columns(above.names, below),
-                tuple(below),
+                encoding=encoding,
+                delimiter=above.delimiter,
+                names=above.names,
+                skipped=above.skipped,
+                interval_s=above.interval_s,
+                told_by=above.told_by,
+                dates=dated.find_columns(above.names, below),
+                cells=tuple(below),
             )
     told = csv_preamble.interval([lines[at] for at in comments], delimiter)
     dates = dated.find_columns(names, below)

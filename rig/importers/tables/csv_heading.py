@@ -120,15 +120,15 @@ def choose(
     ]
     is_dated = time is not None and time.unit == "dates"
     return Heading(
-        time,
-        value[0],
-        voltage,
-        line,
-        power is not None,
-        tuple(notes),
-        _only(named, "power", line) if power is None else None,
-        dates if is_dated else None,
-        _only(named, "energy", line),
+        time=time,
+        current=value[0],
+        voltage=voltage,
+        sync=line,
+        is_power=power is not None,
+        notes=tuple(notes),
+        beside=_only(named, "power", line) if power is None else None,
+        dates=dates if is_dated else None,
+        counter=_only(named, "energy", line),
     )
 
 

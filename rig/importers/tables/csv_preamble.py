@@ -109,7 +109,9 @@ def interval(lines: Sequence[str], delimiter: str) -> tuple[float, str]:
     """Return the interval that some line tells, behind its name or in the line below
     it."""
     for at, line in enumerate(lines):
-        cells = [cell for part in _cells(line, delimiter) for cell in part.split(":")]
+        cells: list[str] = []
+        for part in _cells(line, delimiter):
+            cells += part.split(":")
         for number, cell in enumerate(cells):
             is_rate = bool(_RATE.search(cell))
             if not is_rate and not _INTERVAL.search(cell):

@@ -185,19 +185,19 @@ class Piece:
             return values
         at = self.heading.time.at
         delimiter = self.form.delimiter
-        comma = self.decimal.mark == ","
-        ends = [
-            [
-                split(line.replace(",", ".") if comma else line, delimiter)[at]
-                for line in part
-            ]
-            for part in (self.lines[:LAST_DIGITS], self.lines[-LAST_DIGITS:])
-        ]
-        found = stamps.of_numbers(values, *ends)
-        if found is not None:
-            return found
+        begin = self._stamps(self.lines[:LAST_DIGITS], at)
+        end = self._stamps(self.lines[-LAST_DIGITS:], at)
+        seconds = stamps.of_numbers(values, begin, end)
+        if seconds is not None:
+            return seconds
         texts = _table(self._plain(), delimiter, usecols=[at], dtype=str)[at]
         return stamps.seconds(texts.to_numpy().astype(np.str_))
+
+    def _stamps(self, lines: Sequence[str], at: int) -> list[str]:
+        """Return the times of lines as they are written, with decimal points."""
+        if self.decimal.mark == ",":
+            lines = [line.replace(",", ".") for line in lines]
+        return [split(line, self.form.delimiter)[at] for line in lines]
 
     def _plain(self) -> str:
         """Return the lines with decimal points; raises ValueError where cells have to

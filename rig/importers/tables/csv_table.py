@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers import as_stamped, given_rate, rate_range
-from rig.importers.digital_levels import Levels
+from rig.importers.digital_levels import LevelStretches
 from rig.importers.given_rate import Compared
 from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
@@ -66,12 +66,30 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes = [*heading.notes, *(told if heading.time is None else [])]
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        layout = _laid_out(path, form, numbers, stamps, heading, options)
+        layout = _laid_out(
+            path, form, numbers=numbers, stamps=stamps, heading=heading, options=options
+        )
         if layout is None:
             advice = _advice(numbers, stamps.resolution_s)
             notes += [advice] if advice else []
-            return _stamped(path, folder, numbers, stamps, heading, options, notes)
-        about = _evenly(path, folder, numbers, layout, heading, options, notes)
+            return _stamped(
+                path,
+                folder,
+                numbers=numbers,
+                stamps=stamps,
+                heading=heading,
+                options=options,
+                notes=notes,
+            )
+        about = _evenly(
+            path,
+            folder,
+            numbers=numbers,
+            layout=layout,
+            heading=heading,
+            options=options,
+            notes=notes,
+        )
     finally:
         numbers.unlink(missing_ok=True)
     if options.rate_hz:
@@ -84,18 +102,15 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         notes += [", ".join(filter(None, [from_column, layout.known])), *layout.notes]
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
+    if heading.time is not None:
+        untold_ppm = 0.0
     return Opened(
-        Trace.open(folder / TRACE),
-        "table",
-        tuple(notes),
-        not heading.is_power,
-        None,
-        about,
-        (
-            layout.rate_ppm
-            if heading.time is not None
-            else max(layout.rate_ppm, untold_ppm)
-        ),
+        trace=Trace.open(folder / TRACE),
+        origin="table",
+        notes=tuple(notes),
+        has_current=not heading.is_power,
+        about=about,
+        rate_ppm=max(layout.rate_ppm, untold_ppm),
     )
 
 
@@ -229,7 +244,9 @@ def _stamped_sync(
         return as_stamped.SyncRows("none", times_s, np.zeros(0))
     name = heading.sync.column.name
     if not heading.sync.is_voltage:
-        return as_stamped.SyncRows("stamps", times_s, table["level"], Levels(name))
+        return as_stamped.SyncRows(
+            "stamps", times_s, table["level"], LevelStretches(name)
+        )
     volts = table["sync_v"].astype(np.float64)
     known = np.isfinite(volts)
     return as_stamped.SyncRows("voltage", times_s[known], volts[known])
@@ -264,7 +281,14 @@ def _read(
                 notes.append(cut)
                 if not lines:
                     break
-            rows = Piece(path, form, heading, at, lines, decimal).rows(stamps)
+            rows = Piece(
+                path=path,
+                form=form,
+                heading=heading,
+                before=at,
+                lines=lines,
+                decimal=decimal,
+            ).rows(stamps)
             at += len(lines)
             count += len(rows)
             out.write(rows.tobytes())
@@ -338,10 +362,10 @@ def _laid_out(
         compared = given_rate.of_times(
             path.name,
             heading.time.name,
-            rate_hz,
-            _fit(numbers, rate_hz),
-            max(stamps.resolution_s, given_rate.JITTER / rate_hz),
-            _open_hz(numbers, stamps.resolution_s),
+            given_hz=rate_hz,
+            fit=_fit(numbers, rate_hz),
+            resolution_s=max(stamps.resolution_s, given_rate.JITTER / rate_hz),
+            open_hz=_open_hz(numbers, stamps.resolution_s),
         )
     whole = [RowRun(rows, 0, 1)]
     return RowLayout(options.rate_hz, compared.off_ppm, whole, notes=compared.notes)
@@ -391,10 +415,10 @@ def _write(
     heading: Heading,
     options: Options,
     writer: TraceWriter,
-) -> tuple[Levels, PowerBeside]:
+) -> tuple[LevelStretches, PowerBeside]:
     """Write the rows where their times put them, and leave out what is missing between
     runs."""
-    levels = Levels(heading.sync.column.name if heading.sync else "")
+    levels = LevelStretches(heading.sync.column.name if heading.sync else "")
     beside = PowerBeside(heading.beside.name if heading.beside else "")
     with numbers.open("rb") as stream:
         for run in runs:
