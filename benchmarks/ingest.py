@@ -37,13 +37,13 @@ from numpy.typing import NDArray
 
 from benchmarks import live, peer
 from benchmarks.streams import PULSE_S, TICK_HZ, JoulescopeStreams, lpm01a
-from drivers.joulescope.block import Block
-from drivers.joulescope.models import Wanted, of_path, promised, readable
+from drivers.joulescope.block import StreamBlock
+from drivers.joulescope.models import RequestedSettings, of_path, promised, readable
 from drivers.joulescope.stream_merger import Lanes
 from drivers.keysight_n6705.driver import KeysightN6705
 from drivers.st_lpm01a.binary import BinaryParser
 from drivers.st_lpm01a.stream import AsciiParser
-from drivers.st_lpm01a.stream_items import Edge, SampleBlock
+from drivers.st_lpm01a.stream_items import SampleBlock, StreamEdge
 from rig.interfaces.context import BenchContext
 from rig.simulation.world import NS_PER_S
 from rig.trace.trace import TRACE, Trace
@@ -188,7 +188,7 @@ def joulescope(
     )
     blocks = list(prepared.blocks(seconds))
     kind = of_path(f"u/{model}/1")
-    wanted = Wanted(0, "3.3 V", "auto", "15 V")
+    wanted = RequestedSettings(0, "3.3 V", "auto", "15 V")
     limits_a = ranges_a(promised(kind, wanted))
     believed = readable(kind, wanted)
     found = []
@@ -207,7 +207,7 @@ def joulescope(
                 ) as writer:
                     lanes = Lanes(writer, prepared.sample_ticks)
                     for signal, message in blocks:
-                        block = Block.of(message)
+                        block = StreamBlock.of(message)
                         lanes.feed(
                             signal,
                             (
@@ -257,7 +257,7 @@ def powershield(output: str, sample_hz: int, seconds: float, rounds: int) -> Ing
                     for item in parser.feed(piece):
                         if isinstance(item, SampleBlock):
                             writer.analog(item.values, np.full(len(item.values), 3.3))
-                        elif isinstance(item, Edge):
+                        elif isinstance(item, StreamEdge):
                             writer.stamp((item.at + 0.5) / sample_hz)
             trace, _ = _read(Path(name), watch, [0.05, 1.0])
             require(trace.energy_j(0.0, trace.duration_s), 3.3 * charge_c, 1e-3)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.streams import TICK_HZ, JoulescopeStreams
-from drivers.joulescope.block import Block
+from drivers.joulescope.block import StreamBlock
 from drivers.joulescope.stream_merger import Lanes
 from rig.trace.trace import TRACE, Trace
 from rig.trace.writer import TraceWriter
@@ -58,7 +58,7 @@ def record(
     ) as writer:
         lanes = Lanes(writer, 1)
         for signal, message in prepared.blocks(seconds):
-            lanes.feed(signal, Block.of(message))
+            lanes.feed(signal, StreamBlock.of(message))
             if writer.samples >= (len(points) + 1) * seconds * TICK_HZ / _POINTS:
                 points.append((writer.samples / TICK_HZ, resident_b()))
                 elapsed_s = time.monotonic() - began_s

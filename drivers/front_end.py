@@ -36,32 +36,32 @@ class AnalogBlock:
 
     @cached_property
     def power_w(self) -> NDArray[np.float64]:
-        """Return the mean power of each sample."""
+        """The mean power of each sample."""
         power_w = self._means(self.times_s, self.state_power_w)
         power_w *= self.share
         return power_w
 
     @cached_property
     def high(self) -> NDArray[np.float64]:
-        """Return the share of each sample that SYNC was high."""
+        """The share of each sample that SYNC was high."""
         return self._means(self.edge_times_s, self.state_levels.astype(np.float64))
 
     @cached_property
     def levels(self) -> NDArray[np.uint8]:
-        """Return the line's levels, `per_sample` to a sample, at its beginning and
+        """The line's levels, `per_sample` to a sample, at its beginning and
         evenly after."""
         per = self.per_sample
         count = self.count * per
         starts = _places(
             self.edge_times_s, self.period_s / per, self.first * per, count
         )
-        # Before its first state the log says nothing: the line is at rest.
+        # The log has no entry before its first state: the line is at rest.
         starts[0] = 0
         return np.repeat(self.state_levels, np.diff(starts, append=count))
 
     @cached_property
     def falls(self) -> NDArray[np.float64]:
-        """Return the falling edges in the block, in samples from the beginning of the
+        """The falling edges in the block, in samples from the beginning of the
         recording, with their fraction.
         """
         times_s = self.edge_times_s[1:]
@@ -107,16 +107,15 @@ def _places(
 
 
 class FrontEnd:
-    """Turns the log into what an ideal converter would see: box means by cumulative
+    """Samples that an ideal converter would take of the log: box means by cumulative
     energy, levels at the sampling instants.
 
-    `clock_ppm`: how fast the instrument's clock is. `start_ns`: true time of the first
-    sample, now unless given. `jitter_s`: standard deviation of the moment at which an
-    edge is seen, at most six of them from its mean, and samples are due six of them
-    later. `edge_delay_s`: how much later SYNC is seen than power, or earlier where it
-    is negative. `share`: the part of the DUT's power that flows through this
-    instrument. Gains, offsets, noise and steps of a converter are for the instrument to
-    add. One thread calls it.
+    `clock_ppm`: error of the instrument's clock. `start_ns`: true time of the first
+    sample, now unless given. `jitter_s`: standard deviation of the time of an edge,
+    limited to six of them; samples are due six of them later. `edge_delay_s`: lag of
+    SYNC behind power, negative if it leads. `share`: the part of the DUT's power that
+    flows through this instrument. The instrument adds gains, offsets, noise and steps
+    of its converter. Not thread-safe.
     """
 
     def __init__(
@@ -157,7 +156,7 @@ class FrontEnd:
 
     @property
     def at(self) -> int:
-        """Return the number of the next sample."""
+        """The number of the next sample."""
         return self._at
 
     def due(self, horizon_ns: int) -> int:
@@ -191,10 +190,8 @@ class FrontEnd:
         self._forget(self._at * self.period_s)
 
     def late(self) -> Iterator[tuple[int, int]]:
-        """Return and forget spans of samples that had been taken before the log told of
-        a state in them; at the end of a recording too, where no sample follows that
-        would show it.
-        """
+        """Return and clear the spans of samples that were taken before the log had a
+        state in them. At the end of a recording no later sample would show these."""
         self._fetch()
         late = self._late
         self._late = []

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No energy monitor: the settings of a bench that has none. There is no driver behind
-it."""
+"""No energy monitor: the settings of a bench that has none. No driver belongs to it."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ class NoMonitor(Driver):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings: the limit of the device's own clock, which nothing checks."""
+        """Settings: the limit of the device's own clock, which is not checked."""
 
         clock_ppm: Annotated[
             float,

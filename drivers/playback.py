@@ -33,14 +33,14 @@ from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy
 
 _NUMBER = "{n}"
-#: What rig.importers.open says is said for `rig measure`: its options, with what they
-#: take.
+#: Messages of rig.importers.open name options of `rig measure`: the settings that stand
+#: for them here.
 _OPTION = re.compile(
     r"--(source|current|voltage|power|sync|time|supply-v|shunt-ohm|rate)\b"
     r"(?: ('.*?:UNIT'|[\w.+:-]+))?"
 )
 _NUMBERS = {"supply-v": "supply_v", "shunt-ohm": "shunt_ohm", "rate": "rate_hz"}
-#: What is refused here is not advised.
+#: Options that are refused here are not suggested.
 _REFUSED = re.compile(
     r",? or --(?:power [\w:]+|sync none)|--power [\w:]+, or |; --power .* takes the"
     r" latter, .*$"
@@ -53,8 +53,8 @@ _NO_SYNC = (
 
 
 class Playback(Driver):
-    """Plays recorded traces back: the rig's own, JLS files, CSV tables; nothing is
-    measured."""
+    """Plays recorded traces back: the rig's own, JLS files, CSV tables; without a
+    measurement."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -161,7 +161,7 @@ class Playback(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what is known of the recording."""
+        """Description of the recording."""
         trace = self._first.trace
         notes = [_with_keys(note, self._section) for note in self._first.notes]
         return MonitorInfo(
@@ -186,14 +186,14 @@ class Playback(Driver):
                 "power": "not switched: nothing is measured",
                 "notes": notes,
             },
-            # Of what is left of a trial there is no recording: the one that there is
-            # begins where the trial did.
+            # The rest of a trial has no recording: the recording begins with the whole
+            # trial.
             resumable=False,
             switches=False,
         )
 
     def power(self, on: bool) -> None:
-        """Do nothing: a recording has its supply behind it."""
+        """Ignore the request: a recording has no supply to switch."""
 
     def record(self, folder: Path) -> PlaybackRecording:
         """Copy the recording of the trial at hand into `folder`."""
@@ -245,7 +245,7 @@ class Playback(Driver):
         self._context.world.wait(round(self._settings.start_s * NS_PER_S))
 
     def close(self) -> None:
-        """Delete what was converted; closing twice is allowed."""
+        """Delete the converted file; closing twice is allowed."""
         self._scratch.cleanup()
 
 
@@ -273,7 +273,7 @@ class PlaybackRecording:
         return self
 
     def check(self) -> None:
-        """Return: nothing can go wrong with what is recorded."""
+        """Raise no error: a finished recording cannot fail."""
 
     def __exit__(
         self,

@@ -34,17 +34,15 @@ from rig.uncertainty.accuracy import Accuracy, Range
 
 _CHUNK = 100_000
 _POLL_S = 0.02
-#: Somebody who stops a session does not wait for more samples than can be had in this
-#: time.
+#: A stopped session waits for no more samples than this time allows.
 _HURRY_S = 0.3
 #: At the end of a recording, a simulated device's log is complete within this.
 _COMPLETE_S = 2.0
 
 
 class VirtualMonitor(Driver):
-    """Samples what a simulated device draws, through an imperfect clock and converter;
-    simulated.
-    """
+    """Samples the power of a simulated device through an imperfect clock and converter;
+    simulated."""
 
     Settings: TypeAlias = VirtualMonitorSettings
 
@@ -65,7 +63,7 @@ class VirtualMonitor(Driver):
 
     @staticmethod
     def restated(settings: Settings, info: MonitorInfo) -> MonitorInfo:
-        """Return what the monitor is, so set."""
+        """Return the monitor's description by its settings."""
         calibrated = settings.calibration
         return _info(settings, info.accuracy if calibrated else _promised(settings))
 
@@ -95,7 +93,7 @@ class VirtualMonitor(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the monitor is."""
+        """Description of the monitor."""
         return _info(self._settings, self._accuracy)
 
     def power(self, on: bool) -> None:
@@ -251,8 +249,7 @@ class VirtualRecording:
 
 
 class Sampler:
-    """The converter of the virtual monitor: what the front end sees, with its
-    errors."""
+    """Converter of the virtual monitor: samples of the front end with its errors."""
 
     def __init__(
         self,
@@ -263,8 +260,8 @@ class Sampler:
     ) -> None:
         self.settings = settings
         self._world = world
-        # Apart, so that the same seed gives the same trace however the samples are
-        # grouped into calls.
+        # A generator of its own, so that a seed yields the same trace for any grouping
+        # of samples into calls.
         self._noise, jitter = random.spawn(2)
         self._front_end = FrontEnd(
             world,
@@ -304,7 +301,7 @@ class Sampler:
         return 0.0 if settings.supply_wire == "unfed" else settings.supply_v
 
     def _line(self, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return what the SYNC input reads; an open one is pulled up."""
+        """Return the level of the SYNC input; an open one is pulled up."""
         settings = self.settings
         if settings.sync_wire == "open":
             return np.ones_like(levels)

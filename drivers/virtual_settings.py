@@ -13,7 +13,7 @@ from rig.settings.declare import Or, PathText, Ratio
 
 @dataclass(frozen=True, slots=True)
 class VirtualMonitorSettings:
-    """Rate, supply, what is wrong with the instrument, and what its maker promises."""
+    """Rate, supply, errors of the instrument, and its maker's limits of error."""
 
     sample_hz: Annotated[
         int, Interval(ge=1_000, le=1_000_000), Unit("Hz"), doc("Sampling rate.")

@@ -13,7 +13,7 @@ from rig.errors import BenchError
 
 
 class Lines(Protocol):
-    """Where the lines of the worker come from."""
+    """Source of the worker's lines."""
 
     def new(self) -> list[dict[str, Any]]:
         """Return the lines that have come since."""

@@ -54,7 +54,7 @@ class CounterGrid:
 
     @property
     def rest_j(self) -> float:
-        """Return the energy that has been read and is in no sample yet."""
+        """The energy that has been read and is in no sample yet."""
         return (
             self._energy_j - self._bound_j + self._carry_w * self._period_ns / NS_PER_S
         )

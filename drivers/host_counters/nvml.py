@@ -22,7 +22,7 @@ from drivers.host_counters.nvml_board import (
     INSTANT,
     MOST_W,
     POWER,
-    Board,
+    GpuBoard,
     binding,
     find,
     listed,
@@ -32,8 +32,8 @@ from drivers.host_counters.nvml_watch import (
     FILE,
     REFUSE,
     BoardLog,
-    BoardRecording,
     BoardWatch,
+    GpuRecording,
 )
 from drivers.host_counters.recording import (
     ALWAYS_ON,
@@ -224,7 +224,7 @@ class Nvml(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the board reports about itself."""
+        """The board's own description of itself."""
         return MonitorInfo(
             name=self._board.name,
             kind="nvml",
@@ -253,9 +253,9 @@ class Nvml(Driver):
         )
 
     def power(self, on: bool) -> None:
-        """Do nothing: a host cannot be switched off from itself."""
+        """Ignore the request: a host cannot switch its own supply."""
 
-    def record(self, folder: Path) -> BoardRecording:
+    def record(self, folder: Path) -> GpuRecording:
         """Record into `folder`, where board.json says in which state the board was."""
         settings = self._settings
         lag_s = 2 * _UPDATE_S
@@ -268,14 +268,14 @@ class Nvml(Driver):
             "settings": asdict(settings),
         }
         log = BoardLog(self._watch, folder / FILE, self.simulator is not None)
-        return BoardRecording(
-            self._counter,
-            self._clock,
-            polling,
-            folder,
-            self._board.name,
-            self._board.serial,
-            about,
+        return GpuRecording(
+            counter=self._counter,
+            clock=self._clock,
+            polling=polling,
+            folder=folder,
+            source=self._board.name,
+            serial=self._board.serial,
+            about=about,
             log=log,
             looks_every=settings.poll_hz,
         )
@@ -308,8 +308,8 @@ def _accuracy(settings: Nvml.Settings) -> Accuracy:
     )
 
 
-def _refuse_average(settings: Nvml.Settings, board: Board) -> None:
-    """Raise BenchError where a window could be shorter than what a reading averages."""
+def _refuse_average(settings: Nvml.Settings, board: GpuBoard) -> None:
+    """Raise BenchError if a window could be shorter than the averaging of a reading."""
     if settings.source == POWER and board.averages and settings.poll_hz > _AVERAGED_HZ:
         raise BenchError(
             f"the power reading of {board.name} is the mean of a second",

@@ -37,11 +37,10 @@ MOST_W = 5_000.0
 _CATCH_UP_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """One board: the library's handle of it, and what it reports about itself;
-    `averages`: its usual reading of power is the mean of a second.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuBoard:
+    """Handle and description of one board. `averages`: its usual reading of power is
+    the mean of a second."""
 
     handle: Any
     name: str
@@ -59,13 +58,13 @@ class BoardEnergy:
 
     always_moves = True
 
-    def __init__(self, library: Any, board: Board) -> None:
+    def __init__(self, library: Any, board: GpuBoard) -> None:
         self._library = library
         self._board = board
         self.name = f"the energy counter of {board.name}"
 
     def count(self) -> int:
-        """Return what the counter shows."""
+        """Read the counter."""
         with translated(self._library, self.name):
             return int(
                 self._library.nvmlDeviceGetTotalEnergyConsumption(self._board.handle)
@@ -96,7 +95,7 @@ class BoardPower:
 
     always_moves = False
 
-    def __init__(self, library: Any, board: Board) -> None:
+    def __init__(self, library: Any, board: GpuBoard) -> None:
         self._library = library
         self._board = board
         self.name = f"the power sensor of {board.name}"
@@ -107,9 +106,8 @@ class BoardPower:
             return int(self._library.nvmlDeviceGetPowerUsage(self._board.handle))
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return the energy since the previous reading: a reading is a mean of what
-        came before it.
-        """
+        """Return the energy since the previous reading: a reading is a mean over the
+        time before it."""
         return present * 1e-3 * elapsed_s
 
 
@@ -136,7 +134,7 @@ COUNTERS: Final[dict[str, type[BoardEnergy] | type[BoardPower]]] = {
 }
 
 
-def find(library: Any, uuid: str, index: int) -> Board:
+def find(library: Any, uuid: str, index: int) -> GpuBoard:
     """Return the board with a unique name, else that with a number."""
     wanted = uuid or f"number {index}"
     with translated(library, f"GPU {wanted}"):
@@ -156,21 +154,21 @@ def find(library: Any, uuid: str, index: int) -> Board:
         return _described(library, handle)
 
 
-def _described(library: Any, handle: Any) -> Board:
+def _described(library: Any, handle: Any) -> GpuBoard:
     try:
         serial = library.nvmlDeviceGetSerial(handle)
     except library.NVMLError as error:
         if error.value != _NOT_SUPPORTED:
             raise
         serial = ""  # boards for desktops have none
-    return Board(
-        handle,
-        library.nvmlDeviceGetName(handle),
-        library.nvmlDeviceGetUUID(handle),
-        serial,
-        library.nvmlSystemGetDriverVersion(),
-        _cuda(library),
-        _architecture(library, handle) >= _AMPERE,
+    return GpuBoard(
+        handle=handle,
+        name=library.nvmlDeviceGetName(handle),
+        uuid=library.nvmlDeviceGetUUID(handle),
+        serial=serial,
+        driver=library.nvmlSystemGetDriverVersion(),
+        cuda=_cuda(library),
+        averages=_architecture(library, handle) >= _AMPERE,
     )
 
 

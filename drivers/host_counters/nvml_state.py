@@ -39,9 +39,8 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class BoardProcess:
-    """A process on a board: what it does there ("computes", "draws"), and whether it is
-    the rig's: None where its number is of another name space, as in a container.
-    """
+    """A process on a board: its use of it ("computes", "draws") and whether the rig
+    started it. None: its number is of another name space, as in a container."""
 
     pid: int
     name: str
@@ -54,7 +53,7 @@ class BoardProcess:
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """What a board says of itself at one time; None: it does not say."""
+    """State of a board at one time; None: the board does not report it."""
 
     sm_mhz: int | None
     memory_mhz: int | None
@@ -72,7 +71,7 @@ class BoardState:
 
     @property
     def strangers(self) -> tuple[BoardProcess, ...]:
-        """Return the processes that compute on the board and are known not to be the
+        """The processes that compute on the board and are known not to be the
         rig's."""
         return tuple(
             one
@@ -156,8 +155,8 @@ def _is_ours(pid: int) -> bool | None:
         if pid == os.getpid():
             return True
         try:
-            # The name, in brackets, may hold anything; the parent is the second field
-            # behind it.
+            # The name, in brackets, may hold any character; the parent is the second
+            # field after it.
             text = (_PROC / str(pid) / "stat").read_text(
                 encoding="utf-8", errors="replace"
             )

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep an eye on a GPU board while it is measured: who else uses it, at which clocks it
-runs, and what holds them down. What was seen is in board.json, beside the trace.
-"""
+"""Watch a GPU board during a measurement: other users, clocks and the reasons that
+limit them. The states are written to board.json, next to the trace."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from drivers.host_counters.nvml_board import Board
+from drivers.host_counters.nvml_board import GpuBoard
 from drivers.host_counters.nvml_state import (
     COMPUTES,
     BoardProcess,
@@ -35,7 +34,7 @@ _TRY = (
 class BoardWatch:
     """A board's state as it was opened, and whether others may use it."""
 
-    def __init__(self, library: Any, board: Board, refuses: bool) -> None:
+    def __init__(self, library: Any, board: GpuBoard, refuses: bool) -> None:
         self._library = library
         self.board = board
         self._refuses = refuses
@@ -58,7 +57,8 @@ class BoardWatch:
 
     @property
     def _strangers(self) -> tuple[BoardProcess, ...]:
-        """Return who computed as it was opened: nothing of the rig's did yet."""
+        """The processes that computed when the board was opened, before any of
+        the rig's."""
         return tuple(
             one
             for one in self.opened.processes or ()
@@ -78,7 +78,8 @@ class BoardWatch:
         return there + ("; MIG is on" if self.opened.mig else "")
 
     def look(self) -> BoardState:
-        """Return the state now; raises BenchError for somebody else who has come."""
+        """Return the present state; raise BenchError for a new process of another
+        user."""
         state = read_state(self._library, self.board.handle)
         self._require(state.strangers)
         return state
@@ -93,7 +94,7 @@ class BoardWatch:
 
 
 class BoardLog:
-    """What was seen of a board during one recording, written when it begins and when it
+    """States of a board during one recording, written when it begins and when it
     ends."""
 
     def __init__(self, watch: BoardWatch, path: Path, simulated: bool) -> None:
@@ -103,11 +104,11 @@ class BoardLog:
         self._states: list[BoardState] = []
 
     def look(self) -> None:
-        """Take the state down; raises BenchError for somebody else who has come."""
+        """Add the present state; raise BenchError for a new process of another user."""
         self._states.append(self._watch.look())
 
     def write(self) -> None:
-        """Write what was seen so far."""
+        """Write the states up to now."""
         try:
             self._path.write_text(
                 json.dumps(self._plain(), indent=1) + "\n", encoding="utf-8"
@@ -118,9 +119,12 @@ class BoardLog:
     def _plain(self) -> dict[str, Any]:
         board = self._watch.board
         seen = self._states
-        held = {name for state in seen for name in state.held_down_by or ()}
         clocks = {(state.sm_mhz, state.memory_mhz) for state in seen}
-        processes = {str(one): one for state in seen for one in state.processes or ()}
+        held: set[str] = set()
+        processes: dict[str, BoardProcess] = {}
+        for state in seen:
+            held |= set(state.held_down_by or ())
+            processes |= {str(process): process for process in state.processes or ()}
         return {
             "simulated": self._simulated,
             "name": board.name,
@@ -143,17 +147,17 @@ class BoardLog:
         }
 
 
-class BoardRecording(CounterRecording):
+class GpuRecording(CounterRecording):
     """The recording of a board's sensor, with a look at the board about once a
     second."""
 
-    def __init__(self, *about: Any, log: BoardLog, looks_every: int) -> None:
-        super().__init__(*about)
+    def __init__(self, *, log: BoardLog, looks_every: int, **parts: Any) -> None:
+        super().__init__(**parts)
         self._log = log
         self._looks_every = looks_every
         self._polls = 0
 
-    def __enter__(self) -> BoardRecording:
+    def __enter__(self) -> GpuRecording:
         self._log.look()
         self._log.write()
         super().__enter__()
@@ -180,6 +184,7 @@ class BoardRecording(CounterRecording):
 
 
 def _ends(values: Sequence[int | None]) -> list[int] | None:
-    """Return the least and the most of what was told; None where nothing was."""
+    """Return the least and the greatest of the reported values; None if there are
+    none."""
     told = [value for value in values if value is not None]
     return [min(told), max(told)] if told else None

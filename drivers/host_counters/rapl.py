@@ -42,7 +42,7 @@ POWERCAP = "/sys/class/powercap"
 #: No processor, and no machine that shows a psys domain, draws more: a counter that
 #: would say so ran backwards or was reset.
 _MOST_W = 5_000.0
-#: The counter may show at once what it had not shown for so long.
+#: A late counter may catch up with so much time at once.
 _CATCH_UP_S = 0.1
 #: A reading takes microseconds; one that took half a period of 100 Hz was interrupted,
 #: and its time is not known.
@@ -63,7 +63,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What is read again of the details that a session has of the counter."""
+    """Details of the counter that are read back from a session."""
 
     max_energy_range_uj: int
 
@@ -173,7 +173,7 @@ class Rapl(Driver):
 
     @classmethod
     def scan(cls, root: str = POWERCAP) -> list[FoundInstrument]:
-        """Return the counters of this host, each with what is wrong with it."""
+        """List the counters of this host, each with its problem."""
         instruments = []
         for zone in zones(Path(root)):
             problem = try_next = ""
@@ -195,7 +195,7 @@ class Rapl(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the counter is."""
+        """Description of the counter."""
         return MonitorInfo(
             name=f"RAPL {self._counter.zone.label}",
             kind="rapl",
@@ -219,7 +219,7 @@ class Rapl(Driver):
         )
 
     def power(self, on: bool) -> None:
-        """Do nothing: a host cannot be switched off from itself."""
+        """Ignore the request: a host cannot switch its own supply."""
 
     def record(self, folder: Path) -> CounterRecording:
         """Record into `folder`."""
@@ -237,7 +237,13 @@ class Rapl(Driver):
             "settings": asdict(settings),
         }
         return CounterRecording(
-            self._counter, self._clock, polling, folder, self.info.name, "", about
+            counter=self._counter,
+            clock=self._clock,
+            polling=polling,
+            folder=folder,
+            source=self.info.name,
+            serial="",
+            about=about,
         )
 
     def close(self) -> None:
@@ -263,7 +269,7 @@ class ZoneCounter:
     def __init__(self, zone: Zone) -> None:
         self.zone = zone
         self.name = f"the energy counter {zone.label}"
-        # A part of the chip that is switched off draws nothing; the whole does not
+        # A part of the chip that is switched off draws no power; the whole always does
         # while a program runs on it.
         self.always_moves = zone.name.startswith(("package", "psys", "dram"))
         self._path = zone.folder / "energy_uj"
@@ -272,7 +278,7 @@ class ZoneCounter:
         self.count()
 
     def count(self) -> int:
-        """Return what the counter shows, in microjoules."""
+        """Read the counter, in microjoules."""
         return _number(self._path)
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:

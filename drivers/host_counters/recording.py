@@ -45,7 +45,7 @@ class Counter(Protocol):
     always_moves: bool
 
     def count(self) -> int:
-        """Return what the counter shows; raises BenchError."""
+        """Read the counter; raises BenchError."""
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
         """Return the energy between two readings; raises BenchError where there can be
@@ -58,13 +58,13 @@ class CounterClock(Protocol):
 
     @property
     def prompt(self) -> bool:
-        """Return whether what has happened can be read at once."""
+        """Whether events can be read at once."""
 
     def now_ns(self) -> int:
         """Return the present time."""
 
     def read_ns(self) -> int:
-        """Return the time of what can be read now."""
+        """Return the time up to which events can be read."""
 
     def let_pass(self, duration_ns: int) -> None:
         """Let time pass, in the thread of the caller."""
@@ -73,18 +73,15 @@ class CounterClock(Protocol):
         """Wait until what happened at a time can be read, or until `sooner` is set."""
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Keep who polls from falling behind without bound while it is `working`;
-        return what ends that.
-        """
+        """Limit the lag of a polling thread while `working` returns true; return a
+        function that ends it."""
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return and forget the spans of time in which readings are not to be trusted,
-        each with its cause.
-        """
+        """Return and clear the spans of doubtful readings, each with its cause."""
 
 
 class HostClock:
-    """CLOCK_MONOTONIC: what a program on the same host stamps its marks with."""
+    """CLOCK_MONOTONIC, by which a program on the same host stamps its marks."""
 
     prompt = True
 
@@ -107,23 +104,22 @@ class HostClock:
         )
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Return a function that does nothing: real time cannot be held."""
+        """Return a function without effect: real time cannot be held."""
         return lambda: None
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return nothing."""
+        """Return no spans."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """The polling of a counter, and the readings that are no longer trusted.
+    """The polling of a counter and the limits of trusted readings.
 
     `longest_s` between two readings makes a gap. A reading that took more than
     `spread_s` is left out: its time is not known, and the next one has its energy as
     well. A counter that always moves and has stood still for `stuck_s` is broken.
-    `start_s`: what passes before anything is measured; `lag_s`: how late the counter
-    may show what has happened.
+    `start_s`: time before the first measurement; `lag_s`: largest delay of the counter.
     """
 
     poll_hz: int
@@ -255,7 +251,8 @@ class CounterRecording:
             reached_ns = self._clock.read_ns()
             if self._stop_ns is not None and reached_ns >= self._stop_ns:
                 return
-            # Who is late leaves readings out; a burst of them would say nothing more.
+            # After a delay readings are left out: a burst of them would add no
+            # information.
             number = max(number, int((reached_ns - self._start_ns) / period_ns)) + 1
 
     def _reach(self, due_ns: int) -> None:

@@ -16,9 +16,8 @@ SIMULATOR = "simulator"
 
 
 def found(driver: Any, shared: Shared) -> list[FoundInstrument]:
-    """Return what a driver object sees; each is opened as it stands and closed again,
-    unless this process has it open.
-    """
+    """List the instruments that a driver object sees; each is opened as it stands and
+    closed again, unless this process has it open."""
     rows = []
     for path in driver.device_paths():
         problem = try_next = ""

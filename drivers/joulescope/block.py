@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block of the stream, as the maker's driver gives it in its `!data` topics."""
+"""A block of the stream, from a `!data` topic of the maker's driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TimeMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class StreamBlock:
     """Samples of one signal: the count of the instrument at the first, its rate, how
     many counts a sample lasts, and the map that came with it.
     """
@@ -37,7 +37,7 @@ class Block:
     time_map: TimeMap
 
     @classmethod
-    def of(cls, message: Mapping[str, Any]) -> Block:
+    def of(cls, message: Mapping[str, Any]) -> StreamBlock:
         """Return the block that a message is."""
         sample_id, sample_rate, decimate_factor, data, time_map = _BLOCK(message)
         return cls(

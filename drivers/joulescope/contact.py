@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said to a Joulescope, in lines of JSON: the maker's library shows no bytes,
-so its calls are told, what they return or raise, what it calls back, and its log.
+"""The communication with a Joulescope as lines of JSON. The maker's library shows no
+bytes, so the lines hold its calls, their results or exceptions, its callbacks and its
+log.
 
 {"call": NAME, "args": [...]} goes to the library; {"return": VALUE}, {"raises": [KIND,
 TEXT]}, {"callback": TOPIC, "of": SUBSCRIBED, "value": VALUE} and {"log": TEXT, "level":
@@ -45,7 +46,7 @@ def conversation(device: str) -> Conversation:
 
 
 def line(**content: Any) -> bytes:
-    """Return a line of JSON; arrays and bytes are told by their bytes."""
+    """Return a line of JSON; arrays and bytes are stated by their bytes."""
     return json.dumps(content, default=_plain).encode() + b"\n"
 
 
@@ -61,7 +62,7 @@ def _plain(value: Any) -> Any:
 
 
 def content_of(text: bytes) -> dict[str, Any]:
-    """Return what a line says; raises ValueError."""
+    """Return the content of a line; raises ValueError."""
     content: dict[str, Any] = json.loads(text, object_hook=_original)
     return content
 
@@ -77,9 +78,8 @@ def _original(found: dict[str, Any]) -> Any:
 
 
 class RecordedDriver(logging.Filter):
-    """A driver object of the maker's library of which every call is told; one call at a
-    time, so that answers can be told apart.
-    """
+    """A driver object of the maker's library that records every call; one call at a
+    time, so that answers are assigned to their calls."""
 
     def __init__(self, driver: Any, heard: Heard, paths: Sequence[str]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class RecordedDriver(logging.Filter):
         )
 
     def subscribe(self, topic: str, flags: str, fn: Receiver, timeout: float) -> None:
-        """Have `fn` called with every value, each told before."""
+        """Have `fn` called with every value, each recorded before."""
 
         def receive(name: str, value: Any) -> None:
             self._heard("rx", line(callback=name, of=topic, value=value))

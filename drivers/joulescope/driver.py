@@ -31,7 +31,7 @@ from drivers.joulescope.attached import (
 from drivers.joulescope.contact import RecordedDriver, conversation
 from drivers.joulescope.js110_log import Unheard
 from drivers.joulescope.link import DriverLink
-from drivers.joulescope.models import InstrumentModel, Wanted
+from drivers.joulescope.models import InstrumentModel, RequestedSettings
 from drivers.joulescope.recording import BlockPace, JoulescopeRecording, streams
 from drivers.joulescope.sim.played import PlayedDriver
 from drivers.joulescope.sim.simulator import (
@@ -186,8 +186,8 @@ class Joulescope(Driver):
                 else settings.device
             )
             if simulated and not played:
-                # Each bench file has a simulated desk of its own, with nothing on it
-                # that another one simulates.
+                # Each bench file has a simulated desk of its own, without the
+                # instruments of another one.
                 instrument = SimulatedInstrument(
                     settings.simulator, context.world, context.seed
                 )
@@ -241,7 +241,7 @@ class Joulescope(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the instrument is."""
+        """Description of the instrument."""
         return MonitorInfo(
             name=f"Joulescope {self._model.name}",
             kind="joulescope",
@@ -284,12 +284,12 @@ class Joulescope(Driver):
             )
 
         return JoulescopeRecording(
-            self._link,
-            streams(self._settings.gpi),
-            writer,
-            self._model.sample_ticks,
-            self._pace(),
-            round(self._settings.start_s * NS_PER_S),
+            link=self._link,
+            streams=streams(self._settings.gpi),
+            writer=writer,
+            sample_ticks=self._model.sample_ticks,
+            pace=self._pace(),
+            start_ns=round(self._settings.start_s * NS_PER_S),
             watch_loss=self._model.name == "JS110",
             folder=folder,
             readable=models.readable(self._model, self._wanted),
@@ -317,8 +317,8 @@ class Joulescope(Driver):
                 raw_monotonic_ns,
                 drains=False,
             )
-        # A simulated instrument knows nothing beyond the horizon: against that, not the
-        # present, its blocks are prompt or late.
+        # A simulated instrument has no data beyond the horizon: its blocks are prompt
+        # or late against that, not against the present.
         return BlockPace(
             world.wait,
             world.horizon_ns,
@@ -369,7 +369,9 @@ class _OffAnew(BenchError):
     supply_is_off = True
 
 
-def _switch_off(link: DriverLink, model: InstrumentModel, wanted: Wanted) -> None:
+def _switch_off(
+    link: DriverLink, model: InstrumentModel, wanted: RequestedSettings
+) -> None:
     """Disconnect the DUT's supply; where that fails, ask once more, as the instrument
     is opened again for that, and say so before anything else.
     """
@@ -384,7 +386,10 @@ def _switch_off(link: DriverLink, model: InstrumentModel, wanted: Wanted) -> Non
 
 
 def _switch_off_anew(
-    link: DriverLink, model: InstrumentModel, wanted: Wanted, first: BenchError
+    link: DriverLink,
+    model: InstrumentModel,
+    wanted: RequestedSettings,
+    first: BenchError,
 ) -> None:
     said = f"{first.cause}; {first.evidence}"
     try:
@@ -411,8 +416,8 @@ def _switch_off_anew(
     ) from first
 
 
-def _wanted(settings: Joulescope.Settings) -> Wanted:
-    return Wanted(
+def _wanted(settings: Joulescope.Settings) -> RequestedSettings:
+    return RequestedSettings(
         settings.gpi,
         settings.reference,
         settings.current_range.replace("uA", "µA"),

@@ -25,8 +25,8 @@ _REFUSED = re.compile(r"(?:stream|extio)_settings_send (?:failed|did not work)")
 #: Only the host uses it; it has options, so that no word passes.
 _TOPIC = "s/i/range/mode"
 _TIMEOUT_S = 4.0
-#: The log names no instrument: what comes while one is asked is of that one, as no
-#: other is asked meanwhile.
+#: The log names no instrument: a line that comes during a query belongs to the
+#: instrument that was asked, as there is one query at a time.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -47,10 +47,9 @@ class Refusals(logging.Filter):
         self._said: list[str] = []
 
     def after(self, publish: Callable[[], None]) -> str:
-        """Call `publish`, and return what the log said against it, nothing where all
-        went well.
+        """Call `publish` and return the error in the log, empty if there is none.
 
-        Raises what `publish` raises, and BenchError where the log cannot be heard.
+        Raises the exceptions of `publish`, and BenchError if the log cannot be read.
         """
         logger = logging.getLogger(_LOGGER)
         with _ONE_AT_A_TIME:
@@ -64,7 +63,7 @@ class Refusals(logging.Filter):
             return "; ".join(self._said)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Take one line of the log; what was provoked goes no further."""
+        """Take one line of the log; a provoked line goes no further."""
         message = record.getMessage()
         if _REFUSED.search(message):
             self._said.append(message)

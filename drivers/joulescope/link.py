@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection to one Joulescope through pyjoulescope_driver: settings are written
-and read back, and its exceptions are translated here and nowhere else.
-"""
+and read back, and its exceptions are translated here alone."""
 
 from __future__ import annotations
 
@@ -31,8 +30,8 @@ class DriverLink:
         self._driver = driver
         self.path = path
         self._refusals = Refusals(driver, path) if refuses_in_log else None
-        #: Topics whose last value may not have been carried out, whatever the host
-        #: driver holds of them.
+        #: Topics whose last value may not have been carried out, although the host
+        #: driver retains it.
         self._doubtful: set[str] = set()
         self._options: dict[str, list[list[Any]]] = {}
         self._topics: set[str] = set()
@@ -47,8 +46,8 @@ class DriverLink:
     def open(cls, driver: Any, path: str, refuses_in_log: bool = False) -> DriverLink:
         """Open the instrument as it stands; raises DeviceBusy.
 
-        `refuses_in_log`: its host driver acknowledges also what it does not carry out
-        (JS110).
+        `refuses_in_log`: its host driver also acknowledges commands that it does not
+        carry out (JS110).
         """
         link = cls(driver, path, refuses_in_log)
         try:
@@ -80,7 +79,7 @@ class DriverLink:
 
     @property
     def gone(self) -> bool:
-        """Return whether the instrument has been unplugged or lost its connection."""
+        """Whether the instrument has been unplugged or lost its connection."""
         return self._gone.is_set()
 
     def lost(self) -> DeviceLost:
@@ -98,7 +97,7 @@ class DriverLink:
         return topic in self._topics
 
     def get(self, topic: str) -> Any:
-        """Return what the driver holds of a setting; None where it holds nothing."""
+        """Return the driver's value of a setting; None if it has none."""
         try:
             return self._driver.query(f"{self.path}/{topic}", timeout=_TIMEOUT_S)
         except RuntimeError as error:
@@ -148,9 +147,8 @@ class DriverLink:
             )
 
     def _open_anew(self) -> None:
-        """Have the host driver ask the instrument again, and hold what it answers; a
-        JS110 is also sent that once more.
-        """
+        """Have the host driver query the instrument again and retain its answer; a
+        JS110 is also sent the answer once more."""
         with suppress(TimeoutError, RuntimeError):
             self._driver.close(self.path, timeout=_TIMEOUT_S)
         try:
@@ -242,7 +240,7 @@ class DriverLink:
 
 @contextmanager
 def _translated(topic: str) -> Iterator[None]:
-    """Turn what the driver raises for a topic into BenchError."""
+    """Translate exceptions of the driver for a topic into BenchError."""
     try:
         yield
     except (TimeoutError, RuntimeError) as error:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lag of a Joulescope's blocks behind the host's clock: samples lost without a
-trace make that grow for good.
-"""
+"""The lag of a Joulescope's blocks behind the host's clock: unreported losses of
+samples make it grow permanently."""
 
 from __future__ import annotations
 

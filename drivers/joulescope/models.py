@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Joulescope models: ranges, topics of their settings, and limits of error.
 
-Topics: jetperch/joulescope_driver, src/devices/js110 and js220; what the maker's UI
-publishes (joulescope_ui/devices/jsdrv).
+Topics: jetperch/joulescope_driver, src/devices/js110 and js220, and the maker's UI
+(joulescope_ui/devices/jsdrv).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FULL_SCALE_V = {"2 V": 2.0, "5 V": 5.0, "15 V": 15.0}
 #: Beyond its range a converter stands still at a number that looks like any other:
 #: js110_sample_processor.c applies its calibration to 14 bits and no limit; of 3 V in
 #: its 2 V range a JS220 showed 2.2 V (github.com/jetperch/pyjoulescope_ui/issues/175).
-#: So what is more than a range is called is not used. Three ranges of a JS110 end below
-#: their names: 16 383 counts are 9.27 A, 14.4 V and 4.2 V in the calibration that
+#: So values above the nominal end of a range are not used. Three ranges of a JS110 end
+#: below their names: 16 383 counts are 9.27 A, 14.4 V and 4.2 V in the calibration that
 #: joulescope_driver tests with (test/devices/js110/js110_cal_test.c).
 _JS110_ENDS = {"10 A": 9.0, "15 V": 14.0, "5 V": 4.0}
 #: Its zero lies a sixth (current) or a fourteenth (15 V) of the counts above the
@@ -39,7 +39,7 @@ _JS110_BELOW = {CURRENT: 0.2, VOLTAGE: 0.05}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedSettings:
     """Settings that a bench file asks of the instrument: the GPI that carries SYNC, its
     logic reference, and the ranges.
     """
@@ -51,7 +51,7 @@ class Wanted:
 
 
 class InstrumentModel(Protocol):
-    """The settings of one model, in the order in which they are written."""
+    """Settings of one model, in the order of writing."""
 
     name: str
     sample_ticks: int
@@ -62,24 +62,24 @@ class InstrumentModel(Protocol):
     edge_s: float
     accuracy_source: str
     versions: tuple[str, ...]
-    #: Whether the host driver acknowledges also what is not carried out, and says so in
+    #: Whether the host driver also acknowledges commands that fail, with the failure in
     #: its log alone.
     refuses_in_log: bool
 
-    def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
+    def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
         """Return what connects or disconnects the DUT's supply; connected, it also
         selects the range.
         """
 
     @property
     def supply_topic(self) -> str:
-        """Return the topic whose value "off" disconnects the supply."""
+        """The topic whose value "off" disconnects the supply."""
 
-    def settings(self, wanted: Wanted) -> list[Setting]:
+    def settings(self, wanted: RequestedSettings) -> list[Setting]:
         """Return everything else that the measurement depends on; all streams are
         off."""
 
-    def optional(self, wanted: Wanted) -> list[Setting]:
+    def optional(self, wanted: RequestedSettings) -> list[Setting]:
         """Return settings that only newer firmware has."""
 
     def offset_a(self, current_range: str) -> float:
@@ -130,7 +130,7 @@ class Js220:
     supply_topic = "s/i/range/mode"
     refuses_in_log = False
 
-    def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
+    def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
         """Return the mode of the current range: off is open."""
         if not on:
             return [("s/i/range/mode", "off")]
@@ -141,7 +141,7 @@ class Js220:
             ("s/i/range/mode", "manual"),
         ]
 
-    def settings(self, wanted: Wanted) -> list[Setting]:
+    def settings(self, wanted: RequestedSettings) -> list[Setting]:
         """Return rates, limits of the ranging, reference and voltage range.
 
         `h/i_scale` and `h/v_scale` are left alone: they start at 1 with every driver
@@ -166,7 +166,7 @@ class Js220:
             ("c/gpio/vref", {"external": 0, "3.3 V": 1}[wanted.reference]),
         ]
 
-    def optional(self, wanted: Wanted) -> list[Setting]:
+    def optional(self, wanted: RequestedSettings) -> list[Setting]:
         """Return the filters of firmware 1.3.0 and later, and the trigger as an input
         where it carries SYNC.
         """
@@ -233,7 +233,7 @@ class Js110:
     supply_topic = "s/i/range/select"
     refuses_in_log = True
 
-    def supply(self, on: bool, wanted: Wanted) -> list[Setting]:
+    def supply(self, on: bool, wanted: RequestedSettings) -> list[Setting]:
         """Return the range of the current: off is open."""
         auto = (
             128
@@ -242,12 +242,12 @@ class Js110:
         )
         return [("s/i/range/select", auto if on else 0)]
 
-    def settings(self, wanted: Wanted) -> list[Setting]:
-        """Return rate, suppression, reference, voltage range, and where the lowest bits
-        come from.
+    def settings(self, wanted: RequestedSettings) -> list[Setting]:
+        """Return rate, suppression, reference, voltage range, and the sources of the
+        lowest bits.
 
-        `s/i/range/mode` is what the host driver puts in place of the up to 9 samples
-        (4.5 us) in which a JS110 switches its range: 2, a line between the samples
+        `s/i/range/mode` selects the values that the host driver puts in place of the up
+        to 9 samples (4.5 us) of a JS110's range switch: 2, a line between the samples
         about them, where it may switch, as "nan" would make every window with a switch
         a gap; 3, no number, in a fixed range, where a switch is a fault that must be
         seen.
@@ -268,7 +268,7 @@ class Js110:
             ("s/v/lsb_src", 3 if wanted.gpi == 1 else 0),
         ]
 
-    def optional(self, wanted: Wanted) -> list[Setting]:
+    def optional(self, wanted: RequestedSettings) -> list[Setting]:
         """Return none."""
         return []
 
@@ -311,8 +311,8 @@ def of_path(path: str) -> InstrumentModel:
     )
 
 
-def require(model: InstrumentModel, wanted: Wanted) -> None:
-    """Raise ConfigError for what the model cannot do."""
+def require(model: InstrumentModel, wanted: RequestedSettings) -> None:
+    """Raise ConfigError for a setting that the model does not have."""
     for key, value, allowed in (
         ("gpi", wanted.gpi, model.gpis),
         ("reference", wanted.reference, model.references),
@@ -327,7 +327,7 @@ def require(model: InstrumentModel, wanted: Wanted) -> None:
             )
 
 
-def readable(model: InstrumentModel, wanted: Wanted) -> dict[str, Readable]:
+def readable(model: InstrumentModel, wanted: RequestedSettings) -> dict[str, Readable]:
     """Return the valid readings of current and voltage: in the highest range in use."""
     limits = {}
     for signal, scale, ranges, chosen in (
@@ -348,7 +348,7 @@ def readable(model: InstrumentModel, wanted: Wanted) -> dict[str, Readable]:
     return limits
 
 
-def promised(model: InstrumentModel, wanted: Wanted) -> Accuracy:
+def promised(model: InstrumentModel, wanted: RequestedSettings) -> Accuracy:
     """Return the limits of error in the ranges that may be in use, ascending."""
     currents = (
         model.current_ranges

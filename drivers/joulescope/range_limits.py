@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of what a range can show: beyond it the converter stands still at a number
-like any other, and the instrument says nothing.
-"""
+"""Limits of a range. Beyond it the converter saturates at an ordinary number, without a
+message of the instrument."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from drivers.joulescope.block import Block
+from drivers.joulescope.block import StreamBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +22,12 @@ class Readable:
     least: float
     most: float
 
-    def believed(self, block: Block) -> Block:
+    def believed(self, block: StreamBlock) -> StreamBlock:
         """Return a block of the stream with NaN in place of readings that are not
         valid."""
         data = block.data
-        # Two passes without a copy: all there is to do for a block in which nothing is
-        # amiss. No number compares as false.
+        # Two passes without a copy suffice for a block within the limits. NaN compares
+        # as false.
         if not len(data) or (data.max() <= self.most and data.min() >= self.least):
             return block
         believed = np.where(

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
 
-from drivers.joulescope.block import Block
+from drivers.joulescope.block import StreamBlock
 from drivers.joulescope.link import DriverLink
 from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.range_limits import Readable, unreadable
@@ -40,8 +40,8 @@ _SILENCE_NS = 2 * NS_PER_S
 #: should have come; two clocks drift apart.
 _SHORT_NS = 3 * NS_PER_S // 10
 _DRIFT = 200e-6
-#: A block may be under way for 50 ms, and what is known of the host's lag is its least:
-#: the end is waited for a little longer.
+#: A block may be under way for 50 ms, and only the least lag of the host is known: the
+#: wait for the end is a little longer.
 _DRAIN_TICKS = TICK_HZ // 50
 _DRAIN_LIMIT_NS = NS_PER_S
 #: So long a check waits for a warning that has come to be looked at.
@@ -58,11 +58,11 @@ _PACKET_TICKS = 126
 
 @dataclass(frozen=True, slots=True)
 class BlockPace:
-    """The clock of this instrument: `sleep` (ns); `clock_ns`, host time; `live`: it
-    goes by itself, and can be compared with the ids.
+    """Clock of this instrument: `sleep` (ns); `clock_ns`, host time; `live`: real time,
+    which can be compared with the ids.
 
-    `drains`: what was sampled before a stream is switched off still comes (simulated);
-    a real one drops its unfinished blocks.
+    `drains`: samples from before a stream is switched off still arrive (simulated); a
+    real one drops its unfinished blocks.
     """
 
     sleep: Callable[[int], None]
@@ -72,13 +72,12 @@ class BlockPace:
 
 
 class JoulescopeRecording:
-    """A thread that merges what the instrument's three streams bring and appends it to
-    the trace.
+    """Thread that merges the instrument's three streams and appends them to the trace.
 
-    `readable`: the valid readings of current and voltage, all where it does not say.
+    `readable`: the valid readings of current and voltage, by default all.
     `counter_rates_hz` and `time_maps`: least and greatest rate of the instrument's
-    counter against UTC, as its time maps said, and how many there were. `repeated`:
-    blocks with data that had come before.
+    counter against UTC in its time maps, and the number of these. `repeated`: blocks
+    with data that had arrived before.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class JoulescopeRecording:
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="joulescope")
         self._began_ns = self._last_ns = self._ended_ns = self._known_ns = 0
-        self._target: int | None = None  # the tick up to which all signals must come
+        self._target: int | None = None  # tick up to which all signals must arrive
 
     def __enter__(self) -> JoulescopeRecording:
         self._writer = self._new_writer()
@@ -150,12 +149,12 @@ class JoulescopeRecording:
 
     @property
     def time_maps(self) -> int:
-        """Return how many different time maps came."""
+        """How many different time maps came."""
         return self._lanes.maps.count
 
     @property
     def repeated(self) -> int:
-        """Return how many blocks held something that had come before."""
+        """How many blocks held something that had come before."""
         return self._lanes.repeated
 
     def check(self) -> None:
@@ -246,8 +245,7 @@ class JoulescopeRecording:
             self._pace.sleep(NS_PER_S // 100)
 
     def _on_block(self, topic: str, value: Any) -> None:
-        # On the driver's only thread: whatever takes longer would hold up every other
-        # topic.
+        # On the driver's only thread: slow work would hold up every other topic.
         if self._failure is None:
             self._arrived.put((topic, value, self._pace.clock_ns()))
 
@@ -273,8 +271,7 @@ class JoulescopeRecording:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        """Keep the error, and what has been merged until then; what still comes is let
-        go."""
+        """Keep the error and the merged samples; later ones are dropped."""
         with self._skip_taken:
             self._failure = error
             self._skip_taken.notify_all()
@@ -289,11 +286,10 @@ class JoulescopeRecording:
                 self._skip_taken.notify_all()
             return
         signal = self._names[topic]
-        block = Block.of(value)
+        block = StreamBlock.of(value)
         if signal in self._readable:
             block = self._readable[signal].believed(block)
-        # A thread that has fallen behind catches up: writing costs less for several
-        # blocks at once.
+        # A late thread catches up: writing several blocks at once costs less.
         self._lanes.feed(signal, block, more=not self._arrived.empty())
         self._last_ns = at_ns
         if signal == CURRENT:
@@ -310,7 +306,7 @@ class JoulescopeRecording:
                 packets * _PACKET_TICKS, f"the JS110 lost samples: {warning}"
             )
             return
-        # It may have been the other: nothing is moved, but what lies about it is not to
+        # It may have been the other: no sample is moved, but those around it are not to
         # be counted when the session goes on.
         self._lanes.insert(0, f"this or another JS110 lost samples: {warning}")
         raise BenchError(
@@ -323,7 +319,7 @@ class JoulescopeRecording:
         )
 
     def _note(self, loss: Any) -> None:
-        # Virtual time leaps: then the host's clock tells nothing of single blocks.
+        # Virtual time leaps, so that the host's clock cannot time single blocks.
         if loss is not None and self._watch_loss and self._pace.live:
             self._known_ns += loss.lost_ns
             cause = (
@@ -395,9 +391,8 @@ class JoulescopeRecording:
 
 
 class _SkipLog(logging.Handler):
-    """Listener to the host driver's warnings of packets that a JS110 lost: nothing in
-    the data shows them.
-    """
+    """Listener to the host driver's warnings of packets that a JS110 lost: the data do
+    not show them."""
 
     def __init__(self, heard: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)

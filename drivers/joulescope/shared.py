@@ -33,8 +33,8 @@ class Shared:
         """Yield the driver object; raises what making it raises."""
         user = object()
         try:
-            # Whoever comes while the last one leaves has to wait: until it is finalized
-            # there may be no other.
+            # A new user waits until the last driver object is finalized: there may be
+            # only one.
             with self._lock:
                 if self._driver is None:
                     self._driver = self._make()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.joulescope.block import Block
+from drivers.joulescope.block import StreamBlock
 from drivers.joulescope.time_maps import TimeMaps
 from rig.errors import BenchError
 from rig.trace.trace import Gap
@@ -27,8 +27,8 @@ CURRENT = "current"
 VOLTAGE = "voltage"
 SYNC = "sync"
 SIGNALS = (CURRENT, VOLTAGE, SYNC)
-#: A block comes at least every 50 ms: a stream from which nothing came while another
-#: brought this much has ended.
+#: A block comes at least every 50 ms: a stream that is silent while another delivers
+#: this much has ended.
 _SILENT_TICKS = 1 * TICK_HZ
 #: More is no loss but a counter that went wrong (2**32 ticks have happened:
 #: pyjoulescope_ui issue 296), and would fill the disk.
@@ -37,7 +37,7 @@ _LONGEST_GAP_TICKS = 60 * TICK_HZ
 #: log may come a block late.
 BLOCK_TICKS = 65_536
 LONGEST_BLOCK_TICKS = 100_000
-#: The JS110's host driver gives 64 samples without a number until its filter is filled
+#: The JS110's host driver delivers 64 NaN samples until its filter is filled
 #: (js110_sample_processor.h).
 _WARM_UP = 1_000
 
@@ -93,11 +93,11 @@ class _Lane:
 
     @property
     def stop_tick(self) -> int:
-        """Return the tick up to which data has arrived; 0 before any."""
+        """The tick up to which data has arrived; 0 before any."""
         return (self.next or 0) * self.element_ticks
 
-    def add(self, block: Block) -> None:
-        """Append a block; what has come before is left out."""
+    def add(self, block: StreamBlock) -> None:
+        """Append a block without samples that have arrived before."""
         if block.sample_rate != TICK_HZ or block.decimate_factor != self.element_ticks:
             raise BenchError(
                 f"the stream of {self.name} is not at full rate",
@@ -196,13 +196,13 @@ class _Lane:
 
 class Lanes:
     """Merges the blocks of current, voltage and SYNC by their `sample_id` and writes
-    what all three have into a trace.
+    the samples that all three have to a trace.
 
     The trace begins at the first sample that all three have. Repeated data is trimmed;
-    where any of the three lost something, all three have one gap. `sample_ticks`: 2 on
-    a JS220 (1 MHz beside 2 MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at
-    another rate or from an earlier stream, and for a signal that stays behind; what
-    TraceWriter raises. `unreadable` is the cause of gaps where there is no number.
+    where any of the three lost samples, all three have one gap. `sample_ticks`: 2 on a
+    JS220 (1 MHz beside 2 MHz of SYNC), 1 on a JS110. Raises BenchError for blocks at
+    another rate or from an earlier stream, and for a signal that lags; and the errors
+    of TraceWriter. `unreadable` is the cause of gaps at NaN samples.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class Lanes:
             None
         )
         self._origin = 0
-        self._merged = 0  # the tick up to which what has come was looked at
+        self._merged = 0  # tick up to which arrived samples were examined
         self._distrusted: list[_Distrust] = []
         self.maps = TimeMaps()
         # the streams are being switched off, one after the other: silence is no fault
@@ -234,35 +234,34 @@ class Lanes:
 
     @property
     def stop_ticks(self) -> dict[str, int]:
-        """Return the tick up to which each signal has arrived; 0 before any."""
+        """The tick up to which each signal has arrived; 0 before any."""
         return {lane.name: lane.stop_tick for lane in self._lanes}
 
     @property
     def missing(self) -> list[str]:
-        """Return the signals of which nothing has come yet."""
+        """The signals without a block so far."""
         return [lane.name for lane in self._lanes if lane.next is None]
 
     @property
     def first_tick(self) -> int | None:
-        """Return the instrument's count at the first sample of the trace; None before
+        """The instrument's count at the first sample of the trace; None before
         it."""
         return None if self._at is None else self._origin * self._per
 
     @property
     def repeated(self) -> int:
-        """Return how many blocks held something that had come before."""
+        """How many blocks held something that had come before."""
         return sum(lane.repeated for lane in self._lanes)
 
-    def feed(self, signal: str, block: Block, more: bool = False) -> None:
-        """Take one block, and write what has become complete.
+    def feed(self, signal: str, block: StreamBlock, more: bool = False) -> None:
+        """Take one block and write the complete samples.
 
-        With `more`, another block waits already, and what is complete is written with
-        that.
+        With `more` another block waits already, and they are written with that.
         """
         self.maps.note(block.time_map)
         lane = self._lanes[SIGNALS.index(signal)]
         lane.add(block)
-        # What is complete ends where the first of the signals does.
+        # Complete samples end with the shortest of the signals.
         complete = min(lane.stop_tick for lane in self._lanes)
         if complete > self._merged and not more:
             self._merged = complete
@@ -280,10 +279,8 @@ class Lanes:
         self._distrusted.append(_Distrust(first_tick, stop_tick, cause))
 
     def insert(self, lost_ticks: int, cause: str) -> None:
-        """Count ticks that were lost somewhere about the last blocks, and that the ids
-        do not show: what lies about them is not to be trusted, what comes later is in
-        its place.
-        """
+        """Count ticks that were lost near the last blocks without a trace in the ids:
+        samples around them are not trusted, later ones are in their place."""
         stops = self.stop_ticks.values()
         first = min(stops) - BLOCK_TICKS
         before = sum(count for _, count in self._sync.losses)
@@ -302,7 +299,7 @@ class Lanes:
         self.distrust(first, at + before, cause)
 
     def finish(self) -> None:
-        """Write what is left and complete; nothing may be fed after."""
+        """Write the remaining complete samples; no block may follow."""
         if not self.missing:
             self._merge(final=True)
         self._note_distrust(final=True)
@@ -349,9 +346,8 @@ class Lanes:
         return True
 
     def _resume(self, at: int) -> tuple[int, list[str]] | None:
-        """Return the next sample that all three have, and which lack some before it;
-        None while one has nothing there yet.
-        """
+        """Return the next sample that all three have and the signals that lack samples
+        before it; None while a signal has none there."""
         for lane in self._lanes:
             lane.forget(at * self._per // lane.element_ticks)
         resumed = at
@@ -413,10 +409,8 @@ class Lanes:
         return stop
 
     def _write(self, stop: int) -> None:
-        current, voltage = (
-            [part.data[first:last] for part, first, last in lane.take(stop)]
-            for lane in (self._current, self._voltage)
-        )
+        current = _pieces(self._current, stop)
+        voltage = _pieces(self._voltage, stop)
         if [len(piece) for piece in current] != [len(piece) for piece in voltage]:
             current = [np.concatenate(current)]
             voltage = [np.concatenate(voltage)]
@@ -433,7 +427,7 @@ class Lanes:
         self._at = stop
 
     def _require_all(self, fed: _Lane, ticks: int) -> None:
-        """Raise BenchError for a signal that brings nothing while the others do."""
+        """Raise BenchError for a signal without data while the others have some."""
         fed.waited = {}
         for lane in self._lanes:
             if lane is fed:
@@ -465,3 +459,8 @@ class Lanes:
             if stop > first:
                 self._writer.gap(Gap(first, stop, span.cause))
         self._distrusted = waiting
+
+
+def _pieces(lane: _Lane, stop: int) -> list[NDArray[Any]]:
+    """Take the readings of a lane up to a tick, in the pieces in which they arrived."""
+    return [part.data[first:last] for part, first, last in lane.take(stop)]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UTC in a recording: the instrument's time maps. Nothing that is measured depends on
-them."""
+"""UTC in a recording: the instrument's time maps. No measurement depends on them."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ class TimeMaps:
         self._last = time_map
         self.count += 1
         rate_hz = float(time_map.counter_rate)
-        # A counter may begin again; a rate of 0 gives no time.
+        # A counter may begin again; a rate of 0 yields no time.
         since = (
             abs(time_map.offset_counter - self._kept[-1].offset_counter)
             if self._kept
@@ -43,7 +42,7 @@ class TimeMaps:
 
     @property
     def told(self) -> dict[str, Any]:
-        """Return what is known of UTC, for whoever reads the recording."""
+        """The relation to UTC, for readers of the recording."""
         kept = [asdict(one) for one in self._kept]
         return {
             "count": self.count,

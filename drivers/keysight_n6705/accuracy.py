@@ -50,8 +50,8 @@ def promised(
     """Return the limits for means over `period_s`; `current_range_a` is the fixed
     range, or None where all are used in turn.
 
-    `edge_s`: what the way of seeing SYNC may shift it against the samples. `clock_ppm`
-    of a clock that is worse than the module's.
+    `edge_s`: largest shift of SYNC against the samples by the way it is recorded.
+    `clock_ppm` of a clock that is worse than the module's.
     """
     rows = [
         row for row in _CURRENT if current_range_a is None or row[0] >= current_range_a

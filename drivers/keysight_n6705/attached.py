@@ -26,7 +26,7 @@ def usb_resources() -> list[tuple[str, str]]:
         ]
     try:
         from pyvisa_py.usb import USBInstrSession
-    except ImportError:  # without PyUSB there is nothing to look with
+    except ImportError:  # without PyUSB the ports cannot be searched
         return []
     resources: list[Any] = USBInstrSession.list_resources()
     return [("@py", str(resource)) for resource in resources]
@@ -43,7 +43,7 @@ def identity(resource: str) -> tuple[int, ...]:
 
 
 def found(library: str, resource: str) -> FoundInstrument:
-    """Return an instrument, with what is wrong with it."""
+    """Return an instrument with its problem."""
     setting = f'resource = "{resource}"' + (
         f'\nvisa_library = "{library}"' if library != "@py" else ""
     )

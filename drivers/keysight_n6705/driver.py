@@ -151,8 +151,8 @@ class KeysightN6705(Driver):
         pyvisa-py where PyUSB is there.
 
         One in the network is not looked for: pyvisa-py would call on every machine in
-        it. Nothing is changed; only what has the USB identity of an N6705 is asked for
-        its name.
+        it. No setting is changed; only devices with the USB identity of an N6705 are
+        asked for their names.
         """
         return [
             found(library, resource)
@@ -162,9 +162,8 @@ class KeysightN6705(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the instrument reports about itself, and what was found and done
-        on opening it.
-        """
+        """The instrument's description of itself, and the findings and actions of
+        opening it."""
         settings = self._settings
         findings = self._findings
         simulated = self.simulates(settings)
@@ -270,8 +269,8 @@ class KeysightN6705(Driver):
                 try:
                     leave()
                 except (DeviceLost, DeviceNotFound):
-                    # what is gone cannot be switched off from here; whoever noticed has
-                    # said so
+                    # a lost instrument cannot be switched off; the error is already
+                    # reported
                     return
                 except RigError:
                     continue  # where one is refused the other still counts
@@ -288,7 +287,7 @@ class KeysightN6705(Driver):
         sync_channel = settings.logged_sync_channel
         aux = settings.sync_input == "aux"
         try:
-            # Errors of whoever was here before are not ours.
+            # Errors of earlier users are not of this session.
             link.errors()
             setup.find_modules(link, findings)
             setup.output_off(link, findings, settings.channel)
@@ -322,9 +321,8 @@ class KeysightN6705(Driver):
         )
 
     def _leave_off(self, error: BaseException) -> None:
-        """Switch the supply off where it may have been found on and nothing has
-        confirmed yet that it is off.
-        """
+        """Switch the supply off if it may have been on and is not yet confirmed to be
+        off."""
         modules = self._findings.modules
         if modules and self._settings.channel not in modules:
             return

@@ -20,8 +20,8 @@ from annotated_types import Gt, Unit, doc
 
 from rig.errors import BenchError, DeviceLost, DeviceNotFound, RemoteProtocolError
 
-#: What an IO Manager says of a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner.
-#: Whatever else it says is none of our business.
+#: Message of an IO Manager for a falling edge: ^m-lap-us-([0-9]+)$ in EEMBC's runner.
+#: Its other messages are ignored.
 _LAP = re.compile(rb"m-lap-us-([0-9]+)")
 _WRAP_US = 1 << 32
 #: micros() of the microcontroller counts in steps of this.
@@ -56,7 +56,7 @@ class IoManagerSettings:
 
     @property
     def drift_s(self) -> float:
-        """Return the limit of how far a stamp lies off the samples."""
+        """The limit of how far a stamp lies off the samples."""
         return self.ppm * 1e-6 * self.longest_s + 2 * STEP_S
 
 
@@ -111,7 +111,7 @@ class IoManager:
         return stamps_s
 
     def settle(self) -> None:
-        """Wait until nothing more can come of edges that have been."""
+        """Wait until no more messages of past edges can arrive."""
         begin = time.monotonic()
         while (
             time.monotonic() - max(self._heard, begin) < self._settings.quiet_s
@@ -129,8 +129,8 @@ class IoManager:
     def _read(self) -> None:
         try:
             while not self._stop.is_set():
-                # No more than is there: what a read has taken is lost with it when the
-                # port fails before it is complete.
+                # No more than is available: the bytes of an incomplete read are lost
+                # when the port fails.
                 block = self._port.read(max(self._port.in_waiting, 1))
                 if block:
                     self._heard = time.monotonic()

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.keysight_n6705.visa import (
-    Session,
     Silence,
+    VisaSession,
     libraries,
     lost,
     open_session,
@@ -40,8 +40,8 @@ _OPTION_MISSING = 302
 #: A query came before the answer to the one before it had been read: that is lost
 #: (N6705C operating guide, Queries).
 _INTERRUPTED = -410
-#: The answer to *IDN? can be distinguished from all others, also behind what is left of
-#: one. How an instrument may answer where it has no records yet, other than by an empty
+#: The answer to *IDN? can be distinguished from all others, also after the rest of one.
+#: How an instrument may answer where it has no records yet, other than by an empty
 #: block. The empty line is an assumption, and so is SCPI's "no number": neither was
 #: seen on an instrument.
 _NOTHING_YET = re.compile(rb"\s*([+]?9[.]91E[+]?37)?\s*")
@@ -63,9 +63,9 @@ class CommandRefused(BenchError):
 class ScpiLink:
     """One open VISA session; calls may come from any thread, one at a time.
 
-    No answer is ever taken for that to another query: where one was not read to its
-    end, whatever the reason, everything up to the answer to a query that has no like is
-    dropped; a session in which that does not come either is not used again.
+    No answer is ever taken for that to another query: if one was not read to its end,
+    for any reason, everything up to the answer to a unique query is dropped; a session
+    without that answer is not used again.
 
     Raises DeviceNotFound, DeviceBusy, ConfigError when opened; DeviceLost once the
     instrument does not answer any more; DeadlineError for an answer that comes late;
@@ -82,7 +82,7 @@ class ScpiLink:
         self._heard = heard
         self._lock = threading.RLock()
         self._owing = False
-        self._session: Session | None = open_session(
+        self._session: VisaSession | None = open_session(
             resource, visa_library, timeout_s, heard
         )
 
@@ -232,7 +232,7 @@ class ScpiLink:
             session = self._session
             self._session = None
         if session is not None:
-            # What is gone cannot be closed properly, and need not be.
+            # A lost session cannot be closed properly, and need not be.
             with suppress(Exception):
                 session.close()
 
@@ -258,7 +258,7 @@ class ScpiLink:
             ) from error
 
     @contextmanager
-    def _exchange(self) -> Iterator[Session]:
+    def _exchange(self) -> Iterator[VisaSession]:
         """Lend the session, under the lock, for one query and its whole answer: until
         that has been read the instrument owes it.
         """
@@ -274,9 +274,8 @@ class ScpiLink:
             self._owing = False
 
     def _catch_up(self) -> bytes:
-        """Read up to the end of all that is owed; returns it. A session in which that
-        fails is closed.
-        """
+        """Read and return all outstanding answers. A session that fails here is
+        closed."""
         owed = b""
         assert self._session is not None
         try:
@@ -292,14 +291,13 @@ class ScpiLink:
         return (owed + line[: name.start()]).strip()
 
     def _explain(self, step: str, message: str, silence: Silence) -> None:
-        """Raise why nothing came in time: DeviceLost, DeadlineError where it came late,
-        Refused. Else it never was to come.
-        """
+        """Raise the reason for a missing answer: DeviceLost, DeadlineError if it came
+        late, Refused. Otherwise none was to come."""
         errors: list[tuple[int, str]] = []
         try:
             with translated(self.resource):
                 owed = self._catch_up()
-            # Not `errors`: what is late again is gone.
+            # Not `errors`: an answer that is late again is lost.
             while (
                 len(errors) < _QUEUE and (entry := _entry(self._query("SYST:ERR?")))[0]
             ):
@@ -359,10 +357,9 @@ FIRMWARE = (
 )
 
 
-def _block(session: Session) -> bytes:
-    """Return the content of a definite length block; none where a line says that there
-    is nothing yet. ValueError for a line that says anything else.
-    """
+def _block(session: VisaSession) -> bytes:
+    """Return the content of a definite length block; none for a line that states that
+    there are no data yet. ValueError for any other line."""
     begin = session.read_bytes(1)
     if begin != b"#":
         line = begin if begin == b"\n" else begin + session.read_raw()

@@ -26,17 +26,16 @@ from rig.errors import BenchError, DeadlineError, RigError, storage_error
 from rig.host.stop import pause
 from rig.trace.writer import TraceWriter
 
-#: The instrument holds about this much; what is not fetched by then is overwritten
+#: The instrument holds about this much; records not fetched by then are overwritten
 #: (N6700C and N6705 user's guides, External Data Logging). No error of its queue is
 #: documented for that.
 FIFO_S = 20.0
-#: Records may be behind the clock by this much: what is under way, and what a busy
-#: machine delays.
+#: Records may lag behind the clock by this much, under way or delayed by a busy
+#: machine.
 _LAG_S = 2.0
 _LAG_SHARE = 0.02
-#: Channels that end together have equally many records, give or take what the
-#: instrument does in between; where an ended log cannot be read any more, they are as
-#: far apart as their last fetches.
+#: Channels that end together have equally many records, apart from a few in between; if
+#: an ended log can no longer be read, they differ by as much as their last fetches.
 _ENDED_S = 1e-3
 _SKEW_S = 0.05
 _FIRST_RECORD_S = 2.0
@@ -44,15 +43,15 @@ _PAUSE_S = 0.005
 #: Virtual time is held for a fetch so often: a device that takes no time would be
 #: through before the first.
 _HOLD_S = 0.02
-#: Fetches that came at the same phase of whatever rhythm the instrument has would all
-#: be late alike.
+#: Fetches at the same phase of the instrument's rhythm would all be late by the same
+#: time.
 _UNEVEN = (0.6, 1.4)
 _STALE = -230
 
 
 class LogRecording:
-    """Starts the log, drains it, ends it; the trace is closed under its name whatever
-    happens."""
+    """Starts the log, drains it and ends it; the trace is closed under its name in any
+    case."""
 
     def __init__(
         self,
@@ -133,8 +132,7 @@ class LogRecording:
         if plan.supply is not None:
             plan.supply.forget(self._link)
         if self._in_turns and self._clock.watch is not None:
-            # Before that of a simulated instrument, which waits for somebody who
-            # fetches.
+            # Before that of a simulated instrument, which waits for a fetch.
             self._end_watch = self._clock.watch(self._hold)
         self._link.do(f"INIT:ELOG {plan.channels}", "start of the log")
         self._armed_s = self._clock.now_s()
@@ -198,7 +196,7 @@ class LogRecording:
             self._turn_over.set()
 
     def _hold(self) -> None:
-        """Hold virtual time until what has been logged so far is fetched."""
+        """Hold virtual time until all records up to now are fetched."""
         if self._clock.now_s() - self._held_s < _HOLD_S or self._thread.ident is None:
             return
         self._held_s = self._clock.now_s()
@@ -208,7 +206,7 @@ class LogRecording:
             self._turn_over.wait()
 
     def _finish(self) -> None:
-        """Take what was logged before this call, and end the log."""
+        """Take the records from before this call and end the log."""
         while self._drain():
             pass
         while self._plan.stamped and not self._clock.jumps and self._lag.doubtful:
@@ -256,8 +254,7 @@ class LogRecording:
                 f" holds {FIFO_S:g} s"
             )
         full = self._fetch()
-        # Not the time after it: what a fetch finds may have been overwritten while it
-        # was under way.
+        # Not the time after it: records may be overwritten while a fetch is under way.
         self._fetched_s = before_s
         self._link.require_no_errors("the data log under way", "FETC:ELOG?")
         self._stamp()
@@ -316,7 +313,7 @@ class LogRecording:
             self._writer.stamp(0.0)
 
     def _write(self) -> None:
-        """Write what has come from all channels."""
+        """Write the records that all channels have delivered."""
         plan = self._plan
         count = min(len(rows) for rows in self._waiting.values())
         if not count:
@@ -336,7 +333,7 @@ class LogRecording:
             plan.supply.require_held(self._link, rows[max(settled, 0) :])
 
     def _stamp(self) -> None:
-        # Until there are none: what went wrong after them is said last.
+        # Until there are none: later errors are reported last.
         while self._io_manager is not None and (stamps_s := self._io_manager.take()):
             for at_s in stamps_s:
                 self._writer.stamp(at_s)
@@ -379,9 +376,8 @@ class LogRecording:
         )
 
     def _judge(self, before_s: float) -> None:
-        """Compare the records with the time in which they were made; the buffer was
-        empty after `before_s`.
-        """
+        """Compare the records with the time that they took; the buffer was empty after
+        `before_s`."""
         counts = list(self._received.values())
         period_s = self._plan.period_s
         if self._begun_s is None:

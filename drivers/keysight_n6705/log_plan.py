@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a data log, and the clock by which it is kept."""
+"""The plan of a data log, and its clock."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class LogPlan:
     """A set-up of the data logger: the DUT's channel gives current and voltage,
     `sync_channel` (None: none) a voltage.
 
-    `period_s` is what the instrument says its period is. `start_s`: how long it logs
-    before anything else may happen. `held_back_s`: how long it may hold a record back.
-    `supply`: what the DUT has been given, None where its output is off.
+    `period_s` is the period that the instrument reports. `start_s`: time that it logs
+    before the first measurement. `held_back_s`: longest time that it may hold a record
+    back. `supply`: the supply of the DUT, None if its output is off.
     """
 
     channel: int
@@ -38,7 +38,7 @@ class LogPlan:
 
     @property
     def channels(self) -> str:
-        """Return all logged channels as SCPI lists them."""
+        """All logged channels as SCPI lists them."""
         return (
             f"(@{self.channel})"
             if self.sync_channel is None
@@ -47,7 +47,7 @@ class LogPlan:
 
     @property
     def stamped(self) -> bool:
-        """Return whether the log waits for the first edge."""
+        """Whether the log waits for the first edge."""
         return self.sync != "voltage"
 
 
@@ -55,8 +55,8 @@ class LogPlan:
 class LogClock:
     """The host's clock, or that of a simulated world; `wait` lets it pass.
 
-    Virtual time `jumps`: a pause is none of the host's. `watch` calls a function after
-    each jump until what it returns is called.
+    Virtual time `jumps`: a pause takes no time of the host. `watch` calls a function
+    after each jump until its result is called.
     """
 
     now_s: Callable[[], float]
@@ -65,7 +65,7 @@ class LogClock:
 
     @property
     def jumps(self) -> bool:
-        """Return whether time is virtual."""
+        """Whether time is virtual."""
         return self.watch is not None
 
 

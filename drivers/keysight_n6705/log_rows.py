@@ -50,9 +50,8 @@ def write_rows(
 
 
 def blinded(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Make NaN of what cannot be read, in place; return which rows are so because
-    something was beyond the measuring range.
-    """
+    """Replace unreadable values by NaN, in place; return the rows with values beyond
+    the measuring range."""
     size = np.abs(rows)
     nothing = np.isnan(rows) | (np.abs(size - _NO_NUMBER) < _SAME)
     beyond = (size > _OVERLOAD) & ~nothing

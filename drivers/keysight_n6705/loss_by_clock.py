@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lag of an N6705's records behind the host's clock: records lost without a trace
-make that grow, once and for good.
+"""The lag of an N6705's records behind the host's clock: unreported losses of records
+make it grow permanently.
 
-Needed where SYNC is not logged as a voltage: with edges among the records every loss
-shows.
+Needed where SYNC is not logged as a voltage: with edges among the records every loss is
+visible.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rig.timebase.pairing_seeds import CLOCK_LIMIT
 
-#: In virtual time nothing is held back; numbers are rounded.
+#: In virtual time no record is held back; numbers are rounded.
 _EXACT_LIMIT_S = 1e-6
 #: An instrument that is busy may hold back more for once: the promptest of so many
 #: fetches counts. In virtual time each does.
@@ -30,10 +30,10 @@ _DRIFT = CLOCK_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """At least `missing_s` of records have not come, somewhere behind record `after`.
+    """At least `missing_s` of records are missing, somewhere after record `after`.
 
-    `stretch`: how many seconds pass for each that the records fill, where that is so
-    all the time; 0 where it happened once.
+    `stretch`: seconds that pass for each second of records, if the loss is continuous;
+    0 for a single loss.
     """
 
     missing_s: float
@@ -43,9 +43,8 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class _Fetch:
-    """After `records` in all nothing was left, at a time between two; the log began
-    between `least_s` and `most_s` then.
-    """
+    """State after a fetch that emptied the buffer: `records` in all; the log had run
+    for `least_s` to `most_s`."""
 
     records: int
     before_s: float
@@ -55,17 +54,16 @@ class _Fetch:
 
 
 class RecordLag:
-    """Compares the number of records with the host's clock, at each fetch that left
-    nothing behind.
+    """Compares the number of records with the host's clock, at each fetch that emptied
+    the buffer.
 
     The least lag of the last five fetches is compared with that of those before: more
-    than `held_back_s` is lost records. Late hosts and networks are no part of that: a
-    fetch is known to have been answered between its question and its answer. Always
-    seen is a loss of more than `held_back_s`, two records, how long the promptest
-    answer before it or the slowest of five behind it took, and 500 ppm of five times
-    the time between two fetches; in virtual time (None) of more than two records and
-    500 ppm of one such time. Of less some is seen, of what is lost before the first
-    fetch nothing.
+    than `held_back_s` is lost records. Late hosts and networks have no effect: a fetch
+    is answered between its query and its answer. A loss is always detected if it
+    exceeds `held_back_s`, two records, the duration of the fastest answer before it or
+    of the slowest of five after it, and 500 ppm of five times the time between two
+    fetches; in virtual time (None) of more than two records and 500 ppm of one such
+    time. Smaller losses are detected in part, losses before the first fetch never.
     """
 
     def __init__(self, period_s: float, held_back_s: float | None) -> None:
@@ -78,17 +76,15 @@ class RecordLag:
         self._fetches: deque[_Fetch] = deque(maxlen=_MEMORY)
 
     def emptied(self, records: int, before_s: float, after_s: float) -> None:
-        """Take how many records have come in all by a fetch that left nothing, and when
-        it was asked for and answered.
-        """
+        """Take the number of all records at a fetch that emptied the buffer, and the
+        times of its query and answer."""
         least_s = before_s - (records + 1) * self._period_s
         most_s = after_s - records * self._period_s
         self._fetches.append(_Fetch(records, before_s, after_s, least_s, most_s))
 
     def missing(self, ended: bool) -> Missing | None:
-        """Return what has not come; until the log has `ended` only once there is enough
-        to tell why.
-        """
+        """Return the missing records; until the log has `ended` only once the evidence
+        suffices for the cause."""
         fetches = list(self._fetches)
         base = fetches[: -self._last]
         last = fetches[-self._last :]
@@ -106,9 +102,8 @@ class RecordLag:
 
     @property
     def doubtful(self) -> bool:
-        """Return whether the last fetch was behind those before: a few more tell
-        whether for good.
-        """
+        """Whether the last fetch lagged behind those before: a few more show
+        whether permanently."""
         fetches = list(self._fetches)
         return (
             len(fetches) > 1
@@ -116,8 +111,7 @@ class RecordLag:
         )
 
     def _behind_s(self, base: list[_Fetch], fetch: _Fetch) -> float:
-        """Return by how much one fetch lies behind the promptest of others, at the
-        least."""
+        """Return the least lag of one fetch behind the promptest of others."""
         return fetch.least_s - min(
             other.most_s + _DRIFT * (fetch.before_s - other.after_s) for other in base
         )

@@ -117,12 +117,12 @@ class N6705Settings:
 
     @property
     def logged_sync_channel(self) -> int | None:
-        """Return the channel that logs SYNC, where one does."""
+        """The channel that logs SYNC, where one does."""
         return self.sync_channel if self.sync == "voltage" else None
 
     @property
     def current_range_a(self) -> float | None:
-        """Return the fixed measuring range of current, or None for all in turn; raises
+        """The fixed measuring range of current, or None for all in turn; raises
         ConfigError.
         """
         if self.current_range == "auto":

@@ -22,7 +22,7 @@ PARAMETER_S = 102.4e-6
 #: Modules with an auxiliary voltage input.
 AUX = ("N6781A",)
 _FUNCTIONS = ("CURR:MINM", "VOLT:MINM", "CURR", "VOLT")
-#: What a 20 W module supplies: up to so many volts, so many amperes (N6780 series data
+#: Limits of a 20 W module: up to so many volts, so many amperes (N6780 series data
 #: sheet 5990-5829EN).
 _LIMITS = ((6.12, 3.06), (20.4, 1.02))
 
@@ -81,9 +81,8 @@ def require_logger(link: ScpiLink, findings: Findings) -> None:
 def require_modules(
     findings: Findings, channel: int, sync_channel: int | None, aux: bool
 ) -> None:
-    """Raise DeviceNotFound for a missing module, ConfigError for one that cannot do
-    what is asked of it.
-    """
+    """Raise DeviceNotFound for a missing module, ConfigError for one without a
+    requested function."""
     for name, number in (("channel", channel), ("sync_channel", sync_channel)):
         if number is not None and number not in findings.modules:
             raise DeviceNotFound(
@@ -213,26 +212,26 @@ def set_supply(
     link.do(f"EMUL PS2Q,(@{channel})", "two-quadrant supply")
     link.do(f"FUNC VOLT,(@{channel})", "voltage priority")
     _confirm(link, findings, f"FUNC? (@{channel})", "VOLT", "priority")
-    # In one message: alone, a range below the voltage that somebody has left is
-    # refused, and so is a voltage beyond such a range (N6705C operating guide, Coupled
-    # Commands). The current limit is not named there.
+    # In one message: alone, a range below the present voltage is refused, and so is a
+    # voltage beyond such a range (N6705C operating guide, Coupled Commands). The
+    # current limit is not named there.
     in_range = f"VOLT:RANG {supply_v:g},(@{channel});:"
     _set(
         link,
         "VOLT",
         channel,
-        supply_v,
-        1e-3 * supply_v + 5e-3,
-        "voltage of the supply",
+        value=supply_v,
+        tolerance=1e-3 * supply_v + 5e-3,
+        step="voltage of the supply",
         before=in_range,
     )
     _set(
         link,
         "CURR:LIM",
         channel,
-        current_limit_a,
-        1e-2 * current_limit_a + 1e-3,
-        "current limit of the supply",
+        value=current_limit_a,
+        tolerance=1e-2 * current_limit_a + 1e-3,
+        step="current limit of the supply",
     )
 
 
@@ -247,9 +246,8 @@ def set_log(
     current_range_a: float | None,
     period_s: float,
 ) -> float:
-    """Set up what the data log holds; returns the period as the instrument reads it
-    back, in seconds.
-    """
+    """Set up the content of the data log; returns the period as the instrument reads it
+    back, in seconds."""
     both = f"(@{channel})" if sync_channel is None else f"(@{channel},{sync_channel})"
     link.do("FORM REAL", "format of the numbers")
     _set_byte_order(link)
@@ -329,9 +327,9 @@ def _set_input(link: ScpiLink, sync_channel: int, aux: bool) -> None:
 def _confirm(
     link: ScpiLink, findings: Findings, query: str, wanted: str, step: str
 ) -> None:
-    """Raise BenchError where something else is read back than was set, on any of the
-    channels: some modules refuse without a word. A query that is refused itself says
-    nothing, and is noted.
+    """Raise BenchError if a value read back on any channel differs from the one set:
+    some modules refuse without an error. A query that is itself refused is noted and
+    ignored.
     """
     try:
         told = link.ask(query, step)
@@ -368,9 +366,8 @@ def _set_byte_order(link: ScpiLink) -> None:
 
 
 def set_trigger_pin(link: ScpiLink, source: str) -> None:
-    """Make a pin of the digital port a trigger input for falling edges, where `source`
-    is one; the rear BNC needs nothing.
-    """
+    """Make a pin of the digital port a trigger input for falling edges, if `source` is
+    one; the rear BNC needs no set-up."""
     if source.startswith("PIN"):
         link.do(f"DIG:{source}:FUNC TINP", "trigger input")
         link.do(f"DIG:{source}:POL NEG", "polarity of the trigger input")
@@ -380,6 +377,7 @@ def _set(
     link: ScpiLink,
     what: str,
     channel: int,
+    *,
     value: float,
     tolerance: float,
     step: str,

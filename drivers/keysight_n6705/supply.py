@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of the logged voltage against the one that was set; where they differ, the
-instrument is asked why.
+"""Check of the logged voltage against the one that was set; if they differ, the
+instrument is asked for the reason.
 
-That distinguishes the columns of a record, too: the order in them is documented, but
-nothing in a record says it.
+This also distinguishes the columns of a record: their order is documented, but a record
+does not state it.
 """
 
 from __future__ import annotations
@@ -52,14 +52,13 @@ class Supply:
     limit_a: float
 
     def forget(self, link: ScpiLink) -> None:
-        """Clear what the instrument remembers of the time before: a DUT's capacitors
-        may reach the limit when switched on.
-        """
+        """Clear the instrument's record of earlier events: a DUT's capacitors may reach
+        the limit when switched on."""
         link.ask(f"STAT:QUES? (@{self.channel})", _STEP)
 
     def require_held(self, link: ScpiLink, records: NDArray[np.float64]) -> None:
         """Refuse records (rows of A and V, those of one fetch) with another voltage;
-        what is no number is passed over.
+        NaN is ignored.
 
         Raises BenchError for a supply that left its voltage, RemoteProtocolError for
         columns in another order.
@@ -97,7 +96,7 @@ class Supply:
         )
 
     def _reasons(self, link: ScpiLink) -> list[str]:
-        # What has been since `forget`, and what has been all the time.
+        # Events since `forget`, and those of all time.
         asked = (f"STAT:QUES? (@{self.channel})", f"STAT:QUES:COND? (@{self.channel})")
         events, condition = (int(link.numbers(message, _STEP)[0]) for message in asked)
         return [

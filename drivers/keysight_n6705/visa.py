@@ -20,7 +20,7 @@ class Silence(DeviceLost):
     """
 
 
-class Session:
+class VisaSession:
     """An open VISA session of lines; `heard` is called with all that passes. Raises
     what pyvisa raises, and UnicodeDecodeError.
     """
@@ -40,17 +40,16 @@ class Session:
         return self.read_raw().decode("ascii")
 
     def read_raw(self) -> bytes:
-        """Return what comes up to the end of a line."""
+        """Read up to the end of a line."""
         return self._read(self._session.read_raw())
 
     def read_bytes(self, count: int) -> bytes:
-        """Return so many bytes, whatever they are."""
+        """Read so many bytes of any value."""
         return self._read(self._session.read_bytes(count))
 
     def read_numbers(self, count: int) -> bytes:
-        """Return so many bytes, in which a line end is none: the library would give
-        them in pieces that end there.
-        """
+        """Read so many bytes with line ends as data: the library would return pieces
+        that end there."""
         self._session.read_termination = None
         try:
             return self.read_bytes(count)
@@ -68,7 +67,7 @@ class Session:
 
 def open_session(
     resource: str, visa_library: str, timeout_s: float, heard: Heard = unheard
-) -> Session:
+) -> VisaSession:
     """Open a VISA session; raises ConfigError, DeviceNotFound or DeviceBusy."""
     manager = open_library(visa_library)
     from pyvisa import constants
@@ -87,7 +86,7 @@ def open_session(
             resource, read_termination=_LINE_END, write_termination=_LINE_END
         )
         session.timeout = timeout_s * 1e3
-        return Session(session, heard)
+        return VisaSession(session, heard)
     except Exception as error:  # pyvisa-py raises bare Exceptions here
         text = str(error)
         code = getattr(error, "error_code", None)
@@ -149,7 +148,7 @@ def open_library(visa_library: str) -> Any:
 
 
 def libraries() -> dict[str, str]:
-    """Return the versions of what is between us and the instrument."""
+    """Return the versions of the VISA packages in use."""
     found = {}
     for name in ("pyvisa", "pyvisa-py"):
         with suppress(PackageNotFoundError):
@@ -177,9 +176,8 @@ def _is_timeout(error: Exception) -> bool:
 
 @contextmanager
 def translated(resource: str) -> Iterator[None]:
-    """Turn errors of the VISA library into DeviceLost: after them nothing is known of
-    the instrument; a time-out into Silence.
-    """
+    """Turn errors of the VISA library into DeviceLost: the state of the instrument is
+    unknown after them; a time-out into Silence."""
     import pyvisa
 
     try:

@@ -47,7 +47,7 @@ class SpinnakerModel(Driver):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Where the reports come from, and how far the model may be off."""
+        """File of the reports, and the limit of the model's error."""
 
         reports: Annotated[
             PathText, doc("File that the worker writes; empty: the usual one.")
@@ -108,7 +108,7 @@ class SpinnakerModel(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the model is."""
+        """Description of the model."""
         settings = self._settings
         return MonitorInfo(
             name="sPyNNaker's energy model",
@@ -137,7 +137,7 @@ class SpinnakerModel(Driver):
         )
 
     def power(self, on: bool) -> None:
-        """Do nothing: a machine is not switched from here."""
+        """Ignore the request: the supply of a machine is not switched here."""
 
     def record(self, folder: Path) -> ModelRecording:
         """Record into `folder`."""

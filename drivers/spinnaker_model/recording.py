@@ -22,7 +22,7 @@ _CHANNEL = "sPyNNaker's energy model"
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ReportHeader:
     """The first line: the form's version, when the worker began, and an idle machine's
     power."""
 
@@ -39,12 +39,12 @@ class Began:
 
     @property
     def time_ns(self) -> int:
-        """Return when."""
+        """When."""
         return self.began_ns
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunEnded:
     """A run ended; of its time the machine executed `exec_time_s`, with `exec_energy_j`
     by the model. Both are 0 where it failed.
     """
@@ -55,7 +55,7 @@ class Ended:
 
     @property
     def time_ns(self) -> int:
-        """Return when."""
+        """When."""
         return self.ended_ns
 
 
@@ -73,19 +73,18 @@ class Closed:
     closed_ns: int
 
 
-Line = Header | Began | Ended | Failed | Closed
+Line = ReportHeader | Began | RunEnded | Failed | Closed
 _KINDS: Final[dict[str, type[Line]]] = {
-    "spinnaker_model": Header,
+    "spinnaker_model": ReportHeader,
     "began_ns": Began,
-    "ended_ns": Ended,
+    "ended_ns": RunEnded,
     "failed_ns": Failed,
     "closed_ns": Closed,
 }
 
 
 def line_of(content: Mapping[str, Any]) -> Line:
-    """Return a line; keys that it has besides are left. Raises ValueError for another
-    one."""
+    """Return a line; additional keys are ignored. Raises ValueError for another one."""
     for name, kind in _KINDS.items():
         if name in content:
             names = [part.name for part in fields(kind)]
@@ -108,7 +107,7 @@ class Reports:
         self.worker_there = False
         self.idle_w = 0.0
 
-    def new(self) -> Iterator[Began | Ended]:
+    def new(self) -> Iterator[Began | RunEnded]:
         """Yield those that have come since; raises BenchError for a file of another
         form."""
         for content in self._lines.new():
@@ -117,16 +116,16 @@ class Reports:
             except ValueError as error:
                 raise self._foreign(content) from error
             match line:
-                case Header(spinnaker_model=version) if version != VERSION:
+                case ReportHeader(spinnaker_model=version) if version != VERSION:
                     raise self._foreign(content)
-                case Header():
+                case ReportHeader():
                     self.worker_there = line.opened_ns >= self._since_ns
                     self.idle_w = line.idle_w
                 case Closed():
                     self.worker_there = False
                 case Failed(failed_ns=failed_ns):
-                    yield Ended(failed_ns, 0.0, 0.0)
-                case Began() | Ended():
+                    yield RunEnded(failed_ns, 0.0, 0.0)
+                case Began() | RunEnded():
                     yield line
 
     def _foreign(self, content: Mapping[str, Any]) -> BenchError:
@@ -151,7 +150,15 @@ class ModelRecording(CounterRecording):
         folder: Path,
         about: dict[str, Any],
     ) -> None:
-        super().__init__(_Named(), clock, polling, folder, _CHANNEL, "", about)
+        super().__init__(
+            counter=_Named(),
+            clock=clock,
+            polling=polling,
+            folder=folder,
+            source=_CHANNEL,
+            serial="",
+            about=about,
+        )
         self._reports = reports
         self._running = False
         self._at_ns = 0
@@ -167,8 +174,8 @@ class ModelRecording(CounterRecording):
         if not self._running:
             self._write_until(settled_ns)
 
-    def _take(self, report: Began | Ended) -> None:
-        if isinstance(report, Ended):
+    def _take(self, report: Began | RunEnded) -> None:
+        if isinstance(report, RunEnded):
             idle_s = -min(report.exec_time_s, (report.time_ns - self._at_ns) / NS_PER_S)
             self._energy_j += report.exec_energy_j + self._reports.idle_w * idle_s
         self._write_until(report.time_ns)
@@ -189,11 +196,11 @@ class _Named:
     name = _CHANNEL
 
     def count(self) -> int:
-        """Return 0: it counts nothing."""
+        """Return 0: it is not polled."""
         return 0
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return 0: it counts nothing."""
+        """Return 0: it is not polled."""
         return 0.0
 
 

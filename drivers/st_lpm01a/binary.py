@@ -24,9 +24,9 @@ from drivers.st_lpm01a.stream_items import (
     Completed,
     Item,
     Lost,
-    Note,
     SampleBlock,
-    Stamp,
+    StreamNote,
+    TimeStamp,
     Trouble,
 )
 from rig.errors import RemoteProtocolError
@@ -40,8 +40,8 @@ class BinaryParser:
     """The stream of format bin_hexa; `most` is a value no sample can have (A).
 
     Metadata are distinguished from samples at even places only, and taken by the length
-    of their kind: the time 65 535 ms holds FF FF. What came since the last good time
-    stamp is lost when anything is not where it must be.
+    of their kind: the time 65 535 ms holds FF FF. All samples since the last good time
+    stamp are lost when an item is not in its place.
     """
 
     _RESUME = re.compile(
@@ -164,7 +164,9 @@ class BinaryParser:
         ):
             return self._spoilt(at, "a message that is no text")
         message = text.decode("ascii").strip()
-        self._items.append(Trouble(message) if kind == self._ERROR else Note(message))
+        self._items.append(
+            Trouble(message) if kind == self._ERROR else StreamNote(message)
+        )
         return end + 2 - at
 
     def _frame(self, at: int, kind: int, frame: bytes) -> int:
@@ -179,18 +181,18 @@ class BinaryParser:
         elif kind == self._POWER:
             off = not frame[2]
             self._items.append(
-                Trouble("the target's supply is off") if off else Note("pwr on")
+                Trouble("the target's supply is off") if off else StreamNote("pwr on")
             )
         else:
-            self._items.append(Note(frame.hex(" ")))
+            self._items.append(StreamNote(frame.hex(" ")))
         return len(frame)
 
     def _stamp(self, at: int, frame: bytes) -> int:
         time_ms = int.from_bytes(frame[2:6]) & (_BINARY_WRAP_MS - 1)
         load_percent = frame[6]
         samples = self._clock.samples_since(time_ms)
-        # A whole span came, and the stamp counts more: rather is the stamp wrong than
-        # that nothing but whole spans is lost.
+        # A whole span came, and the stamp counts more: a wrong stamp is more likely
+        # than a loss of whole spans alone.
         doubtful = self._count == STAMP_SAMPLES and samples != self._count
         if samples is None or doubtful or samples < self._count or load_percent > 100:
             self._refuse(time_ms)
@@ -212,7 +214,7 @@ class BinaryParser:
     def _good(self, time_ms: int, load_percent: int) -> None:
         self._clock.accept(time_ms)
         self._bad_stamps = 0
-        self._items.append(Stamp(time_ms, load_percent))
+        self._items.append(TimeStamp(time_ms, load_percent))
 
     def _refuse(self, time_ms: int) -> None:
         self._bad_stamps += 1

@@ -152,7 +152,7 @@ class StLpm01a(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the board reports about itself."""
+        """The board's description of itself."""
         s = self._settings
         return MonitorInfo(
             name="X-NUCLEO-LPM01A",
@@ -160,7 +160,7 @@ class StLpm01a(Driver):
             reads_voltage=False,
             simulated=self.simulates(s),
             sample_hz=s.sample_hz,
-            # An event is told between two samples: one period either way.
+            # An event is reported between two samples: one period either way.
             edge_hz=s.sample_hz / 2,
             accuracy=self._accuracy,
             serial=self._serial,
@@ -206,7 +206,7 @@ class StLpm01a(Driver):
 
     @property
     def voltage_v(self) -> float:
-        """Return what the DUT is supplied with, as far as it was set."""
+        """Voltage of the DUT's supply, as far as it was set."""
         return self._settings.supply_v if self._supply.commanded_on else 0.0
 
     def close(self) -> None:
@@ -236,7 +236,7 @@ class StLpm01a(Driver):
                 error.add_note(f"the supply may still be on: {failure.cause}")
 
     def _give_back(self) -> None:
-        # Fed by the cable that is out, a board supplies nothing.
+        # A board whose feeding cable is out supplies no power.
         with suppress(DeviceLost):
             try:
                 self._supply.off()
@@ -248,8 +248,8 @@ class StLpm01a(Driver):
         shell = self._shell
         settings = self._settings
         self._details["stale_at_open_b"] = shell.drain()
-        # A board is there. Its supply may be on: whatever follows, it is switched off,
-        # or it is said that it was not.
+        # A board is there. Its supply may be on: on any error it is switched off, or
+        # the error states that it was not.
         self._answered = True
         shell.command("htc")
         self._off_first()

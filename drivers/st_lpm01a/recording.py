@@ -20,14 +20,14 @@ from drivers.st_lpm01a.stream import STAMP_SAMPLES
 from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
     Completed,
-    Edge,
     Item,
     Lost,
     Parser,
     SampleBlock,
-    Stamp,
+    StreamEdge,
     Suspect,
     Tail,
+    TimeStamp,
     Trouble,
 )
 from rig.errors import BenchError, DeadlineError, RigError, storage_error
@@ -42,13 +42,13 @@ _FULL_PERCENT = 99
 _END_S = 10.0
 _SILENCE_S = 3.0
 _LINE_S = 1.0  # an acquisition that has ended says so in words within this
-#: What the clocks of board and host may differ.
+#: Largest difference of the clocks of board and host.
 _CLOCK_SHARE = 1e-3
 #: The time stamp that is waited for may be damaged; the one after it is not for the
 #: same reason.
 _STAMPS = 2
-#: What the board promises (UM2243). With more it goes on for a while, and sends
-#: numbers.
+#: Limit that the board promises (UM2243). Above it the board goes on for a while, and
+#: sends numbers.
 MOST_A = 0.05
 BEYOND = "beyond the measuring range"
 
@@ -56,9 +56,9 @@ BEYOND = "beyond the measuring range"
 @dataclass(frozen=True, slots=True)
 class How:
     """The context of a recording: the scale from a value to amperes, the voltage (V),
-    who reads the supply back (it raises where that is not as commanded), how to wait
-    (ns) and how long (s) before anything else happens, the present time (ns), and the
-    settings for whoever reads the trace.
+    the function that reads the supply back (it raises for a state other than
+    commanded), the wait (ns) and its length (s) before the first measurement, the
+    present time (ns), and the settings stored with the trace.
     """
 
     to_a: float
@@ -142,7 +142,7 @@ class LpmRecording:
 
     @property
     def running(self) -> bool:
-        """Return whether the trace is still open."""
+        """Whether the trace is still open."""
         return self._writer is not None
 
     def check(self) -> None:
@@ -165,9 +165,8 @@ class LpmRecording:
             self.check()
 
     def _confirm(self) -> None:
-        """Wait for a time stamp behind all that was sampled up to now; raise
-        DeadlineError where none comes.
-        """
+        """Wait for a time stamp after all samples up to now; raise DeadlineError if
+        none comes."""
         hz = self._info.sample_hz
         # The first sample was taken after the command: rather too many are wanted than
         # too few.
@@ -194,15 +193,14 @@ class LpmRecording:
         return (self._how.now_ns() - self._started_ns) / NS_PER_S
 
     def end(self) -> None:
-        """Stop the acquisition, take what the board still has, and close the trace;
-        ending twice is allowed.
-        """
+        """Stop the acquisition, take the board's remaining samples, and close the
+        trace; ending twice is allowed."""
         if self._writer is None:
             return
         try:
             self._stop.set()
             if self._thread.ident is not None:
-                # A port that is gone is what the thread finds, too.
+                # The thread finds the lost port as well.
                 with suppress(RigError):
                     self._shell.write("stop")
                 self._thread.join()
@@ -219,9 +217,8 @@ class LpmRecording:
             writer.close()
 
     def _read_supply(self, writer: TraceWriter) -> None:
-        """Read the supply back; nobody knows when one that is not as commanded changed,
-        so all that was recorded is a gap.
-        """
+        """Read the supply back. The time at which it left the commanded state is
+        unknown, so that the whole recording is a gap then."""
         if self._failure is not None or self._thread.ident is None:
             return
         try:
@@ -293,8 +290,7 @@ class LpmRecording:
             raise trouble
 
     def _put(self, writer: TraceWriter, item: Item) -> BenchError | None:
-        """Append one item to the trace; return what the board has to say against
-        itself."""
+        """Append one item to the trace; return the board's report of an error."""
         match item:
             case SampleBlock(values):
                 current_a = values * self._how.to_a
@@ -310,11 +306,11 @@ class LpmRecording:
                 self._tail = item
             case Suspect(start, stop, cause):
                 writer.gap(Gap(start, stop, cause))
-            case Edge(at, _) if self._info.sync == "stamps":
+            case StreamEdge(at, _) if self._info.sync == "stamps":
                 # Sample `at` is sent at the end of its period, and the event was
                 # reported after the sample before it: it lies within.
                 writer.stamp((at + 0.5) / self._info.sample_hz)
-            case Stamp(_, load_percent):
+            case TimeStamp(_, load_percent):
                 self._confirmed = writer.samples
                 self.load_percent = max(self.load_percent, load_percent)
                 if load_percent >= _FULL_PERCENT:
@@ -361,9 +357,8 @@ class LpmRecording:
         writer.skip(tail.samples, tail.cause + unsaid)
 
     def _give_up(self, writer: TraceWriter) -> None:
-        """Keep what is certain, then let the stream pass until the end: a board that
-        finds no reader would stop the table.
-        """
+        """Keep the confirmed samples, then read the stream to its end without storing
+        it: a board without a reader would stop the table."""
         with suppress(RigError, OSError):
             self._append(writer, self._parser.finish())
             self._leave(writer)

@@ -83,7 +83,7 @@ class Lpm01aSettings:
 
     @property
     def sees_events(self) -> bool:
-        """Return whether edges are told of: how an event looks in bin_hexa is not
+        """Whether edges are reported: the form of an event in bin_hexa is not
         documented."""
         return self.events and self.format == "ascii_dec"
 

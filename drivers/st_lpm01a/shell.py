@@ -22,9 +22,9 @@ TRY = (
     "look at the USB cable and at the port's name; unplug the board and plug it in"
     " again"
 )
-#: What the manual's tables 5, 7 and 22 give as an answer alone. Of the first two known
-#: boards put `ack` and the command before it; none that answers in these words was
-#: seen.
+#: Answers without an acknowledgement, from the manual's tables 5, 7 and 22. Known
+#: boards put `ack` and the command before the first two; none that answers in these
+#: words was seen.
 _ALONE = {
     "powershield": re.compile(r"PowerShield present\b[ :]*(.*)"),
     "status": re.compile(r"(ok|error: (?!status$).*)"),
@@ -37,9 +37,9 @@ _DRAIN_S = 15.0
 _READ_S = 0.05
 _SHOWN_B = 80
 _STREAM_S = 0.05
-#: USB brings up to 64 bytes at a time, 3000 times a second: to take each of them singly
-#: costs a tenth of a core. In this time come 1000 bytes at most, a quarter of what the
-#: terminal holds.
+#: USB brings up to 64 bytes at a time, 3000 times a second: taking each of them alone
+#: costs a tenth of a core. In this time 1000 bytes arrive at most, a quarter of the
+#: terminal's buffer.
 _GATHER_S = 0.005
 _PIECE_B = 1024
 
@@ -57,8 +57,7 @@ def conversation(port: str, baud: int) -> Conversation:
 
 
 class ShellClient:
-    """One open port with a board behind it. Every command is acknowledged by its own
-    text."""
+    """Open port of one board. Every command is acknowledged by its own text."""
 
     def __init__(self, port: SerialPort) -> None:
         self._port = port
@@ -73,14 +72,13 @@ class ShellClient:
         )
 
     def read(self) -> bytes:
-        """Return what has come, waiting a little for the first byte; raise
+        """Return the received bytes, waiting a little for the first; raise
         DeviceLost."""
         return self._port.read(_READ_S)
 
     def stream(self) -> bytes:
-        """Return what comes within some 50 ms: bytes of an acquisition are too many to
-        be parsed one packet at a time.
-        """
+        """Return the bytes of some 50 ms: those of an acquisition are too many to be
+        parsed one packet at a time."""
         block = bytearray()
         end_s = time.monotonic() + _STREAM_S
         while (left_s := end_s - time.monotonic()) > 0:
@@ -89,19 +87,19 @@ class ShellClient:
             except DeviceLost:
                 if not block:
                     raise
-                break  # what came before it counts; the next call says it again
+                break  # the bytes before it count; the next call raises again
             block += piece
             if len(piece) < _PIECE_B:
                 time.sleep(min(_GATHER_S, left_s))
         return bytes(block)
 
     def write(self, text: str) -> None:
-        """Send lines; raise DeviceLost, or DeadlineError when the board takes
-        nothing."""
+        """Send lines; raise DeviceLost, or DeadlineError when the board takes no
+        byte."""
         self._port.write(text.encode("ascii") + b"\r\n")
 
     def take(self) -> bytes:
-        """Return and forget what came after the last answer."""
+        """Return and clear the bytes after the last answer."""
         left = bytes(self._pending)
         self._pending = bytearray()
         return left
@@ -110,14 +108,14 @@ class ShellClient:
         """Send a command and return the content of its acknowledgement.
 
         Raises BenchError with the board's own words where it refuses, DeadlineError
-        where no answer to this command comes. What else comes behind a prompt is passed
-        over: what an interrupted sender asked, or what nobody did.
+        where no answer to this command comes. Other answers after a prompt are ignored:
+        those to an interrupted sender, or to no command.
         """
         self.write(text)
         passed_over = ""
         for line in self._lines(limit_s):
-            # Ends of lines of an earlier acquisition may still come: they are answers
-            # to nothing.
+            # Ends of lines of an earlier acquisition may still come: they answer no
+            # command.
             if not line.startswith(PROMPT) or "Acquisition completed" in line:
                 continue
             answer = line[len(PROMPT) :].strip()
@@ -151,8 +149,8 @@ class ShellClient:
 
     def supply_on(self) -> bool:
         """Return whether the board supplies the target now."""
-        # The manual can be read as an answer behind the acknowledgement or as a line of
-        # its own.
+        # By the manual the answer may follow the acknowledgement or be a line of its
+        # own.
         answer = self.command("pwr get") or next(
             (line for line in self._lines(ANSWER_S) if line.startswith("pwr ")), ""
         )
@@ -166,8 +164,8 @@ class ShellClient:
         return word == "on"
 
     def drain(self) -> int:
-        """End whatever goes on and pass over what an earlier run has left; return about
-        how many bytes that was.
+        """End any acquisition and drop the bytes of an earlier run; return about how
+        many these were.
 
         Raises RemoteProtocolError where no board answers.
         """

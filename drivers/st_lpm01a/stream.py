@@ -2,11 +2,11 @@
 """Parsers of the X-NUCLEO-LPM01A's data streams, and that of the text stream, sans IO:
 bytes in, samples with certain positions out.
 
-Formats: ST UM2269 Rev 6 section 4.4; what it does not describe (`event`, `TimeStamp`
-with `<`, a NUL after it) is what public clients assert of real boards. A sample carries
-no time: its place is its number, and a time stamp every 1000 samples is the only check
-of that number. So samples are handed out only once the next time stamp has confirmed
-them; those it cannot place are lost.
+Formats: ST UM2269 Rev 6 section 4.4; parts not described there (`event`, `TimeStamp`
+with `<`, a NUL after it) follow public clients' statements about real boards. A sample
+carries no time: its place is its number, and a time stamp every 1000 samples is the
+only check of that number. So samples are handed out only once the next time stamp has
+confirmed them; those it cannot place are lost.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
     Completed,
-    Edge,
     Item,
     Lost,
-    Note,
     SampleBlock,
-    Stamp,
+    StreamEdge,
+    StreamNote,
     Suspect,
     Tail,
+    TimeStamp,
     Trouble,
 )
 from rig.errors import RemoteProtocolError
@@ -249,18 +249,20 @@ class AsciiParser:
             return (
                 Trouble("the target's supply is off")
                 if text == "pwr off"
-                else Note(text)
+                else StreamNote(text)
             )
         if text.startswith(PROMPT.decode()):
             message = text[len(PROMPT) :]
-            return Trouble(message) if message.startswith("err") else Note(message)
-        return Note(text) if text.startswith("Error detail") else None
+            return (
+                Trouble(message) if message.startswith("err") else StreamNote(message)
+            )
+        return StreamNote(text) if text.startswith("Error detail") else None
 
     def _stamp(self, time_ms: int, load_percent: int, line: bytes) -> list[Item]:
         segment = self._segment
         samples = self._clock.samples_since(time_ms)
-        # Whole spans too few, and nothing damaged: more likely that one digit of the
-        # time is wrong.
+        # Whole spans too few without any damage: more likely one digit of the time is
+        # wrong.
         whole_spans = (
             samples is not None
             and samples != segment.count
@@ -278,10 +280,10 @@ class AsciiParser:
         self._clock.accept(time_ms)
         self._segment = _Segment()
         self._bad_stamps = 0
-        return [*self._close(segment, samples), Stamp(time_ms, load_percent)]
+        return [*self._close(segment, samples), TimeStamp(time_ms, load_percent)]
 
     def _close(self, segment: _Segment, samples: int) -> list[Item]:
-        """Place a segment of which a time stamp says how many samples it had."""
+        """Place a segment whose number of samples a time stamp states."""
         if not segment.damages and segment.count == samples:
             return self._hand_out(segment, samples, 0)
         if segment.damages == segment.bad_stamps and segment.count != samples:
@@ -300,8 +302,8 @@ class AsciiParser:
         base = self._base
         items = self._hand_out(segment, before, missing)
         if missing > segment.last_damage - segment.first_damage + segment.garbled:
-            # More than damaged lines of samples: whole ones are missing, perhaps
-            # elsewhere.
+            # More than damaged lines of samples: whole lines are missing, perhaps in
+            # another place.
             items.append(
                 Suspect(
                     base,
@@ -336,7 +338,7 @@ class AsciiParser:
             place = self._base + count if not damages else moved + count
             items += self._number(number, place)
             if damages in (0, segment.damages):
-                items.append(Edge(place, number))
+                items.append(StreamEdge(place, number))
         self._base += before + missing + len(after)
         return items
 
@@ -364,9 +366,8 @@ def _leading(good: NDArray[np.bool_], rows: NDArray[_T]) -> NDArray[_T]:
 
 
 def unconfirmed(samples: int, damage: str) -> list[Item]:
-    """Return what a stream ends with: samples since the last time stamp, and what
-    damage was among them.
-    """
+    """Return the end of a stream: samples since the last time stamp, and the damage
+    among them."""
     cause = (
         f"a damaged stream: {damage}, and no time stamp follows"
         if damage

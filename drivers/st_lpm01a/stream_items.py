@@ -43,15 +43,15 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """An edge was told between samples at - 1 and `at`."""
+class StreamEdge:
+    """An edge was reported between samples at - 1 and `at`."""
 
     at: int
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class TimeStamp:
     """A good time stamp, and how full the board's buffer is."""
 
     time_ms: int
@@ -67,7 +67,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class StreamNote:
     """Another message of the board."""
 
     text: str
@@ -88,18 +88,17 @@ Item = (
     | Lost
     | Tail
     | Suspect
-    | Edge
-    | Stamp
+    | StreamEdge
+    | TimeStamp
     | Trouble
-    | Note
+    | StreamNote
     | AcquisitionEnd
     | Completed
 )
 
 
 class Parser(Protocol):
-    """A stream taken apart block by block; how it is cut into blocks changes
-    nothing."""
+    """Parser of a stream block by block; the division into blocks has no effect."""
 
     def feed(self, block: bytes) -> list[Item]:
         """Take the next bytes; raise RemoteProtocolError where no position is certain

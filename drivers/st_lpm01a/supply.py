@@ -68,7 +68,8 @@ class LpmSupply:
 
     def _off(self) -> None:
         self._shell.command("pwr off")
-        # Of a board that has not yet told its state, the acknowledgement has to do.
+        # For a board that has not yet reported its state, the acknowledgement must
+        # suffice.
         if self._reads_back and self._shell.supply_on():
             raise BenchError("`pwr off` was acknowledged, and `pwr get` says on")
 

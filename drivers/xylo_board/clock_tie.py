@@ -22,10 +22,10 @@ _SLACK_NS = 50_000
 
 
 class ClockTie:
-    """Turns stamps of a stopwatch into times of CLOCK_MONOTONIC.
+    """Converts stamps of a stopwatch to times of CLOCK_MONOTONIC.
 
-    `started_ns`: the stopwatch was told to start after this time. `limit_ppm`: the two
-    clocks differ in rate by no more. Stamps that never move are none: then the time of
+    `started_ns`: the stopwatch was started after this time. `limit_ppm`: the two clocks
+    differ in rate by no more. Stamps that never move are ignored: then the time of
     reading counts.
     """
 
@@ -45,12 +45,12 @@ class ClockTie:
 
     @property
     def settled(self) -> bool:
-        """Return whether enough was heard to state a time."""
+        """Whether enough was heard to state a time."""
         return self._settled
 
     @property
     def stamped(self) -> bool:
-        """Return whether the stamps say anything."""
+        """Whether the stamps say anything."""
         return self._moved
 
     def hear(self, stamp_ns: int | None, read_ns: int) -> None:

@@ -25,7 +25,7 @@ from drivers.host_counters.recording import (
 from drivers.worker_lines import EventsFile, Lines
 from drivers.xylo_board.clock_tie import SETTLE_S
 from drivers.xylo_board.events import CHANNELS, ChannelEvents
-from drivers.xylo_board.recording import BoardRecording
+from drivers.xylo_board.recording import XyloRecording
 from drivers.xylo_board.sim.board import BoardSimulator
 from rig.errors import BenchError, ConfigError
 from rig.files.plain_text import visible
@@ -40,7 +40,7 @@ from rig.uncertainty.accuracy import Accuracy, Range
 
 SIMULATOR: Final = "simulator"
 _NAMED_BY: Final = "monitor.xylo_board.events and sut.xylo.power_events"
-#: USB feeds the board, and gives no more.
+#: Limit of USB, which feeds the board.
 _MOST_W = 100.0
 _GAP_PERIODS = 3.5
 
@@ -142,7 +142,7 @@ class XyloBoard(Driver):
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
-        """Look for nothing yet: the worker opens the board, after the monitors."""
+        """Do not search yet: the worker opens the board, after the monitors."""
         if not settings.channel:
             raise ConfigError(
                 "which supply of the board?",
@@ -165,7 +165,7 @@ class XyloBoard(Driver):
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what is known of the sensor, and of the board once it is tied."""
+        """Description of the sensor, and of the board once the clocks are attached."""
         settings = self._settings
         return MonitorInfo(
             name=f"Xylo board's ADC, {settings.channel}",
@@ -196,9 +196,9 @@ class XyloBoard(Driver):
         )
 
     def power(self, on: bool) -> None:
-        """Do nothing: the board is fed by USB."""
+        """Ignore the request: the board is fed by USB."""
 
-    def record(self, folder: Path) -> BoardRecording:
+    def record(self, folder: Path) -> XyloRecording:
         """Record into `folder`."""
         settings = self._settings
         period_s = 1 / settings.power_hz
@@ -217,22 +217,23 @@ class XyloBoard(Driver):
             "settings": asdict(settings),
         }
         names = (f"Xylo board, {settings.channel}", "")
-        return BoardRecording(
-            self._events,
-            self._clock,
-            polling,
-            folder,
-            names,
-            about,
-            settings.shift_limit_s,
-            self._tie,
+        return XyloRecording(
+            events=self._events,
+            clock=self._clock,
+            polling=polling,
+            folder=folder,
+            names=names,
+            about=about,
+            shift_limit_s=settings.shift_limit_s,
+            tied=self._tie,
         )
 
     def close(self) -> None:
-        """Let go of nothing: the worker holds the board."""
+        """Release no resource: the worker holds the board."""
 
     def _tie(self) -> None:
-        """Keep what the worker told of the board, and how well the clocks are tied."""
+        """Keep the worker's report of the board, and the accuracy of the clocks'
+        attachment."""
         tie, header = self._events.tie, self._events.header
         if tie is None or header is None:
             return
@@ -262,7 +263,7 @@ class XyloBoard(Driver):
 def _accuracy(settings: XyloBoard.Settings) -> Accuracy:
     edge_s = settings.shift_limit_s + 1 / settings.power_hz
     if settings.calibration:
-        # What a calibration of the ADC cannot know: where windows end.
+        # A calibration of the ADC does not cover the ends of windows.
         stated = accuracy.load(Path(settings.calibration))
         return replace(stated, edge_s=max(stated.edge_s, edge_s))
     simulated = settings.events == SIMULATOR

@@ -19,7 +19,7 @@ CHANNELS: Final = ("io", "afe_core", "afe_ldo", "snn_core", "analog", "digital")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class EventHeader:
     """The first line: the form's version, the board's chip, its channels by number, how
     often it measures, the driver that holds it, and when that began.
     """
@@ -36,7 +36,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What was read at once: when, and (stamp in us or None, channel, W) of each
+    """Events of one reading: its time, and (stamp in us or None, channel, W) of each
     event."""
 
     read_ns: int
@@ -44,19 +44,19 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EventsEnded:
     """The last line: when and why."""
 
     ended_ns: int
     why: str
 
 
-Line = Header | Events | Ended
+Line = EventHeader | Events | EventsEnded
 
 
 def line_of(content: Mapping[str, Any]) -> Line:
-    """Return a line; keys that it has besides are left."""
-    kinds: dict[str, type[Line]] = {"xylo_power": Header, "ended_ns": Ended}
+    """Return a line; additional keys are ignored."""
+    kinds: dict[str, type[Line]] = {"xylo_power": EventHeader, "ended_ns": EventsEnded}
     kind = next((kind for name, kind in kinds.items() if name in content), Events)
     return kind(
         **{
@@ -78,7 +78,7 @@ class ChannelEvents:
         self._number = -1
         self._waiting: list[tuple[int | None, int, float]] = []
         self.tie: ClockTie | None = None
-        self.header: Header | None = None
+        self.header: EventHeader | None = None
         self._stopwatch = True
         self.others = 0
         self.count = 0
@@ -90,9 +90,9 @@ class ChannelEvents:
         """
         for line in self._lines.new():
             match line_of(line):
-                case Header() as header:
+                case EventHeader() as header:
                     self._begin(header)
-                case Ended(why=why) if why != "closed":
+                case EventsEnded(why=why) if why != "closed":
                     raise DeviceLost(
                         "the board's power events have ended",
                         evidence=visible(str(why))[:300],
@@ -111,7 +111,7 @@ class ChannelEvents:
         self._waiting = []
         return tied
 
-    def _begin(self, header: Header) -> None:
+    def _begin(self, header: EventHeader) -> None:
         channels = header.channels
         if header.xylo_power != VERSION or not isinstance(channels, dict):
             raise BenchError(

@@ -18,7 +18,7 @@ _STUCK_PERIODS = 10
 _STUCK_S = 1.0
 
 
-class BoardRecording(CounterRecording):
+class XyloRecording(CounterRecording):
     """One recording: a thread that takes the events as they come; each value is held
     since the event before. `tied` is called once the clocks are.
     """
@@ -35,7 +35,13 @@ class BoardRecording(CounterRecording):
         tied: Callable[[], None],
     ) -> None:
         super().__init__(
-            _Named(names[0]), clock, polling, folder, names[0], names[1], about
+            counter=_Named(names[0]),
+            clock=clock,
+            polling=polling,
+            folder=folder,
+            source=names[0],
+            serial=names[1],
+            about=about,
         )
         self._events = events
         self._shift_limit_ns = shift_limit_s * NS_PER_S
@@ -59,8 +65,7 @@ class BoardRecording(CounterRecording):
             self._news_ns = now_ns
         if came:
             self._require_tie()
-            # What was heard while the clocks were being tied is no part of the
-            # recording.
+            # Events from before the clocks were attached are no part of the recording.
             self._from_ns = self._from_ns or max(
                 self._start_ns, now_ns - 2 * self._period_ns
             )
@@ -122,7 +127,7 @@ class BoardRecording(CounterRecording):
 
 
 class _Named:
-    """What a recording calls the channel; it is not polled as a counter."""
+    """Names of the channel for a recording; it is not polled as a counter."""
 
     always_moves = False
 
@@ -130,9 +135,9 @@ class _Named:
         self.name = name
 
     def count(self) -> int:
-        """Return nothing that counts."""
+        """Return 0: it is not polled."""
         return 0
 
     def energy_j(self, previous: int, present: int, elapsed_s: float) -> float:
-        """Return nothing that counts."""
+        """Return 0: it is not polled."""
         return 0.0

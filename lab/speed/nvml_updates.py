@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drivers.host_counters.nvml_board import COUNTERS, ENERGY, Board, binding, find
+from drivers.host_counters.nvml_board import COUNTERS, ENERGY, GpuBoard, binding, find
 from drivers.host_counters.nvml_state import read_state
 from rig.errors import RigError
 
@@ -80,7 +80,7 @@ def row(name: str, source: str, found: Polled) -> str:
     )
 
 
-def rows(library: object, board: Board, name: str, seconds: float) -> None:
+def rows(library: object, board: GpuBoard, name: str, seconds: float) -> None:
     """Print a row for each sensor that the board has."""
     for source, counter in COUNTERS.items():
         try:

@@ -45,7 +45,7 @@ class CpuSut(WorkerSut):
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """The program, where it runs, and what a simulated monitor sees of it."""
+        """The program, its place, and the power that a simulated monitor sees."""
 
         program: Annotated[
             str, doc('Which of the task\'s programs, or "nir"; empty: its first.')
@@ -69,8 +69,8 @@ class CpuSut(WorkerSut):
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the program knows what a query
-        takes."""
+        """Return a pace without a line: only the program knows the duration of a
+        query."""
         return Pace(wired=False)
 
     @classmethod
@@ -111,9 +111,8 @@ class CpuSut(WorkerSut):
 
 
 def network_program(workload: NetworkWorkload) -> Program:
-    """Return a task's network in floating point, between what the task does before and
-    behind it, as a program.
-    """
+    """Return a task's network in floating point, between the task's encoding and
+    decoding, as a program."""
     settings = InterpreterSettings(workload.rule, workload.dt_s)
     job = Job(str(workload.path.resolve()), settings=dataclasses.asdict(settings))
     arguments = {
@@ -127,8 +126,7 @@ def network_program(workload: NetworkWorkload) -> Program:
 
 
 def _offered(context: BenchContext) -> dict[str, Program]:
-    """Return the task's programs by name, and behind them its network where it has
-    one."""
+    """Return the task's programs by name, followed by its network if it has one."""
     offered = dict(context.programs)
     if context.network is not None:
         offered.setdefault(NETWORK, network_program(context.network))

@@ -58,4 +58,4 @@ class Interpreter:
         ] if self._membranes else values[-1]
 
     def close(self) -> None:
-        """Do nothing: it holds nothing."""
+        """Release no resource: it holds none."""

@@ -2,7 +2,7 @@
 """Torch on a GPU as a system under test: a task's network, or a task's search on torch,
 in a worker of its own. `device = "cpu"` runs the same on this computer's processor.
 
-Marks are CLOCK_MONOTONIC, read in the worker behind a synchronise of the device; the
+Marks are CLOCK_MONOTONIC, read in the worker after a synchronise of the device; the
 board's energy counter is read by the same clock (docs/GPU.md).
 """
 
@@ -90,8 +90,8 @@ class GpuSut(WorkerSut):
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the network knows what a query
-        takes."""
+        """Return a pace without a line: only the network knows the duration of a
+        query."""
         return Pace(wired=False)
 
     @classmethod

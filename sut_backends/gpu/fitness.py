@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 
 from sut_backends.gpu.neurons import KINDS
-from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
+from sut_backends.workers.inside.plain_network import (
+    Metadata,
+    PlainNetwork,
+    PlainNode,
+)
 
 #: float32 holds every whole number up to here.
 _EXACT_MAX = 1 << 24
@@ -36,9 +40,8 @@ def sound(network: PlainNetwork) -> None:
 
 
 def states_integers(network: PlainNetwork) -> bool:
-    """Return whether every neuron of a network states the integer rule, with nothing
-    but matrices between them.
-    """
+    """Return whether every neuron of a network states the integer rule, with matrices
+    alone between them."""
     how = network.conventions
     rule = how.reset == "subtract" and how.gains == "unit" and not how.above
     spiking = [node for node in network.nodes if node.type in KINDS]
@@ -50,18 +53,17 @@ def states_integers(network: PlainNetwork) -> bool:
             for node in network.nodes
         )
         and all(node.type == "CubaLIF" for node in spiking)
-        and all(
-            value is not None
-            for node in spiking
-            for value in vars(node.metadata).values()
-        )
+        and all(_states_all(node.metadata) for node in spiking)
     )
 
 
+def _states_all(metadata: Metadata) -> bool:
+    return all(value is not None for value in vars(metadata).values())
+
+
 def unscaled(network: PlainNetwork) -> PlainNetwork:
-    """Return a network whose weights and thresholds are the whole numbers behind its
-    scales; raises ValueError where they are none.
-    """
+    """Return a network with whole weights and thresholds, divided by its scales; raises
+    ValueError if they are not whole."""
     nodes = []
     for node in network.nodes:
         wanted = {"Linear": "weight", "CubaLIF": "v_threshold"}.get(node.type)

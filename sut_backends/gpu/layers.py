@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a network on a device, and the order in which a run takes them. Written
-for the worker: torch alone.
-"""
+"""The nodes of a network on a device, in the order of a step. Written for the worker:
+torch alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from sut_backends.gpu.neurons import KINDS, Board, FloatNeurons, IntegerNeurons
+from sut_backends.gpu.neurons import KINDS, FloatNeurons, IntegerNeurons, TorchDevice
 from sut_backends.gpu.stages import Delay, has_state, stage
 from sut_backends.workers.inside.plain_network import PlainNetwork, PlainNode
 
@@ -17,7 +16,9 @@ class Layers:
     """A network whose parameters are on a device, in floating point or in whole
     numbers."""
 
-    def __init__(self, board: Board, network: PlainNetwork, integer: bool) -> None:
+    def __init__(
+        self, board: TorchDevice, network: PlainNetwork, integer: bool
+    ) -> None:
         self._board = board
         self._network = network
         self._nodes = {node.name: node for node in network.nodes}

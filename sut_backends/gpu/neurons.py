@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sut_backends.workers.inside.plain_network import Conventions, PlainNode
+from sut_backends.workers.inside.plain_network import PlainConventions, PlainNode
 
 SPIKING = ("IF", "LIF", "CubaLIF")
 KINDS = ("I", "LI", "CubaLI", *SPIKING)
@@ -21,8 +21,8 @@ STATE_MAX = 32_767
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
-    """Where tensors live, and of what type they are."""
+class TorchDevice:
+    """Device and type of tensors."""
 
     torch: Any
     device: Any
@@ -43,7 +43,7 @@ class FloatNeurons:
     """
 
     def __init__(
-        self, board: Board, node: PlainNode, how: Conventions, dt_s: float
+        self, board: TorchDevice, node: PlainNode, how: PlainConventions, dt_s: float
     ) -> None:
         self._board = board
         self._shape = node.shape_in
@@ -163,7 +163,7 @@ class IntegerNeurons:
     and `dash_mem` that the file states, each spike takes a threshold off.
     """
 
-    def __init__(self, board: Board, node: PlainNode) -> None:
+    def __init__(self, board: TorchDevice, node: PlainNode) -> None:
         self._board = board
         self._shape = node.shape_in
         about = node.metadata
@@ -201,7 +201,7 @@ class IntegerNeurons:
         return spikes
 
     def _decay(self, state: Any, dash: Any) -> Any:
-        """Return what a state loses in a step: its shift, but at least 1 of what is
+        """Return the decay of a state in one step: the shifted state, but at least 1
         above 0.
 
         The shift of a state below 0 is not below the state, so that the maximum is the

@@ -3,7 +3,7 @@
 the rig.
 
 A run copies the spikes to the device, steps the network, synchronises the device, and
-copies what came out back: a mark behind it says that the device is done.
+copies the output back: a mark after it proves that the device has finished.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from sut_backends.gpu.fitness import input_max, sound, states_integers, unscaled
 from sut_backends.gpu.layers import Layers
-from sut_backends.gpu.neurons import Board
+from sut_backends.gpu.neurons import TorchDevice
 from sut_backends.workers.inside import processor_counter
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
@@ -43,7 +43,7 @@ def open_network(job: Job) -> TorchRunner:
     return TorchRunner(board, read(job.plain), settings.arithmetic)
 
 
-def open_board(device: str, dtype: str, threads: int) -> Board:
+def open_board(device: str, dtype: str, threads: int) -> TorchDevice:
     """Return where tensors go; raises RuntimeError where torch sees no such device."""
     import torch
 
@@ -61,15 +61,17 @@ def open_board(device: str, dtype: str, threads: int) -> Board:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.set_num_threads(threads)
-    return Board(
+    return TorchDevice(
         torch, wanted, {"float32": torch.float32, "float64": torch.float64}[dtype]
     )
 
 
 class TorchRunner:
-    """A network on one device; `about` is what it says of itself."""
+    """A network on one device; `about` is its own description."""
 
-    def __init__(self, board: Board, network: PlainNetwork, arithmetic: str) -> None:
+    def __init__(
+        self, board: TorchDevice, network: PlainNetwork, arithmetic: str
+    ) -> None:
         sound(network)
         stated = states_integers(network)
         if arithmetic == "integer" and not stated:
@@ -107,8 +109,7 @@ class TorchRunner:
 
     def run(self, spikes: Any) -> tuple[Any, Any]:
         """Run one sample: spikes (steps, channels) -> values (steps, outputs) and the
-        membranes (outputs,) behind the last step, or None.
-        """
+        membranes (outputs,) after the last step, or None."""
         return self.run_many([spikes])[0]
 
     def run_many(self, samples: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -219,7 +220,7 @@ class TorchRunner:
 
 
 def _recorded(
-    board: Board, layers: Layers, shape: tuple[int, ...]
+    board: TorchDevice, layers: Layers, shape: tuple[int, ...]
 ) -> tuple[Any, Any, Any, Any]:
     """Record the kernels of a run; return its spikes, what replays it, its values and
     membranes."""
@@ -236,7 +237,7 @@ def _recorded(
     return spikes, graph.replay, values, membranes
 
 
-def _of_device(board: Board) -> dict[str, Any]:
+def _of_device(board: TorchDevice) -> dict[str, Any]:
     torch = board.torch
     if board.device.type != "cuda":
         return {"threads": torch.get_num_threads()}

@@ -6,25 +6,26 @@ pools, delays. Written for the worker: numpy and torch alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from sut_backends.gpu.neurons import KINDS, Board
+from sut_backends.gpu.neurons import KINDS, TorchDevice
 from sut_backends.workers.inside.plain_network import Parameters, PlainNode
 
-#: What a step of a node does: values (batch, *shape in) -> (batch, *shape out).
+#: One step of a node: values (batch, *shape in) -> (batch, *shape out).
 Stage = Callable[[Any], Any]
 
 
 def has_state(node: PlainNode) -> bool:
-    """Return whether what a node gives in a step depends on the steps before."""
+    """Return whether a node's output depends on earlier steps."""
     return node.type in (*KINDS, "Delay")
 
 
-def stage(board: Board, node: PlainNode) -> Stage:
-    """Return what a step of a node without a state does; raises ValueError for one not
-    known."""
+def stage(board: TorchDevice, node: PlainNode) -> Stage:
+    """Return the step of a node without a state; raises ValueError for an unknown
+    one."""
     parameters = node.parameters
     match node.type:
         case "Input" | "Output":
@@ -51,7 +52,7 @@ def stage(board: Board, node: PlainNode) -> Stage:
 class Delay:
     """A delay of whole steps, each value its own."""
 
-    def __init__(self, board: Board, node: PlainNode, dt_s: float) -> None:
+    def __init__(self, board: TorchDevice, node: PlainNode, dt_s: float) -> None:
         self._board = board
         self._shape = node.shape_in
         delay_s = np.broadcast_to(
@@ -62,7 +63,7 @@ class Delay:
         self._behind = board.torch.as_tensor(steps, device=board.device)
 
     def begin(self, batch: int) -> None:
-        """Forget what came in."""
+        """Clear the earlier inputs."""
         board = self._board
         shape = (self._depth, batch, *self._shape)
         self._kept = board.torch.zeros(shape, dtype=board.dtype, device=board.device)
@@ -84,7 +85,7 @@ class Delay:
         return self._kept.gather(0, place.expand(1, *values.shape))[0]
 
 
-def _convolution(board: Board, parameters: Parameters) -> Stage:
+def _convolution(board: TorchDevice, parameters: Parameters) -> Stage:
     functional = board.torch.nn.functional
     weight = board.tensor(parameters.weight)
     bias = board.tensor(parameters.bias)
@@ -97,12 +98,14 @@ def _convolution(board: Board, parameters: Parameters) -> Stage:
 
     def stepped(values: Any) -> Any:
         padded = functional.pad(values, around)
-        return convolved(padded, weight, bias, stride, 0, dilation, groups)
+        return convolved(
+            padded, weight, bias, stride=stride, dilation=dilation, groups=groups
+        )
 
     return stepped
 
 
-def _pool(board: Board, parameters: Parameters, mean: bool) -> Stage:
+def _pool(board: TorchDevice, parameters: Parameters, mean: bool) -> Stage:
     functional = board.torch.nn.functional
     sides = _each(parameters.kernel_size, 2)
     stride = _each(parameters.stride, 2)
@@ -130,7 +133,7 @@ def _paddings(parameters: Parameters, axes: int) -> list[tuple[int, int]]:
 
 def _around(paddings: list[tuple[int, int]]) -> list[int]:
     """Return paddings as torch wants them: the last axis first."""
-    return [side for pair in reversed(paddings) for side in pair]
+    return list(chain.from_iterable(reversed(paddings)))
 
 
 def _each(value: Any, axes: int) -> tuple[int, ...]:

@@ -87,16 +87,15 @@ class LoihiSut(WorkerSut):
 
     @staticmethod
     def origins(settings: Settings) -> Origins:
-        """Return that a simulator measures nothing, and that a board in a rack has its
-        own sensors alone.
-        """
+        """Return simulated origins, or the board's own sensors for a board in a
+        rack."""
         if settings.hardware:
             return Origins(Origin.MEASURED, Origin.OWN_SENSOR)
         return Origins(Origin.SIMULATED, Origin.SIMULATED)
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only Lava knows what a query takes."""
+        """Return a pace without a line: only Lava knows the duration of a query."""
         return Pace(wired=False)
 
     @staticmethod
@@ -146,7 +145,9 @@ class LoihiSut(WorkerSut):
             start_s=settings.start_s,
         )
         job = SenseSettings(settings.host, settings.sense_steps)
-        return reported(SENSORS, place, model, dt_s, asdict(job), inputs, rule)
+        return reported(
+            SENSORS, place, model, dt_s, asdict(job), inputs=inputs, rule=rule
+        )
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> WorkerSut:
@@ -207,10 +208,10 @@ def _search(
     return open_search_sut(
         "loihi",
         f"Loihi 2, {program.model}",
-        dataclasses.replace(program, arguments=chosen),
-        LoihiSut.origins(settings),
-        place,
-        context,
+        program=dataclasses.replace(program, arguments=chosen),
+        origins=LoihiSut.origins(settings),
+        place=place,
+        context=context,
         slots=settings.slots,
         sync_hold_us=settings.sync_hold_us,
         power_w=settings.power_w,

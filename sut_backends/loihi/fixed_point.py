@@ -29,9 +29,8 @@ STATE_BITS = 24
 
 @dataclass(frozen=True)
 class Registers:
-    """Cells as a chip has them: whole numbers, one decay and threshold for all of a
-    process, and what a weight or a threshold of the file was multiplied by.
-    """
+    """Whole numbers of a process's cells, as in a chip's registers: its decays, its
+    threshold, and the factor of the file's weights and thresholds."""
 
     du: int
     dv: int
@@ -87,7 +86,8 @@ def fixed_point(plan: StockPlan) -> FixedPoint:
 
 
 def _scale(cells: Cells, weights: list[Any]) -> float:
-    """Return the largest power of two by which weights and threshold fit."""
+    """Return the largest power of two that keeps weights and threshold within their
+    limits."""
     threshold = float(cells.threshold[0])
     if threshold <= 0:
         raise ValueError(

@@ -19,8 +19,8 @@ from sut_backends.loihi.stock_rule import MESSAGE_BITS
 
 @dataclass(frozen=True)
 class FileUnits:
-    """A variable in whole numbers, read in the units of its file: `one` is what is 1
-    there."""
+    """A variable in whole numbers, read in the units of its file: `one` is the number
+    that stands for 1 there."""
 
     variable: Any
     one: float

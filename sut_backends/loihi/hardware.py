@@ -75,6 +75,13 @@ def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) ->
         off.out.connect(read.a_in)
         exits.append((which, read))
     # A Dense on the chip holds the spikes of the last step, and cannot be cleared:
-    # between samples goes a step in which no cell fires. The chip's membranes are in
-    # its own scale: they are no membranes of the file's.
-    return Built(entry, exits, states, [], plan.lag_steps, tuple(silence))
+    # between samples a step without spikes is run. The chip's membranes are in its own
+    # scale, not in the file's.
+    return Built(
+        entry,
+        exits,
+        states,
+        membranes=[],
+        lag_steps=plan.lag_steps,
+        silence=tuple(silence),
+    )

@@ -4,8 +4,8 @@ profiler.
 
 The profiler is configured for one run, and its time probe disturbs the power that is
 read: time, power while active, power while idle and activity are therefore a run each,
-of a network built anew. Every reading is a mean over a run: there is no trace, no phase
-and no SYNC. By the interface that published programs use (`execution_time_probe`,
+each of a newly built network. Every reading is a mean over a run: there is no trace, no
+phase and no SYNC. By the interface that published programs use (`execution_time_probe`,
 `energy_probe`, `activity_probe`, then `execution_time`, `power_breakdown`,
 `energy_breakdown`); no chip was used.
 """
@@ -21,19 +21,19 @@ import numpy as np
 
 from sut_backends.loihi import hardware, stock_plan
 from sut_backends.loihi.fixed_point import fixed_point
-from sut_backends.loihi.running import Running
+from sut_backends.loihi.running import LavaProcesses
 from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.job import Job
 from sut_backends.workers.inside.plain_network import PlainNetwork, read
 
 ORIGIN = "board's own sensor"
-#: In the order in which energy_breakdown() gives them.
+#: In the order of energy_breakdown().
 ENERGIES = ("total", "dynamic", "static", "vdd", "vdd_m", "vdd_io")
 BUFFER_SIZE = 1024
 
 
 class Powers(NamedTuple):
-    """Mean powers of a run, in the order in which power_breakdown() gives them."""
+    """Mean powers of a run, in the order of power_breakdown()."""
 
     total_w: float
     dynamic_w: float
@@ -45,15 +45,15 @@ class Powers(NamedTuple):
 
 @dataclass(frozen=True)
 class SenseSettings:
-    """Where the chip is, and how many steps are run."""
+    """Address of the chip, and the number of steps."""
 
     host: str = ""
     sense_steps: int = 0
 
 
 def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
-    """Return what the board reads of a network that is fed `spikes` (steps, channels)
-    over and over for so many steps, and of the same network without a spike.
+    """Return the board's readings of a network with `spikes` (steps, channels) repeated
+    for so many steps, and of the same network without spikes.
 
     ValueError where this Lava has no profiler for the chip.
     """
@@ -112,7 +112,7 @@ def _profiled(
     built = hardware.build(
         plan, fixed_point(plan), layers.channels(network), len(spikes)
     )
-    running = Running(built, len(spikes), config)
+    running = LavaProcesses(built, len(spikes), config)
     try:
         running.loop(spikes, steps)
     finally:
@@ -132,7 +132,7 @@ def _refuse_nonsense(step_s: Any, powers_w: list[float], steps: int) -> None:
 
 
 def sense_network(job: Job) -> dict[str, Any]:
-    """Return what the board reads of the first sample."""
+    """Return the board's readings of the first sample."""
     settings = job.settings_as(SenseSettings)
     hardware.require(settings.host)
     network = read(job.plain)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a neuron does in a step, in numpy: by a file's conventions, or in whole numbers
-as docs/ASC.md states them. It runs in the worker, inside Lava's process models.
-"""
+"""One step of a neuron, in numpy: by a file's conventions, or in whole numbers as
+docs/ASC.md states them. It runs in the worker, inside Lava's process models."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sut_backends.workers.inside.plain_network import Conventions, PlainNode
+from sut_backends.workers.inside.plain_network import PlainConventions, PlainNode
 
 #: Limits of a state of the integer rule.
 STATE_MIN = -32768
@@ -60,7 +59,7 @@ class FloatRule:
 Rule = WholeRule | FloatRule
 
 
-def rule_of(node: PlainNode, how: Conventions, dt_s: float) -> Rule:
+def rule_of(node: PlainNode, how: PlainConventions, dt_s: float) -> Rule:
     """Return the rule of a neuron's node; a node with shifts of its own (`dash_mem`)
     has the integer one, where the conventions are those it was made for.
     """

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sut_backends.loihi.fixed_point import fixed_point
-from sut_backends.loihi.running import Running
+from sut_backends.loihi.running import LavaProcesses
 from sut_backends.loihi.stock_plan import plan
 from sut_backends.workers.inside import layers
 from sut_backends.workers.inside.job import Job
@@ -26,7 +26,7 @@ RULES = ("file", "stock")
 PRECISIONS = ("floating", "fixed")
 NEURONS = {"file": "process models of the file's rule", "stock": "stock LIF and Dense"}
 PACKAGES = ("lava-nc", "lava-optimization", "numpy")
-#: Steps of a sample that fit without compiling anew, its lag taken off.
+#: Steps of a sample that fit without a new compilation, without its lag.
 RING_STEPS = 256
 FILE_IN_FIXED_POINT = (
     'precision = "fixed" is the arithmetic of stock LIF on Loihi 2: set rule = "stock";'
@@ -39,8 +39,7 @@ LAVA = "0.10.0"
 
 @dataclass(frozen=True)
 class LavaSettings:
-    """Whose rule neurons follow, whether they are on a chip, where that is, and the
-    arithmetic."""
+    """Rule of the neurons, use and address of a chip, and arithmetic."""
 
     rule: str = "file"
     hardware: bool = False
@@ -142,13 +141,13 @@ class LavaRunner:
             built = stock.build(found, layers.channels(network), ring_steps)
             self._report = {"rule differs": layers.differs(network.conventions)}
         self._report |= {"lag_steps": built.lag_steps}
-        self._running = Running(built, ring_steps, config)
+        self._running = LavaProcesses(built, ring_steps, config)
         self._running.compile()
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of what takes part; ValueError where Lava is missing or
-    another one."""
+    """Return the versions of the packages in use; ValueError where Lava is missing or
+    of another version."""
     found = {"python": sys.version.split()[0]}
     for name in PACKAGES:
         try:

@@ -12,10 +12,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Built:
-    """Connected processes: where spikes go in and values come out, the states with what
-    they begin with, the membranes of the last neurons (empty: there are none), and by
-    how many steps what comes out is later than the file means. Exits and membranes
-    stand with the outputs that they are of.
+    """Connected processes: the entry of spikes and the exits of values, the states with
+    their initial values, the membranes of the last neurons (empty: there are none), and
+    the lag of the output in steps against the file. Exits and membranes are listed with
+    their outputs.
     """
 
     entry: Any
@@ -28,7 +28,7 @@ class Built:
     silence: tuple[tuple[Any, Any], ...] = ()
 
 
-class Running:
+class LavaProcesses:
     """Processes that stay alive from sample to sample, as to compile them takes Lava
     longer than many samples do. Ends of a network are rings of so many steps, on which
     a sample begins where the one before ended.

@@ -2,8 +2,8 @@
 """A network as Lava's own LIF and Dense, in numbers: cells and their decays, matrices
 between them.
 
-It is another rule than most files mean: one spike a step, above the threshold, and back
-to 0; and what a Dense receives it hands on a step later.
+The rule differs from that of most files: one spike a step, above the threshold, and a
+reset to 0; and a Dense sends a step after its input.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def _between(
     found: list[Cells],
     factors: dict[str, Any],
 ) -> list[Synapses]:
-    """Return the matrices of a connection, one from each process before it to each
-    behind it."""
+    """Return the matrices of a connection, one from each source process to each
+    target."""
     (source,) = (*node.sources, *node.late_sources)
     before: list[tuple[int | None, Any]] = [
         (index, cells.which)
@@ -112,8 +112,8 @@ def _between(
 def _cells(
     node: PlainNode, network: PlainNetwork, vectors: bool
 ) -> tuple[list[Cells], Any]:
-    """Return the cells of a node, and the factor for the weights into each: what a step
-    takes of an input goes into the weight, as u = u (1 - du) + w and v = v (1 - dv) +
+    """Return the cells of a node, and the factor for the weights into each: the gain of
+    an input in a step is part of the weight, as u = u (1 - du) + w and v = v (1 - dv) +
     u.
     """
     values = node.parameters
@@ -154,9 +154,12 @@ def _cells(
     groups = [np.flatnonzero(number == kind) for kind in range(int(number.max()) + 1)]
     if vectors:
         groups = [np.arange(len(number))]
-    return [
-        Cells(node.name, which, *(one[which] for one in each[:3])) for which in groups
-    ], each[3]
+    du, dv, threshold, factors = each
+    cells = [
+        Cells(node.name, which, du[which], dv[which], threshold[which])
+        for which in groups
+    ]
+    return cells, factors
 
 
 def _is_not_zero(stated: Any) -> bool:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at the environment of an SDK: is it there, of which versions, does it
-import."""
+"""A check of the environment of an SDK: its presence, its versions, its imports."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ _LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of an SDK: its interpreter and that one's version, what is wrong in
-    sentences (none where all is well), what it wrote into its own home folder when it
-    was imported, and whether everything could be imported, of whatever version.
+    """The state of an SDK: its interpreter and that one's version, its problems in
+    sentences, the files that its import wrote into its own home folder, and whether all
+    packages could be imported, of any version.
     """
 
     kind: str
@@ -37,7 +36,7 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing is wrong."""
+        """Whether there is no problem."""
         return not self.problems
 
 
@@ -69,7 +68,9 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
     if python.split()[-1] not in sdk.python:
         problems = [f"{python} is not {sdk.python}", *problems]
     works = not any(tried.imports.values())
-    return Diagnosis(sdk.kind, path, python, tuple(problems), wrote, works)
+    return Diagnosis(
+        sdk.kind, path, python, tuple(problems), wrote=wrote, imports=works
+    )
 
 
 def _problems(

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of an installation: pip, what it says of its progress, and its end with the
-rig."""
+"""Commands of an installation: pip, its progress, and its end with the rig."""
 
 from __future__ import annotations
 
@@ -41,8 +40,9 @@ def run(
     limit_s: float,
     heard: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Run a command; `heard` gets each line that it prints. BenchError with its last
-    lines where it fails, if `failed` is said, and where it takes longer than the limit.
+    """Run a command; `heard` is called with each line that it prints. BenchError with
+    its last lines where it fails, if `failed` is said, and where it takes longer than
+    the limit.
 
     The command ends with this process, with all that it started, however this process
     ends.
@@ -82,7 +82,7 @@ def run(
 
 
 def _lines(process: subprocess.Popen[bytes], end_s: float) -> Iterator[str]:
-    """Yield what a process prints, until it ends; TimeoutError where that comes too
+    """Yield the lines of a process until it ends; TimeoutError where that is too
     late."""
     assert process.stdout is not None
     fd = process.stdout.fileno()
@@ -105,7 +105,7 @@ def _lines(process: subprocess.Popen[bytes], end_s: float) -> Iterator[str]:
 
 
 class Progress:
-    """What pip prints, as a line for each of so many packages."""
+    """pip's output, as a line for each of so many packages."""
 
     def __init__(self, packages: int, say: Callable[[str], None]) -> None:
         self._packages = packages

@@ -23,9 +23,8 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much pip downloads for an environment and how much is on the disk then, in MB
-    (10^6 bytes), and when and of which build that was measured.
-    """
+    """Size of an environment's download and of its files on the disk, in MB (10^6
+    bytes), with the date and the build of the measurement."""
 
     download_mb: int
     installed_mb: int
@@ -46,9 +45,9 @@ class _Sheet:
 
 @dataclass(frozen=True, slots=True)
 class SdkKind:
-    """An SDK: the backend's folder, its name, which Pythons it runs under, its pinned
-    packages, what is imported to try it, packages that must not be there, what its
-    environment cannot do, and its size where its sheet states that.
+    """An SDK: the backend's folder, its name, its Pythons, its pinned packages, the
+    imports of its try, packages that must not be there, the limits of its environment,
+    and its size if its sheet states it.
     """
 
     folder: Traversable
@@ -62,7 +61,7 @@ class SdkKind:
 
     @property
     def kind(self) -> str:
-        """Return the backend's kind."""
+        """The backend's kind."""
         return self.folder.name
 
 

@@ -4,7 +4,7 @@ step.
 
 An environment cannot be moved: its scripts name the folder that it was made in. So each
 is made in a folder of its own and stays there, and the place is a link to the one that
-is in use. To replace a link is one step of the file system: whatever ends the
+is in use. To replace a link is one step of the file system: for any end of the
 installation, kill -9 included, the link leads to a whole environment.
 """
 
@@ -38,7 +38,7 @@ class NewEnvironment:
 
     @property
     def interpreter(self) -> Path:
-        """Return the interpreter of the new environment."""
+        """The interpreter of the new environment."""
         return self.folder / "bin" / "python"
 
     def __enter__(self) -> Self:
@@ -102,8 +102,7 @@ class NewEnvironment:
 
 def size_b(folder: Path) -> int:
     """Return how many bytes the files of a folder have."""
-    return sum(
-        os.lstat(Path(path) / name).st_size
-        for path, _, names in os.walk(folder)
-        for name in names
-    )
+    size_b = 0
+    for path, _, names in os.walk(folder):
+        size_b += sum(os.lstat(Path(path) / name).st_size for name in names)
+    return size_b

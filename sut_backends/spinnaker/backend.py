@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SpiNNaker as a system under test: a machine behind sPyNNaker, or a SpiNNaker 2
+"""SpiNNaker as a system under test: a machine reached by sPyNNaker, or a SpiNNaker 2
 board."""
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class SpinnakerSut(WorkerSut):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return False: a machine is what it runs on."""
+        """Return False: it runs on a machine."""
         return False
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the machine knows what a query
-        takes."""
+        """Return a pace without a line: only the machine knows the duration of a
+        query."""
         return Pace(wired=False)
 
     @staticmethod
@@ -89,7 +89,7 @@ class SpinnakerSut(WorkerSut):
                 path="generation",
                 try_next="--set generation=1: SpiNNaker 1 on a virtual board",
             )
-        return mapped(MODULE, _place(settings), model, dt_s, _job(settings), rule)
+        return mapped(MODULE, _place(settings), model, dt_s, _job(settings), rule=rule)
 
     @staticmethod
     def sense(
@@ -100,7 +100,13 @@ class SpinnakerSut(WorkerSut):
         if not settings.machine:
             raise _no_machine()
         return reported(
-            ENERGY, _place(settings), model, dt_s, _job(settings), inputs, rule
+            ENERGY,
+            _place(settings),
+            model,
+            dt_s,
+            _job(settings),
+            inputs=inputs,
+            rule=rule,
         )
 
     @classmethod

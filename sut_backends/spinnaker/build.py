@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from sut_backends.spinnaker.pynn_plan import Population, PynnPlan
+from sut_backends.spinnaker.pynn_plan import PynnPlan, PynnPopulation
 
 #: A weight is 16 bits, and so is the sum of a step in a ring buffer.
 RAW_MAX = 65_535
-#: sPyNNaker's own vertices, of which a network has no use.
+#: sPyNNaker's own vertices, which a network does not use.
 NOT_OURS = ("SYSTEM:", "ChipPowerMonitor")
 
 
@@ -22,8 +22,8 @@ def build(
 ) -> dict[str, Any]:
     """Set sPyNNaker up and return the populations by node; spikes (steps, channels).
 
-    Of an input that fires several times a step each channel is so many sources, of
-    which as many fire.
+    For an input that fires several times a step each channel has several sources, as
+    many of which fire.
     """
     sim.setup(timestep=plan.dt_ms, min_delay=plan.dt_ms)
     made = {
@@ -63,14 +63,12 @@ def _times(plan: PynnPlan, spikes: Any, most: int) -> list[Any]:
     """
     if not np.any(spikes):
         return []
-    return [
-        [
-            float(step) * plan.dt_ms
-            for step in np.flatnonzero(spikes[:, channel] > number)
-        ]
-        for channel in range(plan.channels)
-        for number in range(most)
-    ]
+    times = []
+    for channel in range(plan.channels):
+        for number in range(most):
+            steps = np.flatnonzero(spikes[:, channel] > number)
+            times.append([float(step) * plan.dt_ms for step in steps])
+    return times
 
 
 def _lists(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +106,7 @@ def report(
 
 
 def _saturation(
-    plan: PynnPlan, population: Population, made: Any, input_spikes_max: int
+    plan: PynnPlan, population: PynnPopulation, made: Any, input_spikes_max: int
 ) -> dict[str, Any]:
     """Return how a population's weights fit into 16 bits: sPyNNaker scales them by the
     sums that it expects at its own mean rate, so that a step with more spikes can

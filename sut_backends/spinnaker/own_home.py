@@ -44,8 +44,8 @@ class OwnHome:
 
 
 def config(machine: str, *, energy: bool) -> dict[str, dict[str, str]]:
-    """Return what sPyNNaker is to be told: a machine's address, or a virtual board of
-    48 chips."""
+    """Return sPyNNaker's configuration: a machine's address, or a virtual board of 48
+    chips."""
     where = {"machine_name": machine, "version": "5"}
     if not machine:
         where = {"virtual_board": "True", "version": "5"}

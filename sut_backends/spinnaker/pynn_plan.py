@@ -2,9 +2,9 @@
 """A network in PyNN's units, in numbers: ms, mV, nA, nF; populations and projections of
 them.
 
-PyNN's cells are another rule than most files mean: exact exponentials, one spike a
-step, and back to v_reset; and what is projected arrives a step later, the least delay
-there is.
+The rule of PyNN's cells differs from that of most files: exact exponentials, one spike
+a step, and a reset to v_reset; a projection delays spikes by a step, the least delay
+possible.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ THRESHOLD_MV = 10.0
 WEIGHT_NA = 1.0
 
 
-@dataclass(frozen=True)
-class Population:
+@dataclass(frozen=True, kw_only=True)
+class PynnPopulation:
     """A node of neurons as PyNN cells: their kind and number, parameters in ms, mV and
     nF, the membrane that they begin with in mV, and how many mV one unit of the file
     is.
@@ -49,7 +49,7 @@ class Projection:
     weights: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PynnPlan:
     """All of a network; the time step in ms, and by how many steps the output is
     late."""
@@ -57,7 +57,7 @@ class PynnPlan:
     dt_ms: float
     input: str
     channels: int
-    populations: list[Population]
+    populations: list[PynnPopulation]
     projections: list[Projection]
     output: str
     lag_steps: int
@@ -90,14 +90,14 @@ def plan(network: PlainNetwork) -> PynnPlan:
             ]
     entry = nodes[network.inputs[0]]
     return PynnPlan(
-        network.dt_s * 1e3,
-        entry.name,
-        entry.shape_out[0],
-        populations,
-        projections,
-        last.name,
-        late[last.name],
-        _differs(network),
+        dt_ms=network.dt_s * 1e3,
+        input=entry.name,
+        channels=entry.shape_out[0],
+        populations=populations,
+        projections=projections,
+        output=last.name,
+        lag_steps=late[last.name],
+        differs=_differs(network),
     )
 
 
@@ -122,7 +122,7 @@ def _into(node: PlainNode, network: PlainNetwork) -> list[tuple[str, Any]]:
 
 def _population(
     node: PlainNode, network: PlainNetwork, weights: list[Any]
-) -> tuple[Population, Any]:
+) -> tuple[PynnPopulation, Any]:
     """Return a node's cells, and the factor for the weights into each.
 
     A spike of the file is a pulse of height 1 and width dt. Into CubaLIF it brings the
@@ -172,7 +172,15 @@ def _population(
     }
     begin = rest * mv if network.conventions.start == "leak" else rest * 0.0
     kind = "IF_curr_exp" if cuba else "IF_curr_delta"
-    return Population(node.name, kind, len(tau_ms), parameters, begin, mv), factor
+    population = PynnPopulation(
+        node=node.name,
+        kind=kind,
+        size=len(tau_ms),
+        parameters=parameters,
+        begin_mv=begin,
+        mv=mv,
+    )
+    return population, factor
 
 
 def _each(stated: Any, size: tuple[int, ...]) -> Any:

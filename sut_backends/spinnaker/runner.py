@@ -2,7 +2,7 @@
 """A network on SpiNNaker 1 by sPyNNaker: the runner of `[sut.spinnaker]`, in the
 worker.
 
-Without a machine sPyNNaker maps on a virtual board and computes nothing: that is a
+Without a machine sPyNNaker maps on a virtual board and computes no dynamics: that is a
 report, and no system under test.
 """
 
@@ -113,7 +113,7 @@ def sense_network(job: Job) -> dict[str, Any]:
 
 
 class SpinnakerRunner:
-    """A network on a machine. Each sample is mapped and loaded anew: of a source that
+    """A network on a machine. Each sample is mapped and loaded again: of a source that
     was mapped sPyNNaker 7.4.1 refuses other spike times as a list for each cell
     (TypeError). It takes them cell by cell, of a view, after a reset (on its virtual
     board, 24 November 2026); whether a machine then plays them was not seen.

@@ -131,4 +131,4 @@ class SpinnakerTwoRunner:
         return values[self._lag :], None
 
     def close(self) -> None:
-        """Let go; nothing is held between samples."""
+        """Release no resource: none is held between samples."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual system under test: nothing runs, virtual time passes, and the truth about
-it is known.
-"""
+"""A virtual system under test: no program runs, virtual time passes, and its true
+values are known."""
 
 from __future__ import annotations
 
@@ -41,11 +40,11 @@ from sut_backends.virtual.stream import WindowLink
 
 #: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
-#: So long the device takes behind the end of a step until it answers.
+#: Time from the end of a step to the device's answer.
 _AFTER_S = 0.001
 #: So long after its start a search draws another power for the first time.
 _REDRAW_S = 1e-3
-#: docs/PROTOCOL.md, OPTIMIZE; and what a device says that has no room for a payload.
+#: docs/PROTOCOL.md, OPTIMIZE; and the answer of a device without room for a payload.
 THRESHOLDS_MAX = 16
 TOO_LARGE = 4
 _ANSWERS_KEPT = 1024
@@ -92,8 +91,8 @@ class VirtualSut(Backend):
 
     @staticmethod
     def restated(settings: Settings, info: SutInfo) -> SutInfo:
-        """Return what the device is, so set; the task decides whether it streams or
-        searches."""
+        """Return the device's description by its settings; the task decides whether it
+        streams or searches."""
         return _info(settings, info.streams, info.solves)
 
     @staticmethod
@@ -131,7 +130,7 @@ class VirtualSut(Backend):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device is."""
+        """Description of the device."""
         return self._info
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
@@ -172,7 +171,7 @@ class VirtualSut(Backend):
         return Completion(())
 
     def _idle(self, duration_s: float) -> Completion:
-        """Do nothing for a while."""
+        """Let the idle time pass."""
         marks = [
             self._mark(IDLE, self._settings.idle_w, duration_s),
             self._mark(END, self._settings.idle_w, _AFTER_S),
@@ -234,7 +233,7 @@ class VirtualSut(Backend):
         redraw_s = _REDRAW_S
         known: list[int] = []
         for look in search.looks():
-            # The device's clock says when it looks; what it does takes as long by the
+            # The device looks by its own clock; its work takes the same time by the
             # true one.
             look_ns = began_ns + round(
                 look.elapsed_s * NS_PER_S / (1 + settings.clock_ppm * 1e-6)

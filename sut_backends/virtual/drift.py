@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual device that draws more power, or takes longer, for a while: what a warm
-device or a worn supply does to one trial of five.
-"""
+"""A virtual device that draws more power, or takes longer, for a while, as a warm
+device or a worn supply does in one trial of five."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ WRONG_MAX = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SearchModel:
-    """The device while it searches, and what is wrong with it."""
+    """The device during a search, and its faults."""
 
     rate_hz: Annotated[
         float,
@@ -106,7 +106,7 @@ class VirtualSearch:
             elapsed_s = elapsed_s + look_s if look_s < limit_s - elapsed_s else limit_s
 
     def answer(self) -> bytes:
-        """Return what the device answers, with what is wrong with it."""
+        """Return the device's answer, with its faults."""
         output = self._searcher.output(self._met)
         if self._model.wrong_cost:
             # The cost comes first: docs/QUBO.md.

@@ -26,8 +26,7 @@ class PhaseModel:
 
 @dataclass(frozen=True, slots=True)
 class VirtualSutSettings:
-    """The device's clock, phases and memory, how it searches, and what is wrong with
-    it."""
+    """The device's clock, phases, memory, searches and faults."""
 
     tick_hz: Annotated[
         int, Ge(1), Unit("Hz"), doc("Rate of the device's clock, as it states it.")

@@ -33,9 +33,8 @@ class WindowLink:
         return self.free_ns
 
     def faults(self, end: str) -> tuple[str, ...]:
-        """Return what went wrong, in words; `end` is what ended the stream early, empty
-        where nothing did.
-        """
+        """Return the faults in words; `end` is the cause of an early end of the stream,
+        or empty."""
         late = (
             f"{self.late} windows came after their newest hop had begun"
             if self.late

@@ -19,7 +19,7 @@ def root() -> Path:
 
 
 def before(kind: str) -> Path:
-    """Return where an environment is for the moment in which its place is given to a
+    """Return the temporary folder of an environment while its place is given to a
     link."""
     return root() / f".{kind}-before"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SYNC wire that is not there: what a simulated monitor sees of a program that runs
-on this computer; simulated.
+"""Imagined SYNC wire, by which a simulated monitor sees a program on this computer;
+simulated.
 
 The program's marks are true; that they are pulses on a wire, and the power drawn
 between them, is invented.
@@ -71,7 +71,7 @@ class ImaginedWire:
                 )
 
     def close(self) -> None:
-        """End the wire; from here on nothing is drawn."""
+        """End the wire; no power is drawn afterwards."""
         self._settle()
         with self._lock:
             self._world.put(time.monotonic_ns() - self._origin_ns, True, 0.0)

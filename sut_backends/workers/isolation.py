@@ -3,9 +3,9 @@
 started.
 
 Vendors' SDKs write into the home folder, call pip when they are imported, and leave
-processes behind. What they write lands in a folder that is gone with the worker; pip
-finds no index; every process that inherits the worker's environment carries its token,
-by which it is found and ended, also when this process is killed.
+processes behind. Their files land in a folder that is deleted with the worker; pip
+finds no index; every process that inherits the worker's environment carries its token
+and is found and ended by it, also when this process is killed.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Isolation:
 
     def wrote(self) -> tuple[str, ...]:
         """Return the files in its home and working folder, the first of them."""
-        files = [
-            str(path.relative_to(self._root))
-            for folder in ("home", "work")
-            for path in sorted((self._root / folder).rglob("*"))
-            if path.is_file()
-        ]
+        files: list[str] = []
+        for folder in ("home", "work"):
+            paths = sorted((self._root / folder).rglob("*"))
+            files += [
+                str(path.relative_to(self._root)) for path in paths if path.is_file()
+            ]
         return tuple(files[:_WROTE_MAX])
 
     def end(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NIR file mapped by a backend's SDK, in a worker that runs nothing."""
+"""A NIR file mapped by a backend's SDK, in a worker without a run."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _ROUTINE = "sut_backends.workers.inside.report_routine:open_report"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report: the module and function that make it, and what is said where there is
+    """A report: the module and function that make it, and the message if there is
     none."""
 
     runner: str

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task's network in a worker: what the backends of SDKs, simulators and GPUs have in
-common.
+"""A task's network in a worker: the common part of the backends of SDKs, simulators and
+GPUs.
 
-A backend brings a runner (sut_backends/workers/inside/network_routine.py) and what it
-knows of its chip; everything else is here.
+A backend brings a runner (sut_backends/workers/inside/network_routine.py) and its
+knowledge of its chip.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ ROUTINE = "sut_backends.workers.inside.network_routine:open_routine"
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What a backend says of its runner: its kind in a bench file, its module, the
-    settings that it gets (JSON-able), the origins of times and energies, and a sentence
-    of what it stands for; a runner that knows better says so (`title` in its `about`).
+    """Description of a backend's runner: its kind in a bench file, its module, its
+    settings (JSON-able), the origins of times and energies, and a title, which `title`
+    in the runner's `about` replaces.
 
-    `refuse` looks at the network before anything is started and raises for one that the
-    chip cannot map: DataError that names node and limit.
+    `refuse` looks at the network before any start and raises for one that the chip
+    cannot map: DataError that names node and limit.
     """
 
     kind: str

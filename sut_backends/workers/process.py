@@ -24,7 +24,7 @@ from sut_backends.workers.inside.protocol import (
     Done,
     Refusal,
     Request,
-    Start,
+    WorkerStart,
     about_of,
     done_of,
     request_json,
@@ -41,9 +41,9 @@ _AWAITED = {
     "solve": "end of the search",
     "stream": "end of the stream",
 }
-#: Where the worker finds code: paths as this process has them; else packages by their
-#: folders alone, nothing of them run at import, so that another Python need not have
-#: them installed.
+#: The worker's code: paths as in this process; otherwise packages by their folders
+#: alone, without running their __init__, so that another Python need not have them
+#: installed.
 _CODE = """
 import sys
 # A file of the current folder is none of the modules below. -P does this from Python 3.11 on.
@@ -62,12 +62,12 @@ main(sys.argv[2])
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a program runs: the interpreter (empty: the rig's own), a core of the CPU
-    (-1: any), threads of numerical libraries, and how long its start may take.
+    """Place of a program: the interpreter (empty: the rig's own), a core of the CPU
+    (-1: any), threads of numerical libraries, and the time limit of its start.
 
-    `packages` are further packages that its code is in. `isolated`: it gets a home
-    folder, a temporary folder and a working folder of its own, and ends with all
-    processes that it started.
+    `packages` are further packages with its code. `isolated`: it gets a home folder, a
+    temporary folder and a working folder of its own, and ends with all processes that
+    it started.
     """
 
     interpreter: str = ""
@@ -80,10 +80,12 @@ class Place:
 
 
 class Worker(ChildProcess):
-    """A running program; `about` is what the process says of itself."""
+    """A running program; `about` is the process's own description."""
 
     def __init__(self, program: Program, place: Place) -> None:
-        order = Start(program.entry, dict(program.arguments), place.core, place.threads)
+        order = WorkerStart(
+            program.entry, dict(program.arguments), place.core, place.threads
+        )
         interpreter = place.interpreter or sys.executable
         where = _code_of(program, place)
         self._isolation = Isolation(place.environment) if place.isolated else None
@@ -132,7 +134,7 @@ class Worker(ChildProcess):
 
     @property
     def wrote(self) -> tuple[str, ...]:
-        """Return the files that it left in its own home and working folder so far."""
+        """The files that it left in its own home and working folder so far."""
         return self._isolation.wrote() if self._isolation else ()
 
     def close(self) -> None:
@@ -149,8 +151,7 @@ class Worker(ChildProcess):
         self, request: Request, payload: bytes, limit_s: float
     ) -> tuple[Done | Refusal, bytes]:
         """Return the answer to a request, and its bytes; DeadlineError ends the
-        process, as nothing else stops a computation.
-        """
+        process: a computation cannot be stopped otherwise."""
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         self._send(
             json.dumps(request_json(request) | {"bytes": len(payload)}).encode()
@@ -166,9 +167,8 @@ class Worker(ChildProcess):
     def feed(
         self, request: Request, blocks: Iterable[bytes], limit_s: float
     ) -> tuple[Done | Refusal, bytes]:
-        """Return the answer to a request that is told when it has started, and then
-        gets `blocks` as fast as it takes them.
-        """
+        """Return the answer to a request that reports its start and then gets `blocks`
+        as fast as it takes them."""
         end_s = time.monotonic() + min(limit_s, _WAIT_MAX_S)
         report, none = self.ask(request, b"", limit_s)
         if isinstance(report, Refusal):
@@ -220,8 +220,8 @@ class Worker(ChildProcess):
     def _ready(self, readable: list[int], writable: list[int], end_s: float) -> bool:
         """Wait for a pipe, up to a time; False where it is not ready by then.
 
-        DeviceLost where the process has ended: what it forked may hold its end of the
-        pipe open.
+        DeviceLost where the process has ended: a process that it forked may hold its
+        end of the pipe open.
         """
         while True:
             look()

@@ -43,7 +43,7 @@ _FAILED = 2
 
 
 class WorkerSut(Backend):
-    """A program in a worker, as a system under test; `info` says what it is."""
+    """A program in a worker, as a system under test; `info` describes it."""
 
     def __init__(self, info: SutInfo, worker: Worker, wire: ImaginedWire) -> None:
         self._info = info
@@ -60,7 +60,7 @@ class WorkerSut(Backend):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the processor and its program are."""
+        """Description of the processor and its program."""
         return self._info
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
@@ -99,7 +99,7 @@ class WorkerSut(Backend):
         return Completion((start, self._wire.pulse(END)), iterations=0)
 
     def _sync(self) -> Completion:
-        """Stamp a burst of marks, of which only simulated monitors see pulses."""
+        """Stamp a burst of marks; only simulated monitors see pulses of them."""
         marks = []
         for pulse in range(_PULSES):
             marks.append(self._wire.pulse(SYNC))
@@ -157,7 +157,7 @@ class WorkerSut(Backend):
         """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go
         over the pipe while it plays.
 
-        What was loaded before is gone then.
+        Earlier loads are lost then.
         """
         sizes_b = [len(window) for window in windows]
         self._refuse_stream(step, sizes_b)

@@ -120,8 +120,8 @@ class XyloSut(WorkerSut):
 
     @staticmethod
     def pace(settings: Settings) -> Pace:
-        """Return that there is no line, and that only the simulator knows what a query
-        takes."""
+        """Return a pace without a line: only the simulator knows the duration of a
+        query."""
         return Pace(wired=False)
 
     @staticmethod
@@ -140,7 +140,7 @@ class XyloSut(WorkerSut):
         )
         wanted = ChipSettings(settings.chip, settings.quantizer)
         return mapped(
-            "sut_backends.xylo.runner", place, model, dt_s, asdict(wanted), rule
+            "sut_backends.xylo.runner", place, model, dt_s, asdict(wanted), rule=rule
         )
 
     @classmethod
@@ -186,6 +186,7 @@ class XyloSut(WorkerSut):
 
 
 def _file_gains(read: Any, rule: str) -> bool:
-    """Return whether the gains of a file count, by a rule or what it states."""
+    """Return whether the gains of a file count, by a rule or by the file's own
+    statement."""
     how = conventions.of_rule(rule, graph.taken_apart(read)[0])
     return how.gains is conventions.Gains.FILE

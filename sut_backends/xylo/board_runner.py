@@ -91,7 +91,13 @@ def open_network(job: Job) -> BoardRunner:
         "modelled": modelled(config, chip),
     }
     return BoardRunner(
-        model, config, found.lag, about, events, truth, clears=chip == "audio2"
+        model,
+        config,
+        found.lag,
+        about,
+        events=events,
+        truth=truth,
+        clears=chip == "audio2",
     )
 
 
@@ -119,8 +125,8 @@ class BoardRunner:
         to be recorded, which lets the chip draw more: there are none.
 
         Rockpool's reset_state does nothing on Audio 3 (3.1.0 warns so): there the
-        configuration is written again, which may or may not clear the states of a
-        board.
+        configuration is written again; whether this clears the states of a board is not
+        known.
         """
         import numpy as np
 
@@ -224,8 +230,7 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
 
 def modelled(config: Any, chip: str) -> dict[str, Any]:
     """Return Rockpool's own estimate of a time step's clock cycles, if every input and
-    neuron fired: a model, and said to be.
-    """
+    neuron fired; labelled as modelled."""
     home = "syns61201" if chip == "audio2" else "syns63300"
     model = importlib.import_module(f"rockpool.devices.xylo.{home}.power_cycles_model")
     cycles = model.cycles_model(config)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Xylo chips can hold of a network, checked before anything is started.
+"""Limits of Xylo chips, checked for a network before any start.
 
 The vendor's mapper warns of some of these limits and is silent about others. Every
-finding names a node, the limit, and what would fit.
+finding names a node, the limit, and a value that fits.
 """
 
 from __future__ import annotations
@@ -214,13 +214,20 @@ def tau_of(dash: float, dt_s: float) -> float:
     return -dt_s / math.log1p(-(2.0**-dash))
 
 
+def _output_sources(network: Network, places: dict[str, Place]) -> set[str]:
+    """Return the names of the nodes that feed the outputs."""
+    names: set[str] = set()
+    for end in network.outputs:
+        if end in places:
+            names |= set(places[end].sources)
+    return names
+
+
 def _of_layers(
     network: Network, places: dict[str, Place], chip: Chip
 ) -> Iterator[Unmappable]:
     layers = [place for place in network.places if isinstance(place.node, nir.CubaLIF)]
-    last = {
-        name for end in network.outputs if end in places for name in places[end].sources
-    }
+    last = _output_sources(network, places)
     outputs = [place for place in layers if place.name in last]
     hidden = [place for place in layers if place.name not in last]
     if len(layers) < 2 or not hidden or len(outputs) != 1:
@@ -264,15 +271,17 @@ def _of_expansion(
     outputs: list[Place],
     chip: Chip,
 ) -> Iterator[Unmappable]:
-    """Rockpool cuts off what is too many, with a warning, and on a board only."""
+    """Check the limit at which Rockpool truncates, with a warning, on a board only."""
 
     def fed_by(place: Place, sources: set[str]) -> bool:
         return any(sources & set(places[name].sources) for name in place.sources)
 
     hearing = [place for place in hidden if fed_by(place, set(network.inputs))]
-    heard = [
-        place for place in hidden if any(fed_by(one, {place.name}) for one in outputs)
-    ]
+
+    def feeds_output(place: Place) -> bool:
+        return any(fed_by(output, {place.name}) for output in outputs)
+
+    heard = [place for place in hidden if feeds_output(place)]
     for found, what in (
         (hearing, "that hear the inputs"),
         (heard, "that the outputs hear"),
@@ -292,9 +301,7 @@ def _of_thresholds(
 ) -> Iterator[Unmappable]:
     """Weights are scaled so that the largest of a group is 127, and thresholds with
     them."""
-    last = {
-        name for end in network.outputs if end in places for name in places[end].sources
-    }
+    last = _output_sources(network, places)
     largest = {True: 0.0, False: 0.0}
     for place in network.places:
         if isinstance(place.node, nir.CubaLIF):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a network a Xylo chip holds, by which rule it runs there, and by which
-packages that was found: the facts that a worker tells.
-"""
+"""Facts that a worker reports of a network on a Xylo chip: its mapping, its rule there,
+and the packages in use."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ _PACKAGES = ("rockpool", "xylosim", "nir", "nirtorch", "torch", "numpy", "bitstr
 
 @dataclass(frozen=True)
 class ChipNumbers:
-    """What is read of a specification of Rockpool's, under its names."""
+    """Parts of Rockpool's specification that are read, under its names."""
 
     weights_in: Any
     weights_rec: Any
@@ -46,8 +45,8 @@ class ChipNumbers:
 
 
 def rule_differs(job: Job) -> str:
-    """Return in what the chips' rule is another than the file's; empty where it is the
-    same."""
+    """Return the differences of the chips' rule from the file's; empty if there are
+    none."""
     if not job.plain:
         return ""
     stated = vars(plain_network.read(job.plain).conventions)
@@ -62,9 +61,8 @@ def rule_differs(job: Job) -> str:
 def mapping(
     before: dict[str, Any], after: dict[str, Any], method: str
 ) -> dict[str, Any]:
-    """Return what the chip holds of the network, and what was lost on the way: weights
-    were scaled together, or those of each neuron apart ("channel").
-    """
+    """Return the network's numbers on the chip, and the losses of the mapping: weights
+    were scaled together, or for each neuron ("channel")."""
     import numpy as np
 
     def groups(spec: ChipNumbers) -> Any:

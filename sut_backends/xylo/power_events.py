@@ -110,7 +110,7 @@ class PowerEvents:
                             "events": [_row(event) for event in events],
                         }
                     )
-        except Exception as error:  # samna raises whatever it stumbles over
+        except Exception as error:  # samna raises exceptions of any kind
             self._why = f"{type(error).__name__}: {error}"
             self._say({"ended_ns": time.monotonic_ns(), "why": self._why})
 

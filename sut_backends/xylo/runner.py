@@ -41,12 +41,12 @@ class ChipSettings:
     quantizer: str = "global"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Specification:
-    """What Rockpool's mapper and quantiser make of a NIR file: its numbers by its
-    names, the time step, by how many steps the output is late, how many outputs there
-    are, what is told of it, and what a unit of each output's membrane is worth in the
-    file: their thresholds are the same.
+    """Result of Rockpool's mapper and quantiser for a NIR file: its numbers by its
+    names, the time step, the lag of the output in steps, the number of outputs, the
+    report, and the size of each output membrane's unit in the file, by which their
+    thresholds are the same.
     """
 
     numbers: dict[str, Any]
@@ -57,7 +57,7 @@ class Specification:
     membrane_units: Any
 
 
-def open_network(job: Job) -> Runner:
+def open_network(job: Job) -> XyloSimRunner:
     """Map the network of a job onto a chip's simulator; raises ValueError with what to
     do."""
     chip = job.settings_as(ChipSettings).chip
@@ -67,10 +67,10 @@ def open_network(job: Job) -> Runner:
     wanted = {**found.numbers, "dt": found.dt_s}
     wanted.pop("mapped_graph")
     simulator = module.XyloSim.from_specification(**wanted)
-    return Runner(simulator, found)
+    return XyloSimRunner(simulator, found)
 
 
-class Runner:
+class XyloSimRunner:
     """A network on a simulated chip."""
 
     def __init__(self, simulator: Any, found: Specification) -> None:
@@ -101,13 +101,12 @@ class Runner:
         return values, membranes[-1] * self._membrane_units
 
     def close(self) -> None:
-        """Do nothing: there is no device."""
+        """Release no resource: there is no device."""
 
 
 def padded(spikes: Any, lag: int) -> Any:
-    """Return spikes (steps, channels) with `lag` silent steps behind; ValueError where
-    the chip would not take them.
-    """
+    """Return spikes (steps, channels) followed by `lag` silent steps; ValueError for
+    spikes that the chip would not take."""
     import numpy as np
 
     counts = np.asarray(spikes)
@@ -129,7 +128,8 @@ def padded(spikes: Any, lag: int) -> Any:
 
 
 def specification(job: Job, chip: str) -> Specification:
-    """Return what the mapper and the quantiser make of a NIR file for a chip."""
+    """Return the specification of the mapper and the quantiser for a NIR file and a
+    chip."""
     import numpy as np
 
     if chip not in CHIPS:
@@ -174,12 +174,20 @@ def specification(job: Job, chip: str) -> Specification:
         about |= {"rule differs": differs}
     units = membrane_units(job, numbers)
     about |= {"membrane_units": np.ravel(units).tolist()}
-    return Specification(numbers, dt_s, lag, outputs, about, units)
+    return Specification(
+        numbers=numbers,
+        dt_s=dt_s,
+        lag=lag,
+        outputs=outputs,
+        about=about,
+        membrane_units=units,
+    )
 
 
 def membrane_units(job: Job, numbers: dict[str, Any]) -> Any:
-    """Return what a unit of each output's membrane on the chip is worth in the file: 1,
-    where the file is not there in its plain form or its outputs are not neurons.
+    """Return the size of a unit of each output's membrane on the chip in the file's
+    units: 1, where the file is not there in its plain form or its outputs are not
+    neurons.
     """
     import numpy as np
 
@@ -199,9 +207,8 @@ def prepared(job: Job) -> tuple[Any, float]:
     """Return the NIR graph as Rockpool's importer needs it, and its time step.
 
     The importer takes min(tau_mem / (1 + r)) as the time step and ignores w_in: r is
-    set by the time step, and what the gains of the file come to goes into the
-    thresholds, where the conventions let them count. An Affine without a bias becomes a
-    Linear.
+    set by the time step, and the gains of the file go into the thresholds, where the
+    conventions let them count. An Affine without a bias becomes a Linear.
     """
     import nir
 
@@ -311,6 +318,6 @@ def layers(graph: Any) -> int:
 
 
 def map_network(job: Job) -> dict[str, Any]:
-    """Return how a chip holds a network, and run nothing."""
+    """Return the mapping of a network to a chip, without a run."""
     stand_in_for_samna()
     return specification(job, job.settings_as(ChipSettings).chip).about

@@ -12,9 +12,8 @@ from typing import Any
 
 
 def stand_in_for_samna() -> None:
-    """Put something in place of samna that Rockpool can import: every attribute of it
-    is a class that does nothing.
-    """
+    """Put a module in place of samna that Rockpool can import: every attribute of it is
+    an empty class."""
     if "samna" in sys.modules:
         return
 
@@ -27,7 +26,7 @@ def stand_in_for_samna() -> None:
             raise AttributeError(name)
         return Hollow(name, (), {})
 
-    class Nothing(types.ModuleType):
+    class HollowModule(types.ModuleType):
         def __init__(self, name: str) -> None:
             super().__init__(name)
             self.__path__: list[str] = []
@@ -44,7 +43,7 @@ def stand_in_for_samna() -> None:
 
         @staticmethod
         def create_module(spec: Any) -> Any:
-            return Nothing(spec.name)
+            return HollowModule(spec.name)
 
         @staticmethod
         def exec_module(module: Any) -> None:

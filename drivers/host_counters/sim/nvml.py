@@ -3,8 +3,7 @@
 the binding (pynvml) that are used.
 
 Codes and units are those of nvml.h: milliwatts, millijoules since the driver was
-loaded. What the C library itself looks like is simulated in
-tests/drivers/host_counters/nvml_stub.c.
+loaded. The C library itself is simulated in tests/drivers/host_counters/nvml_stub.c.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from drivers.host_counters.settings import (
 from drivers.host_counters.sim.simulator import SimulatedCounter
 from rig.simulation.world import World
 
-#: What a test may set as `fault`, one at a time, and the code that the library then
-#: answers with.
+#: Faults that a test may set as `fault`, one at a time, and the code that the library
+#: then returns.
 FAULTS = {"lost": 15, "permission": 4, "timeout": 10}
-#: Faults that change what the board says of itself.
+#: Faults that change the board's description of itself.
 STATES = ("hot", "mig", "process", "display", "dumb", "no instant", "capped")
 _IDLE_MHZ = 210
 _BUSY_MHZ = 1980
@@ -143,7 +142,7 @@ class NvmlSimulator:
     def nvmlDeviceGetFieldValues(  # noqa: N802
         self, handle: int, fields: list[int], /
     ) -> list[SimpleNamespace]:
-        """Return fields, of which the momentary power (186) is known."""
+        """Return fields; only the momentary power (186) is known."""
         self._require()
         known = self._settings.counts_energy and self.fault != "no instant"
         value = SimpleNamespace(uiVal=self._power_mw)
@@ -227,7 +226,7 @@ class NvmlSimulator:
         return self._power_mw >= 1e3 * self._settings.busy_w
 
     def _tell(self) -> None:
-        """Refuse where the board says nothing of its state, as an old one does."""
+        """Refuse on an old board, which does not report its state."""
         self._require()
         if self.fault == "dumb":
             raise SimulatedNvmlError(_NOT_SUPPORTED)

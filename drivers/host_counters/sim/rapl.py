@@ -30,7 +30,7 @@ from rig.simulation.world import World
 
 _REGISTER = 1 << 32
 _BACK = 1_000_000
-#: What a test may set as `fault`, one at a time.
+#: Faults that a test may set as `fault`, one at a time.
 FAULTS = ("vanish", "permission", "backwards", "stuck", "garbage")
 
 
@@ -58,8 +58,8 @@ class RaplSimulator:
     """Keeps the files in a temporary folder up to date with its counter; `close`
     removes them.
 
-    `first` is what the registers hold at the beginning. `fault` acts from the next
-    update of the files on: one of FAULTS.
+    `first` is the initial value of the registers. `fault`, one of FAULTS, acts from the
+    next update of the files.
     """
 
     @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +121,8 @@ class RaplSimulator:
                 "?" if self.fault == "garbage" else register * zone.kernel_unit // 1000
             )
             text = f"{shown}\n".encode("ascii")
-            # Over what is there, and not from an empty file on: opening it again every
-            # time costs ten times as much.
+            # The file is overwritten in place: opening it again every time costs ten
+            # times as much.
             file.seek(0)
             file.write(text)
             if len(text) != self._lengths_b[zone]:

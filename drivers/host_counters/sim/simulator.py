@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy counter of a simulated host, and that host's clock; what a chip makes of
-it is for its own simulator to add.
-"""
+"""The energy counter and the clock of a simulated host; the simulator of a chip adds
+the chip's form of it."""
 
 from __future__ import annotations
 
@@ -50,14 +49,13 @@ class SimulatedCounter:
 
     @property
     def prompt(self) -> bool:
-        """Return whether what has happened can be read at once; of a live device it is
-        known only a little later.
-        """
+        """Whether events can be read at once; those of a live device are known a little
+        later."""
         return not self._world.live
 
     @property
     def counted_s(self) -> float:
-        """Return how much time is in `energy_j`."""
+        """How much time is in `energy_j`."""
         return self._front_end.at * self._update_s
 
     def now_ns(self) -> int:
@@ -101,9 +99,8 @@ class SimulatedCounter:
         self.updated()
 
     def watch(self, working: Callable[[], bool]) -> Callable[[], None]:
-        """Hold the world's virtual time until whoever polls has seen all of it: a
-        recording does not depend on the scheduler.
-        """
+        """Hold the world's virtual time until the polling thread has seen all of it, so
+        that a recording does not depend on the scheduler."""
 
         def hold() -> None:
             with self._turn:
@@ -114,9 +111,8 @@ class SimulatedCounter:
         return self._world.watch(hold)
 
     def doubts(self) -> Iterable[tuple[int, int, str]]:
-        """Return and forget the spans of which the simulated device told only after
-        they had been counted.
-        """
+        """Return and clear the spans that the simulated device reported only after they
+        had been counted."""
         update_ns = self._update_s * NS_PER_S
         for first, stop in self._front_end.late():
             span_ns = (
@@ -142,8 +138,8 @@ class SimulatedCounter:
 
     def _count_to(self, time_ns: int) -> None:
         self._read_past_ns = max(time_ns - self._first_ns, self._read_past_ns)
-        # What is due goes by the world's time and not by the rounded one of the host:
-        # no state can come before it.
+        # Samples are due by the world's time and not by the rounded one of the host: no
+        # state can come before it.
         updates = int(self._read_past_ns / NS_PER_S / self._update_s)
         updates = min(
             updates, self._front_end.at + self._front_end.due(self._world.horizon_ns())

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instruments behind a simulated Joulescope driver: what one bench file attaches,
-of which one measures; simulated.
+"""Instruments of a simulated Joulescope driver: those that one bench file attaches, one
+of them measuring.
 
-A JS220 keeps what is written to it and acknowledges that. Of a JS110 the host driver
-keeps it, sends all settings of a kind together, and acknowledges whatever comes of
-that: what failed is a line of the log (js110_usb.c).
+A JS220 keeps what is written to it and acknowledges that. For a JS110 the host driver
+keeps it, sends all settings of a kind together, and acknowledges them in any case: a
+failure is a line of the log (js110_usb.c).
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ class Command:
 
 @dataclass(slots=True)
 class Device:
-    """One attached instrument: its path, what it belongs to, whether it is open, and
-    the values that the host holds of it.
-    """
+    """One attached instrument: its path and model, whether it is open, and the host's
+    values of it."""
 
     path: str
     instrument: SimulatedInstrument
@@ -107,9 +106,8 @@ class SimulatedInstrument:
         deliver: Callable[[str, Any], None],
         log: Callable[[str], None],
     ) -> None:
-        """Begin to carry out what the driver asks; `call` does something on its thread,
-        `deliver` tells subscribers a value.
-        """
+        """Begin to carry out requests of the driver; `call` runs a function on its
+        thread, `deliver` publishes a value."""
         self._call = call
         self._deliver = deliver
         self._log = log
@@ -123,19 +121,19 @@ class SimulatedInstrument:
 
     @property
     def busy(self) -> bool:
-        """Return whether another program has it."""
+        """Whether another program has it."""
         return self.settings.faults.busy or (
             self.settings.faults.opens_once and self._opened > 0
         )
 
     @property
     def live(self) -> bool:
-        """Return whether its world's time goes by itself."""
+        """Whether its world's time goes by itself."""
         return self._world.live
 
     def restored(self, defaults: bool) -> dict[str, int]:
-        """Return what the host driver holds when it has opened the instrument and asked
-        it."""
+        """Return the host driver's values after it has opened and queried the
+        instrument."""
         self._opened += 1
         if defaults and self.settings.model == "js110":
             # The host driver sends a JS110 its own default, which connects the DUT's
@@ -151,9 +149,8 @@ class SimulatedInstrument:
         }
 
     def send(self, topic: str, value: int) -> threading.Event | None:
-        """Send a value to the instrument; return what is set when it is acknowledged,
-        None where it never will be.
-        """
+        """Send a value to the instrument; return the values that its acknowledgement
+        sets, None if it is never acknowledged."""
         refused = self._refused(topic)
         if refused and self.settings.model != "js110":
             return None
@@ -179,8 +176,8 @@ class SimulatedInstrument:
         try:
             while True:
                 try:
-                    # In a virtual world every step of time is told by a command of no
-                    # topic.
+                    # In a virtual world a command without a topic signals every step of
+                    # time.
                     command = self._commands.get(
                         timeout=_POLL_S
                         if self._acquisition and self._world.live
@@ -232,7 +229,7 @@ class SimulatedInstrument:
             self._log(complaint)
 
     def _send_settings(self, command: Command) -> str:
-        """Do as a JS110 and its host driver do; return what is logged."""
+        """Act as a JS110 and its host driver; return the lines that they log."""
         streaming = self._streaming()
         self._asked[command.topic] = command.value
         for name, topics in _SENT.items():
@@ -255,13 +252,13 @@ class SimulatedInstrument:
     def _start(self, name: str) -> None:
         if self._acquisition is None:
             self._acquisition = JoulescopeAcquisition(
-                self.settings,
-                self._world,
-                self._send,
-                self._warn,
-                self._line,
-                self._read_spans,
-                self._random.spawn(1)[0],
+                settings=self.settings,
+                world=self._world,
+                send=self._send,
+                warn=self._warn,
+                line=self._line,
+                spans=self._read_spans,
+                random=self._random.spawn(1)[0],
             )
             self._end_watch = self._world.watch(self._hold)
         self._acquisition.start(name, self._instrument["s/stats/scnt"])

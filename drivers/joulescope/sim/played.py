@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorded Joulescope behind the interface of pyjoulescope_driver.Driver: calls go to
-whoever plays the recording, and what comes is returned, raised, called back and logged.
+the player of the recording, whose results are returned, raised, called back and logged.
 """
 
 from __future__ import annotations

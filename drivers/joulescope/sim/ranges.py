@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clipping of a simulated Joulescope's converters: beyond its range a real one gives
-its last count, not an error.
-"""
+"""Clipping of a simulated Joulescope's converters: beyond its range a real one returns
+its last count, not an error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a simulated Joulescope: its true errors, and what goes wrong."""
+"""Settings of a simulated Joulescope: its true errors and its faults."""
 
 from __future__ import annotations
 

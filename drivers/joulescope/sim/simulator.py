@@ -2,9 +2,9 @@
 """Joulescopes behind the interface of pyjoulescope_driver.Driver, in this process;
 simulated.
 
-What the real one does: one driver object in a process, one thread that calls back,
-values checked against their metadata, retained before they are sent and not sent where
-they are retained already, errors and log as there (pyjoulescope_driver/binding.pyx,
+As in the real one: one driver object in a process, one thread that calls back, values
+checked against their metadata, retained before they are sent and not sent where they
+are retained already, errors and log as there (pyjoulescope_driver/binding.pyx,
 src/pubsub.c, src/buffer.c).
 """
 
@@ -78,9 +78,8 @@ class SimulatedDriver:
 
     @contextmanager
     def attached(self, instrument: SimulatedInstrument) -> Iterator[list[str]]:
-        """Attach what a bench file simulates; yield its paths, as each bench file has a
-        desk of its own.
-        """
+        """Attach the instruments of a bench file and yield their paths; each bench file
+        has a desk of its own."""
         for path in instrument.devices:
             if path in self._devices:
                 raise ConfigError(
@@ -171,8 +170,7 @@ class SimulatedDriver:
         device.retained[name] = number
         done = device.instrument.send(name, number)
         if timeout == 0:
-            # Virtual time may leap as soon as this returns; what was sent takes none of
-            # it.
+            # Virtual time may leap as soon as this returns; sending takes no time.
             if done is not None and threading.current_thread() is not self._frontend:
                 done.wait(0.0 if device.instrument.live else _TIMEOUT_S)
             return
@@ -248,7 +246,7 @@ class SimulatedDriver:
     def unsubscribe(
         self, topic: str, fn: Callable[[str, Any], None], timeout: float | None = None
     ) -> None:
-        """End a subscription; `fn` is the same object. What is on its way comes
+        """End a subscription; `fn` is the same object. Values under way arrive
         first."""
         self._callbacks.put(partial(self._forget, topic, fn))
         self._reach(f"jsdrv_unsubscribe timed out | {topic}", timeout)
@@ -256,7 +254,7 @@ class SimulatedDriver:
     def unsubscribe_all(
         self, fn: Callable[[str, Any], None], timeout: float | None = None
     ) -> None:
-        """End all subscriptions of `fn`. What is on its way comes first."""
+        """End all subscriptions of `fn`. Values under way arrive first."""
         self._callbacks.put(partial(self._forget, "", fn))
         self._reach("jsdrv_unsubscribe_all timed out", timeout)
 

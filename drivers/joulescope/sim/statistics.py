@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics that a simulated Joulescope reckons from its own samples, in the form in
-which the maker's library hands them out (pyjoulescope_driver/binding.pyx).
-"""
+"""Statistics that a simulated Joulescope computes from its own samples, in the form of
+the maker's library (pyjoulescope_driver/binding.pyx)."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ class StatisticsSource:
     def value(
         self, sample_id: int, samples: NDArray[np.float32], time_map: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return what is published of one block of (current, voltage)."""
+        """Return the published statistics of one block of (current, voltage)."""
         current, voltage = samples.astype(np.float64).T
         finite = np.isfinite(current) & np.isfinite(voltage)
         current = current[finite]

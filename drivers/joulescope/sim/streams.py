@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of a simulated Joulescope, cut into the blocks in which the maker's driver
-delivers it.
-"""
+"""Samples of a simulated Joulescope, cut into blocks as the maker's driver delivers
+them."""
 
 from __future__ import annotations
 
@@ -132,7 +131,7 @@ class JoulescopeAcquisition:
         )
         self._first_id = 0 if self._js110 else 2 * int(random.integers(2**32, 2**40))
         self._lost_ticks = 0
-        self._filled = (0, 0)  # first tick and the end of what the host driver fills
+        self._filled = (0, 0)  # first and last tick that the host driver fills
         self._streams: dict[str, _Stream] = {}
         faults = settings.faults
         self._pending = sorted(
@@ -155,7 +154,7 @@ class JoulescopeAcquisition:
 
     @property
     def streaming(self) -> bool:
-        """Return whether any stream is on."""
+        """Whether any stream is on."""
         return bool(self._streams)
 
     def due(self, horizon_ns: int) -> int:
@@ -190,15 +189,14 @@ class JoulescopeAcquisition:
             )
 
     def stop(self, topic: str) -> None:
-        """Switch a stream off; what it has sampled is sent, unless it discards that."""
+        """Switch a stream off; its samples are sent, unless it discards them."""
         stream = self._streams.pop(topic, None)
         if stream is not None and not self._settings.discards and topic != _STATISTICS:
             stream.flush(partial(self._publish, topic))
 
     def follow(self, horizon_ns: int) -> bool:
-        """Take and send one piece of what is due before `horizon_ns`; say whether there
-        was any. Raises Unplugged.
-        """
+        """Take and send one piece of the samples due before `horizon_ns`; return
+        whether there were any. Raises Unplugged."""
         at_tick = self._front_end.at * self._per
         while self._pending and self._fault_tick() <= at_tick:
             getattr(self, f"_fault_{self._pending.pop(0)[1]}")(at_tick)
@@ -212,13 +210,13 @@ class JoulescopeAcquisition:
         return True
 
     def _fault_tick(self) -> int:
-        # Pieces are whole bytes of SYNC, by the ids: these do not count what a JS110
-        # has lost.
+        # Pieces are whole bytes of SYNC, by the ids: these do not count samples that a
+        # JS110 has lost.
         return self._pending[0][0] // 16 * 16 + self._lost_ticks % 8
 
     def _sample(self, count: int) -> None:
         block = self._front_end.take(count)
-        # A JS110 that lost samples goes on counting as if nothing had happened.
+        # A JS110 that lost samples continues its count without them.
         tick = block.first * self._per - self._lost_ticks
         current_a, voltage_v = self._analog(block.power_w, tick)
         for topic, stream in list(self._streams.items()):
@@ -254,7 +252,7 @@ class JoulescopeAcquisition:
             1 + settings.voltage_gain
         )
         voltage_v = np.full(len(current_a), supply_v, dtype=np.float32)
-        # Beyond its range a converter stands still, and says nothing.
+        # Beyond its range a converter saturates without a message.
         for samples, span in zip((current_a, voltage_v), self._spans(), strict=True):
             np.clip(samples, *span, out=samples)
         first = tick // self._per

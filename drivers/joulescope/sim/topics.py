@@ -10,13 +10,19 @@ from typing import Any
 Options = list[list[Any]]
 _ON_OFF: Options = [[0, "off"], [1, "on"]]
 _UNITS = {1_000_000: "MHz", 1_000: "kHz", 1: "Hz"}
-_RATES: Options = [
-    [first * unit * ten, f"{first * ten} {name}"]
-    for unit, name in _UNITS.items()
-    for ten, firsts in {100: (5, 2, 1), 10: (5, 2, 1), 1: (5, 2, 1)}.items()
-    for first in firsts
-    if first * unit * ten <= 2_000_000
-]
+_FACTORS = (500, 200, 100, 50, 20, 10, 5, 2, 1)
+
+
+def _rates() -> Options:
+    """Return the sampling rates up to 2 MHz, fastest first."""
+    rates: Options = []
+    for unit, name in _UNITS.items():
+        wanted = [factor for factor in _FACTORS if factor * unit <= 2_000_000]
+        rates += [[factor * unit, f"{factor} {name}"] for factor in wanted]
+    return rates
+
+
+_RATES = _rates()
 #: The numbers of the JS220's modes are in its firmware only; 0 for off has been seen,
 #: the others are assumed.
 _MODES: Options = [[0, "off"], [1, "auto"], [2, "manual"]]
@@ -101,9 +107,8 @@ JS110: dict[str, tuple[Options, int | None]] = {
 
 
 def metadata(model: str, options: Options) -> dict[str, Any]:
-    """Return what is told of a setting. A JS110's host driver tells no options of
-    switches and of plain numbers.
-    """
+    """Return the metadata of a setting. A JS110's host driver states no options of
+    switches and of plain numbers."""
     if model == "js110" and options is _ON_OFF:
         return {"dtype": "bool"}
     if not options or (model == "js110" and all(len(row) == 1 for row in options)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the simulated N6705 that need nothing of it but its modules."""
+"""Commands of the simulated N6705 that act on its modules alone."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def told(what: str) -> Act:
 
 
 def only(*allowed: str) -> Act:
-    """Return a command that is understood, and changes nothing that the simulator knows
-    of."""
+    """Return a command that is accepted without an effect on the simulator."""
 
     def act(words: list[str], channels: list[Channel]) -> None:
         scpi.choice(words, *allowed)
@@ -36,20 +35,22 @@ def up_to(limit: float) -> Act:
     return act
 
 
+_EMULATIONS = (
+    "PS4Q",
+    "PS2Q",
+    "PS1Q",
+    "BATTery",
+    "CHARger",
+    "CCLoad",
+    "CVLoad",
+    "VMETer",
+    "AMETer",
+)
+
+
 def emulate(words: list[str], channels: list[Channel]) -> None:
-    """Choose what a module is."""
-    wanted = scpi.choice(
-        words,
-        "PS4Q",
-        "PS2Q",
-        "PS1Q",
-        "BATTery",
-        "CHARger",
-        "CCLoad",
-        "CVLoad",
-        "VMETer",
-        "AMETer",
-    )
+    """Choose the kind of a module."""
+    wanted = scpi.choice(words, *_EMULATIONS)
     for channel in channels:
         if not channel.smu or (wanted == "PS4Q" and channel.model != "N6784A"):
             raise scpi.ScpiError(scpi.UNSUPPORTED)
@@ -57,7 +58,7 @@ def emulate(words: list[str], channels: list[Channel]) -> None:
 
 
 def set_priority(words: list[str], channels: list[Channel]) -> None:
-    """Choose what is held: voltage or current."""
+    """Choose the controlled quantity: voltage or current."""
     for channel in channels:
         channel.priority = scpi.choice(words, "VOLTage", "CURRent")
 

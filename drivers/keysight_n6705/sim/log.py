@@ -90,8 +90,8 @@ class SimulatedLog:
             channel.fifo = np.zeros((0, self._width(channel)))
             seeds = f"{self._seed} {self._errors.seed} {channel.number} {self._starts}"
             random = np.random.default_rng(list(f"n6705 {seeds}".encode()))
-            # Apart, so that the same seed gives the same records however they are
-            # fetched.
+            # A generator of its own, so that a seed yields the same records for any
+            # sequence of fetches.
             channel.noise, channel.sync_noise = random.spawn(2)
             if channel.source.startswith(("EXT", "PIN")):
                 channel.trigger_ns = self._world.now_ns()
@@ -114,7 +114,7 @@ class SimulatedLog:
         )
 
     def abort(self, channels: list[Channel]) -> None:
-        """End logs; what was measured until now stays in the buffer."""
+        """End logs; their records stay in the buffer."""
         if any(channel.state == "running" for channel in channels):
             self.catch_up(wait=True)
         for channel in channels:
@@ -152,8 +152,8 @@ class SimulatedLog:
         return taken.ravel()
 
     def take_error(self) -> str:
-        """Return the next error that the log itself has put into the queue, or
-        nothing."""
+        """Return the next error that the log itself has put into the queue, empty if
+        there is none."""
         return self._queued.pop(0) if self._queued else ""
 
     def dropped(self) -> bool:
@@ -172,7 +172,7 @@ class SimulatedLog:
         return not before or self._faults.stays_away
 
     def set_pin(self, pin: int, function: str) -> None:
-        """Set what a pin of the digital port does."""
+        """Set the function of a pin of the digital port."""
         self._pins[pin] = function
 
     def set_polarity(self, pin: int, polarity: str) -> None:
@@ -180,8 +180,8 @@ class SimulatedLog:
         self._polarities[pin] = polarity
 
     def catch_up(self, wait: bool = False) -> None:
-        """Measure all that is due; `wait` until the log of a live world is complete up
-        to now."""
+        """Measure all samples that are due; `wait` until the log of a live world is
+        complete up to now."""
         if wait and self._world.live:
             now_ns = self._world.now_ns()
             deadline_s = time.monotonic() + _HORIZON_S
@@ -195,13 +195,10 @@ class SimulatedLog:
                 self._measure(channel, horizon_ns)
 
     def _period_s(self, channel: Channel, real: bool, stuck: int) -> float:
-        parameters = (
-            sum(
-                len(one.functions) + sum("MINM" in name for name in one.functions)
-                for one in self._channels
-            )
-            + stuck
-        )
+        parameters = stuck
+        for logged in self._channels:
+            ends = [name for name in logged.functions if "MINM" in name]
+            parameters += len(logged.functions) + len(ends)
         least_s = _PARAMETER_S * parameters * (1 if real else _ASCII_TIMES)
         return round(max(channel.period_s, least_s) / _STEP_S) * _STEP_S
 
@@ -358,7 +355,7 @@ class SimulatedLog:
         return rows[(numbers < at) | (numbers >= at + faults.lose_records)]
 
     def _hold(self) -> None:
-        """Hold virtual time until what has not been fetched is little."""
+        """Hold virtual time until few records are left to fetch."""
         with self._changed:
             while any(
                 self._behind(channel) > _BACKLOG

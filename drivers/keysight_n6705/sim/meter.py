@@ -15,7 +15,7 @@ from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import World
 
 
-class Meter:
+class SimulatedMeter:
     """Readings of the present, without the log's noise."""
 
     def __init__(self, errors: N6705SimulatorSettings, world: World) -> None:

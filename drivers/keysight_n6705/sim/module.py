@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One module of the simulated N6705: what is set on it, what it supplies, and its part
-of the data log.
-"""
+"""One module of the simulated N6705: its settings, its supply, and its part of the data
+log."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ _LIM = 128
 
 @dataclass(slots=True)
 class Channel:
-    """One module: what is set on it, and its part of the log."""
+    """Settings of one module and its part of the log."""
 
     number: int
     model: str
@@ -56,19 +55,19 @@ class Channel:
 
     @property
     def smu(self) -> bool:
-        """Return whether this module sources and measures, with a converter each for
+        """Whether this module sources and measures, with a converter each for
         voltage and current.
         """
         return self.model.startswith("N678")
 
     @property
     def ranges_v(self) -> tuple[float, ...]:
-        """Return the upper ends of the module's ranges of voltage."""
+        """The upper ends of the module's ranges of voltage."""
         return (0.612, 6.12, 20.4) if self.smu else (5.1,)
 
     @property
     def live(self) -> bool:
-        """Return whether there is a voltage at its output; whether OUTP? reports a
+        """Whether there is a voltage at its output; whether OUTP? reports a
         protection is not documented, so it does not.
         """
         return self.on and not self.condition & _OV
@@ -89,11 +88,11 @@ class Channel:
 
     def settle(self) -> None:
         """Take over the voltage and its range that a message has set, in the lowest
-        range that holds what was asked for.
+        range that holds it.
 
-        Raises Refusal where the voltage does not fit the range, and changes nothing
-        then (N6705C operating guide, Coupled Commands; it does not say which error this
-        is: -221 is what SCPI has for it).
+        Raises Refusal, without an effect, where the voltage does not fit the range
+        (N6705C operating guide, Coupled Commands; the error number is not stated there:
+        SCPI's for this is -221).
         """
         volt = self.volt if self.wanted_v is None else self.wanted_v
         asked_v = self.wanted_range_v
@@ -143,7 +142,7 @@ class Channel:
         self._become(_OV)
 
     def clear_protection(self) -> None:
-        """Bring the output back to what it was before a protection switched it off."""
+        """Restore the output to its state before a protection switched it off."""
         self._become(self.condition & ~_OV)
 
     def take_events(self) -> int:

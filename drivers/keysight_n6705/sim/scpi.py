@@ -59,11 +59,10 @@ _KEYWORDS = [
     "UPPer",
     "VOLTage",
 ]
-_SHORT = {
-    form: re.sub("[a-z]", "", word)
-    for word in _KEYWORDS
-    for form in (word.upper(), re.sub("[a-z]", "", word))
-}
+_ABBREVIATIONS = {word: re.sub("[a-z]", "", word) for word in _KEYWORDS}
+#: The short form of each keyword in its long form and in its short one.
+_SHORT = {word.upper(): short for word, short in _ABBREVIATIONS.items()}
+_SHORT |= {short: short for short in _ABBREVIATIONS.values()}
 #: Nodes that a header may leave out.
 _DEFAULT = {
     "AMPL",

@@ -2,7 +2,7 @@
 """A simulated Keysight N6705 with its modules: a SCPI server on a socket of this
 machine, which measures a simulated table.
 
-It shares nothing with the driver but the wire. Facts it is built on: N6705C and N6700C
+It shares only the wire with the driver. Facts it is built on: N6705C and N6700C
 operating guides, External Data Logging.
 """
 
@@ -17,13 +17,13 @@ from drivers.keysight_n6705.sim import acts, scpi
 from drivers.keysight_n6705.sim.acts import Act, only, told, up_to
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
-from drivers.keysight_n6705.sim.meter import Meter
+from drivers.keysight_n6705.sim.meter import SimulatedMeter
 from drivers.keysight_n6705.sim.module import Channel
 from drivers.keysight_n6705.sim.settings import N6705SimulatorSettings
 from rig.simulation.world import NS_PER_S, World
 
 _LISTEN_S = 0.05
-#: *IDN?: nothing can take this for an instrument.
+#: *IDN?: no program can take this for an instrument.
 _IDN = "Keysight Technologies,N6705C,SIMULATED,0.0"
 #: What one message sets of these is taken together (N6705C operating guide, Coupled
 #: Commands).
@@ -133,8 +133,7 @@ class Simulator:
                     return
                 answer = held + self._message(line.decode("ascii", "replace").strip())
                 held = b""
-                # A command has no answer; that to the question about errors behind it
-                # is late.
+                # A command has no answer; that to the error query after it is late.
                 if self._late and answer:
                     answer, held, self._late, mute = (
                         b"",
@@ -219,7 +218,7 @@ class Simulator:
             "SYST:CHAN:OPT?": lambda words, channels: (faults.option or "0").encode(),
             **self._of_outputs(),
             **self._of_log(),
-            **Meter(self._settings, self._world).queries(),
+            **SimulatedMeter(self._settings, self._world).queries(),
         }
         for pin in range(1, 8):
             table[f"DIG:PIN{pin}:FUNC"] = self._pin_function(pin)

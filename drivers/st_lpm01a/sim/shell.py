@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shell of a simulated X-NUCLEO-LPM01A: its commands, what they set, and what is
-wrong with the board on purpose.
+"""The shell of a simulated X-NUCLEO-LPM01A: its commands, their settings, and the
+board's deliberate faults.
 
 Commands: ST UM2269 Rev 6 section 4.3.2; error details, and events: what public clients
-know of real boards. What neither tells is marked as a choice.
+know of real boards. Behaviour that neither states is marked as a choice.
 """
 
 from __future__ import annotations
@@ -222,13 +222,13 @@ def decimal(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 
 class SimulatedShell:
-    """The board's commands and what they have set.
+    """The board's commands and their settings.
 
     `power` is the word of the last `pwr`; with `auto`, the default, an acquisition
     supplies the DUT. Choices: `off` keeps the supply off in an acquisition and after
-    it, `pwrend on` restores nothing that was commanded on and dropped, and a board
-    reset by `psrst` keeps its port, as over its UART, supplies nothing and is ready at
-    once.
+    it, `pwrend on` does not restore a supply that was commanded on and dropped, and a
+    board reset by `psrst` keeps its port, as over its UART, with the supply off, and is
+    ready at once.
     """
 
     def __init__(self, settings: Lpm01aSimulatorSettings) -> None:
@@ -356,7 +356,7 @@ class SimulatedShell:
             if words != [
                 "d7",
                 "fal",
-            ]:  # a choice: the truth behind the simulator tells falling edges only
+            ]:  # a choice: the simulated world reports falling edges only
                 raise ShellRefusal("simulated: d7 fal only")
             self.events = True
         elif len(words) != 1:

@@ -35,25 +35,24 @@ from rig.simulation.world import NS_PER_S, World
 __all__ = ["Lpm01aFaults", "Lpm01aSimulator", "Lpm01aSimulatorSettings", "main"]
 
 _TX_B = (
-    # what the board holds back before it stops sampling; the real size is not
+    # samples that the board holds back before it stops sampling; the real size is not
     # documented
     32_768
 )
 _BACKLOG = 100_000
 _POLL_S = 0.002
-#: Where nothing is sampled or sent: a command ends it, and the end of the simulator
-#: waits for it.
+#: Wait while no sample is taken or sent: a command ends it, and the end of the
+#: simulator waits for it.
 _IDLE_S = 0.02
-_FRAMES_S = 0.004  # four of full-speed USB: in real time, nothing goes out more often
+_FRAMES_S = 0.004  # four of full-speed USB: in real time no packet goes out more often
 _TIMEOUT_S = 60.0
 _DELIVERY_S = 2.0
 _END_OF_LINE = b"\r\n"
 
 
 class Lpm01aSimulator:
-    """One simulated board in a thread of its own; `port` is what a driver opens.
-    `supply` is called at every change of the supply.
-    """
+    """One simulated board in a thread of its own; a driver opens `port`. `supply` is
+    called at every change of the supply."""
 
     def __init__(
         self,
@@ -121,8 +120,8 @@ class Lpm01aSimulator:
     def _work(self) -> None:
         try:
             while not self._stopping.is_set():
-                # What a terminal holds when it is opened is thrown away; what a board
-                # holds on USB comes after.
+                # Bytes in a terminal are dropped when it is opened; those in a board's
+                # USB buffer come later.
                 wants = (
                     [self._master]
                     if self._tx and self._heard and not self._mute
@@ -150,9 +149,8 @@ class Lpm01aSimulator:
             self._unwatch()
 
     def _deliver(self) -> None:
-        """Send what a board in real time would have sent by now: here virtual time ran
-        ahead of the line.
-        """
+        """Send the bytes that a board in real time would have sent by now: virtual time
+        ran ahead of the line."""
         end_s = time.monotonic() + _DELIVERY_S
         while (
             not self._world.live
@@ -298,9 +296,8 @@ class Lpm01aSimulator:
             self._unwatch()
 
     def _hold(self) -> None:
-        """Hold virtual time until the backlog is small; a host that reads nothing for
-        long is no reason to hold it for ever.
-        """
+        """Hold virtual time until the backlog is small; a host that does not read for
+        long must not hold it for ever."""
         end_s = time.monotonic() + _TIMEOUT_S
         while (
             (acquisition := self._acquisition) is not None
@@ -318,9 +315,9 @@ class _UnpluggedError(Exception):
 
 def main(out: TextIO, settings: Lpm01aSimulatorSettings | None = None) -> None:
     """Be a board in a process of its own until a signal ends it, in a world of real
-    time in which the DUT draws 33 mW.
+    time with a DUT that draws 33 mW.
 
-    Writes `pty PORT`, then `supply on` or `supply off` at every change, each a line.
+    Writes the lines `pty PORT`, then `supply on` or `supply off` at every change.
     """
 
     def tell(line: str) -> None:

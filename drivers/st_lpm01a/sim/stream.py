@@ -17,8 +17,8 @@ from drivers.st_lpm01a.sim.shell import Lpm01aSimulatorSettings, SimulatedShell,
 from rig.simulation.world import NS_PER_S, World
 
 STAMP_SAMPLES = 1000
-#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error and
-#: nothing else.
+#: UM2243: the board protects itself from 59 mA on. A choice: at once, by its error
+#: alone.
 _OVERCURRENT_A = 0.059
 _STALL_S = 2.0
 
@@ -37,9 +37,8 @@ def hexadecimal(values_a: NDArray[np.float64]) -> bytes:
 
 
 class Lpm01aAcquisition:
-    """One acquisition: what the front end sees becomes bytes of the stream, with
-    metadata where they belong.
-    """
+    """One acquisition: samples of the front end become bytes of the stream, with
+    metadata between them."""
 
     def __init__(
         self,
@@ -84,7 +83,7 @@ class Lpm01aAcquisition:
 
     @property
     def elapsed_s(self) -> float:
-        """Return the time of the next sample, in the board's time."""
+        """The time of the next sample, in the board's time."""
         return self._front_end.at / self._shell.sample_hz
 
     def due(self) -> int:
@@ -92,13 +91,13 @@ class Lpm01aAcquisition:
         return self._front_end.due(self._world.horizon_ns())
 
     def switched(self, time_ns: float, on: bool) -> None:
-        """Note that the supply is on or off from that time on, whatever was to come
-        after it."""
+        """Note that the supply is on or off from that time, in place of all later
+        changes."""
         self._supplied = [each for each in self._supplied if each[0] < time_ns]
         self._supplied.append((time_ns, on))
 
     def begin(self) -> bytes:
-        """Return what comes before the first sample."""
+        """Return the bytes before the first sample."""
         return self._spoil(self._stamp())
 
     def interject(self, command: str, supply_on: bool) -> bytes:
@@ -124,7 +123,7 @@ class Lpm01aAcquisition:
         return self._spoil(b"\xf0" + found + b"\xff\xff") if found else b""
 
     def advance(self) -> bytes:
-        """Return what has become due, up to the next time stamp at most."""
+        """Return the bytes that are due, up to the next time stamp at most."""
         horizon_ns = (
             self._world.horizon_ns()
             if self.stop_ns is None

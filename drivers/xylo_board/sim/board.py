@@ -16,20 +16,19 @@ from drivers.host_counters.sim.simulator import SimulatedCounter
 from rig.settings.declare import Ratio
 from rig.simulation.world import NS_PER_S, World
 
-#: What a test may set as `fault`, one at a time; it acts on what comes then.
+#: Faults that a test may set as `fault`, one at a time; a fault acts on later events.
 FAULTS = ("stop", "jump", "missing", "unplugged", "late")
 _LATE_S = 0.3
 
 
 class BoardSimulator:
-    """One channel of a board, and another channel that draws nothing. Time is the
+    """One channel of a board, and another channel without power. Time is the
     world's."""
 
     @dataclass(frozen=True, slots=True)
     class Settings:
-        """Settings of the simulated board: what the channel draws apart from the DUT,
-        and how its clock and its line are.
-        """
+        """Power of the simulated channel apart from the DUT, and errors of its clock
+        and its line."""
 
         base_w: Annotated[
             float, Unit("W"), doc("Power of the channel apart from the DUT.")
@@ -72,7 +71,7 @@ class BoardSimulator:
         self._begun = False
 
     def new(self) -> list[dict[str, Any]]:
-        """Return what a worker would have written since."""
+        """Return the lines that a worker would have written since."""
         counter = self.counter
         lines: list[dict[str, Any]] = []
         if not self._begun:
@@ -96,9 +95,8 @@ class BoardSimulator:
 
 
 class _EventCounter(SimulatedCounter):
-    """The clock of the simulated host; what it counts it also keeps as measurements:
-    time of reading, stamp, power.
-    """
+    """Clock of the simulated host that also keeps its counts as measurements: time of
+    reading, stamp, power."""
 
     def __init__(
         self, world: World, settings: BoardSimulator.Settings, hz: int
@@ -112,7 +110,7 @@ class _EventCounter(SimulatedCounter):
 
     @property
     def first_ns(self) -> int:
-        """Return the time of the host at which the stopwatch was told to start."""
+        """The host's time at which the stopwatch was started."""
         return self._first_ns
 
     def _count_to(self, time_ns: int) -> None:

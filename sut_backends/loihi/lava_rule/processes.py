@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lava processes for a network by its file's own rule: connections, neurons, and what
-is late.
+"""Lava processes for a network by its file's own rule: connections, neurons, and late
+values.
 
-It is imported in the worker, where lava is. A connection sends in the step in which it
-receives, unlike Lava's Dense, which sends what it received a step before; `Late` does
-that where a cycle closes.
+It is imported in the worker, where lava is. A connection sends in the step of its
+input, unlike Lava's Dense, which sends a step later; `Late` does that where a cycle
+closes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lava.magma.core.sync.protocols.loihi_protocol import LoihiProtocol
 from sut_backends.loihi import rules
 
 
-class Connection(AbstractProcess):
+class LavaConnection(AbstractProcess):
     """A weight matrix (outputs, inputs) and a bias."""
 
     def __init__(self, weights: np.ndarray, bias: np.ndarray) -> None:
@@ -36,7 +36,7 @@ class Connection(AbstractProcess):
         self.bias = Var(shape=bias.shape, init=bias)
 
 
-class Neurons(AbstractProcess):
+class LavaNeurons(AbstractProcess):
     """Neurons that follow a rule of `rules`."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Neurons(AbstractProcess):
 
 
 class Late(AbstractProcess):
-    """What was received in the step before."""
+    """Output of the values received in the previous step."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Late(AbstractProcess):
         self.kept = Var(shape=shape, init=np.zeros(shape))
 
 
-@implements(proc=Connection, protocol=LoihiProtocol)
+@implements(proc=LavaConnection, protocol=LoihiProtocol)
 @requires(CPU)
 @tag("floating_pt")
 class ConnectionModel(PyLoihiProcessModel):
@@ -75,7 +75,7 @@ class ConnectionModel(PyLoihiProcessModel):
         self.a_out.send(self.weights @ self.s_in.recv() + self.bias)
 
 
-@implements(proc=Neurons, protocol=LoihiProtocol)
+@implements(proc=LavaNeurons, protocol=LoihiProtocol)
 @requires(CPU)
 @tag("floating_pt")
 class NeuronsModel(PyLoihiProcessModel):

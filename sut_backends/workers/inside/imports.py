@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A try of an SDK: its packages looked up and imported, nothing else."""
+"""A try of an SDK: its packages are looked up and imported."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from rig.interfaces.cpu_program import Routine
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a try: the versions of the packages that are there, and of each
-    import what went wrong, nothing where it is well; and the process that tried.
-    """
+    """Result of a try: the versions of the packages that are there, the error of each
+    import (empty: none), and the process that tried."""
 
     versions: dict[str, str]
     imports: dict[str, str]
@@ -24,9 +23,8 @@ class Tried:
 
 
 def tried(packages: list[str], imports: list[str]) -> Routine:
-    """Return a routine that only says which versions there are, and what came of each
-    import; the processors that this process may use are left as they were.
-    """
+    """Return a routine that only reports the versions and the result of each import;
+    the processors that this process may use are left as they were."""
     versions = {}
     for name in packages:
         with contextlib.suppress(PackageNotFoundError):

@@ -18,7 +18,7 @@ _Settings = TypeVar("_Settings")
 class Job:
     """A job: paths of the NIR file and of its plain form (plain_network.py), the
     settings that the backend gives its runner, and the path of spikes (samples, steps,
-    channels) where a report is of a run.
+    channels) for the report of a run.
     """
 
     nir: str = ""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sut_backends.workers.inside.plain_network import (
-    Conventions,
+    PlainConventions,
     PlainNetwork,
     PlainNode,
 )
@@ -50,9 +50,9 @@ def refuse(
 
 
 def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
-    """Return a network without the Input and Output nodes of subgraphs, which change
-    nothing; what they fed is fed by what fed them. ValueError where a late edge begins
-    or ends at one.
+    """Return a network without the Input and Output nodes of subgraphs, which have no
+    effect; their targets are connected to their sources. ValueError where a late edge
+    begins or ends at one.
     """
     outer = (*network.inputs, *network.outputs)
     inner = {node.name: node for node in network.nodes if node.type in ENDS}
@@ -89,8 +89,8 @@ def bias(node: PlainNode) -> Any:
 
 
 def last_neurons(network: PlainNetwork) -> PlainNode | None:
-    """Return the neurons whose values are the output, where one node of neurons alone
-    gives it."""
+    """Return the neurons whose values are the output, if one node of neurons alone
+    feeds it."""
     nodes = {node.name: node for node in network.nodes}
     output = nodes[network.outputs[0]]
     feeding = (*output.sources, *output.late_sources)
@@ -107,8 +107,8 @@ def channels(network: PlainNetwork) -> int:
 
 
 def steps_late(network: PlainNetwork, what: str) -> dict[str, int]:
-    """Return by how many steps what a node gives is late where each connection takes a
-    step; `what` is such a connection's name.
+    """Return the lag of each node's output in steps if each connection takes a step;
+    `what` is such a connection's name.
 
     ValueError where that changes the network: ways of different length that meet, and a
     cycle that is not one connection from a node back to itself. ValueError too for a
@@ -165,10 +165,9 @@ def targets(node: PlainNode, network: PlainNetwork) -> list[str]:
     ]
 
 
-def differs(conventions: Conventions, *more: str) -> str:
-    """Return what cells that fire once a step, above the threshold, and go back to a
-    value do otherwise than a file's conventions; `more` is what else differs. Empty:
-    nothing.
+def differs(conventions: PlainConventions, *more: str) -> str:
+    """Return the differences from a file's conventions of cells that fire once a step,
+    above the threshold, and reset to a value; `more`: further differences. Empty: none.
     """
     parts = list(more)
     if conventions.spikes_max > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The start of a worker: it opens a routine, says what it is, and answers requests.
+"""The start of a worker: it opens a routine, describes it, and answers requests.
 
 Modules of `rig` and of the backends are found without being installed: only their
-folders are known here, and what is imported from them needs the standard library alone.
+folders are known here, and modules imported from them need the standard library alone.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import sys
 from dataclasses import asdict
 
 from rig.interfaces.cpu_program import Routine
-from sut_backends.workers.inside.protocol import About, Start
+from sut_backends.workers.inside.protocol import WorkerAbout, WorkerStart
 from sut_backends.workers.inside.requests import answer, refusal, serve
 from sut_backends.workers.inside.windows import overhead_ns
 
 
 def main(order: str) -> None:
     """Do what `order` says, a Start as JSON."""
-    start = Start(**json.loads(order))
+    start = WorkerStart(**json.loads(order))
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM"):
         os.environ[f"{name}_NUM_THREADS"] = str(start.threads)
-    # Whatever the program or an SDK prints goes to standard error: this pipe is for
-    # answers alone.
+    # Output of the program or an SDK goes to standard error: this pipe is for answers
+    # alone.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if start.core >= 0 and sys.platform == "linux":
@@ -43,15 +43,14 @@ def main(order: str) -> None:
         return
     gc.freeze()
     answer(answers, asdict(_about(routine)))
-    # Some programs leave threads or processes of theirs behind; what closes them is
-    # theirs to do.
+    # Some programs leave threads or processes running; closing them is their own task.
     with contextlib.closing(routine):
         serve(routine, sys.stdin.buffer, answers)
 
 
-def _about(routine: Routine) -> About:
+def _about(routine: Routine) -> WorkerAbout:
     numpy = sys.modules.get("numpy")
-    return About(
+    return WorkerAbout(
         python=_python(),
         numpy=getattr(numpy, "__version__", "not used"),
         cores=sorted(os.sched_getaffinity(0))

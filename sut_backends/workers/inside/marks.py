@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks that a program on this computer's processor stamps, in CLOCK_MONOTONIC; what is
-to keep out of the time between them.
-"""
+"""Marks that a program on this computer's processor stamps, in CLOCK_MONOTONIC, and
+pauses to keep out of the time between them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plain form of a network, read with numpy alone: nodes in the order of a step,
-their parameters as arrays, and the conventions by which it is stepped
-(rig/network/plain.py writes it).
+their parameters as arrays, and the conventions of its steps (rig/network/plain.py
+writes it).
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ _Known = TypeVar("_Known")
 
 @dataclass(frozen=True)
 class Parameters:
-    """The arrays of a node's equation by the names that NIR gives them; None: the node
-    has none."""
+    """The arrays of a node's equation by their NIR names; None: the node has none."""
 
     weight: Any = None
     bias: Any = None
@@ -50,9 +49,8 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the metadata of neurons say of their rule in whole numbers (docs/ASC.md
-    section 2); None: nothing.
-    """
+    """Metadata of neurons for their rule in whole numbers (docs/ASC.md section 2);
+    None: not stated."""
 
     dash_syn: Any = None
     dash_mem: Any = None
@@ -61,7 +59,7 @@ class Metadata:
 
 
 @dataclass(frozen=True)
-class Conventions:
+class PlainConventions:
     """How a network is stepped, each choice by its name (docs/MODELS.md)."""
 
     scheme: str
@@ -95,7 +93,7 @@ class PlainNetwork:
     """A network: time step in seconds, conventions, inputs, outputs, nodes."""
 
     dt_s: float
-    conventions: Conventions
+    conventions: PlainConventions
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[PlainNode, ...]
@@ -118,14 +116,14 @@ class _NodeEntry:
         """Return the node, its parameters those of the file's arrays."""
         found = {key: arrays[f"{self.name}/{key}"] for key in self.parameters}
         return PlainNode(
-            self.name,
-            self.type,
-            tuple(self.shape_in),
-            tuple(self.shape_out),
-            tuple(self.sources),
-            tuple(self.late_sources),
-            _known(Parameters, found),
-            _known(Metadata, self.metadata or {}),
+            name=self.name,
+            type=self.type,
+            shape_in=tuple(self.shape_in),
+            shape_out=tuple(self.shape_out),
+            sources=tuple(self.sources),
+            late_sources=tuple(self.late_sources),
+            parameters=_known(Parameters, found),
+            metadata=_known(Metadata, self.metadata or {}),
         )
 
 
@@ -149,7 +147,7 @@ def read(path: str) -> PlainNetwork:
         nodes = tuple(_NodeEntry(**node).node(arrays) for node in entry.nodes)
     return PlainNetwork(
         entry.dt_s,
-        Conventions(**entry.conventions),
+        PlainConventions(**entry.conventions),
         tuple(entry.inputs),
         tuple(entry.outputs),
         nodes,

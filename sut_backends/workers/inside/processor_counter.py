@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this computer lets the energy of its processor be read: what a rail of it
-needs, and what is omitted without.
-"""
+"""Whether this computer lets the energy of its processor be read: a rail of it needs
+this, and is omitted otherwise."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker and the rig tell each other: the start, the requests, the answers.
+"""Messages between a worker and the rig: the start, the requests, the answers.
 
 Each is a line of JSON and as many bytes after it as its `bytes` says. Both ends import
 this file: it needs the standard library alone.
@@ -16,10 +16,9 @@ from sut_backends.workers.inside.stream import Signal
 
 
 @dataclass(frozen=True)
-class Start:
-    """What a worker begins with: the routine's `entry` and its arguments, a core (-1:
-    any) and the threads of numerical libraries.
-    """
+class WorkerStart:
+    """Start of a worker: the routine's `entry` and its arguments, a core (-1: any) and
+    the threads of numerical libraries."""
 
     entry: str
     arguments: Mapping[str, Any]
@@ -28,10 +27,9 @@ class Start:
 
 
 @dataclass(frozen=True)
-class About:
-    """What a worker says of itself when it has opened its routine; `details` are the
-    routine's own.
-    """
+class WorkerAbout:
+    """Description of a worker that has opened its routine; `details` are the routine's
+    own."""
 
     python: str
     numpy: str
@@ -43,7 +41,7 @@ class About:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return all but the routine's own, by name."""
+        """All but the routine's own, by name."""
         return {
             name: value for name, value in asdict(self).items() if name != "details"
         }
@@ -51,9 +49,8 @@ class About:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request, or the start, came to nothing: `refused` where that was meant,
-    `missing` is the module that is not there.
-    """
+    """Reason for the failure of a request or of the start: `refused` if intended,
+    `missing` is the module that is not there."""
 
     error: str
     refused: bool
@@ -102,9 +99,8 @@ Request = LoadRequest | RunRequest | SolveRequest | StreamRequest
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a request: marks (phase, CLOCK_MONOTONIC in ns), when each
-    threshold of a search was known (ns), and the faults of a stream.
-    """
+    """Result of a request: marks (phase, CLOCK_MONOTONIC in ns), the time at which each
+    threshold of a search was known (ns), and the faults of a stream."""
 
     marks: Sequence[tuple[int, int]] = ()
     known: Sequence[int] = ()
@@ -135,6 +131,6 @@ def done_of(content: Mapping[str, Any]) -> Done | Refusal:
     return Refusal(**content) if "error" in content else Done(**content)
 
 
-def about_of(content: Mapping[str, Any]) -> About | Refusal:
-    """Return what a worker says of itself when it starts, from JSON."""
-    return Refusal(**content) if "error" in content else About(**content)
+def about_of(content: Mapping[str, Any]) -> WorkerAbout | Refusal:
+    """Return a worker's description at its start, from JSON."""
+    return Refusal(**content) if "error" in content else WorkerAbout(**content)

@@ -17,7 +17,6 @@ from sut_backends.workers.inside.protocol import (
     Done,
     LoadRequest,
     Refusal,
-    Request,
     RunRequest,
     SolveRequest,
     StreamRequest,
@@ -35,34 +34,33 @@ def serve(routine: Routine, requests: BinaryIO, answers: BinaryIO) -> None:
         content = json.loads(line)
         payload = requests.read(content.get("bytes", 0))
         try:
-            done, output = _carried_out(
-                request_of(content), payload, routine, slots, requests, answers
-            )
+            request = request_of(content)
+            if isinstance(request, LoadRequest):
+                slots[request.slot] = routine.load(payload)
+                done, output = Done(), b""
+            else:
+                done, output = _carried_out(request, routine, slots, requests, answers)
             answer(answers, asdict(done), output)
         except Exception as error:
             answer(answers, asdict(refusal(error)))
 
 
 def _carried_out(
-    request: Request,
-    payload: bytes,
+    request: SolveRequest | StreamRequest | RunRequest,
     routine: Routine,
     slots: dict[int, Any],
     requests: BinaryIO,
     answers: BinaryIO,
 ) -> tuple[Done, bytes]:
-    """Carry a request out; return what became of it, and its output."""
+    """Carry a request out; return its result and its output."""
     match request:
-        case LoadRequest():
-            slots[request.slot] = routine.load(payload)
-            return Done(), b""
         case SolveRequest():
             marks, known, output = solved(routine, slots[request.slot], request.order)
             return Done(marks, known), output
         case StreamRequest():
             signal = request.signal
-            # Whoever sends waits to be told: nothing of the windows to come is in the
-            # buffer of `requests`.
+            # The sender waits for this answer, so that the buffer of `requests` holds
+            # no coming window.
             inlet = Inlet(requests.fileno(), signal, routine.load, slots)
             started = partial(answer, answers, asdict(Done()))
             heard = played(routine, signal, slots, inlet, started)
@@ -77,7 +75,7 @@ def _carried_out(
 
 
 def refusal(error: Exception, python: str = "") -> Refusal:
-    """Return why something came to nothing."""
+    """Return the reason for a failure."""
     return Refusal(
         f"{type(error).__name__}: {error}",
         isinstance(error, ValueError),

@@ -48,12 +48,12 @@ def solved(
 
 
 def searched(search: Search, order: Order, marks: Marks, known: list[int]) -> bool:
-    """Carry a search on to its end, mark what it reaches, note in `known` when; return
-    whether it met its target.
+    """Run a search to its end, mark the thresholds that it reaches, note their times in
+    `known`; return whether it met its target.
 
-    A threshold is marked when the search is known to be there; where the mark before is
-    too near, at the first look after it is far enough, with what was reached meanwhile.
-    Nothing but the end waits for that.
+    A threshold is marked when the search is known to be there; if the mark before is
+    too near, at the first look after it is far enough, with the thresholds reached
+    meanwhile. Only the end waits for that.
     """
     now_ns = time.monotonic_ns
     end_ns = marks[0][1] + order.timeout_ns

@@ -78,9 +78,8 @@ class Inlet:
         self._late: list[tuple[int, int]] = []
 
     def listen(self, start_ns: int, done: int) -> None:
-        """Take in what comes until window `done` is ready, where slots are free; where
-        it is ready already, what is there.
-        """
+        """Read blocks until window `done` is ready, while slots are free; if it is
+        ready already, only the blocks that are there."""
         until_ns = start_ns + self._signal.ready_ns(done)
         while True:
             left_s = max(until_ns - time.monotonic_ns(), 0) / _NS
@@ -94,7 +93,7 @@ class Inlet:
                 return
 
     def drain(self) -> None:
-        """Take what is still to come, and drop it."""
+        """Read and drop the remaining blocks."""
         while self._left_b:
             self._read(self._left_b)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows in the worker: a routine's phases run and marked, and what a window costs by
-itself."""
+"""Windows in the worker: a routine's phases run and marked, and the overhead of a
+window."""
 
 from __future__ import annotations
 
@@ -65,24 +65,23 @@ def batched(
     return [(BATCH, start_ns), (END, time.monotonic_ns())], results
 
 
-class Nothing:
+class EmptyRoutine:
     """A search that is over at once."""
 
     cost = 0
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Do nothing."""
+        """Advance without work."""
         return False
 
     def output(self, met: bool) -> bytes:
-        """Return nothing."""
+        """Return an empty output."""
         return b""
 
 
 def overhead_ns(phases: int) -> float:
-    """Return the median length of a window in which nothing is done; of a search where
-    there are no phases.
-    """
+    """Return the median length of a window without work; of a search if there are no
+    phases."""
     if not phases:
         return _empty_search_ns()
     nothing = Routine(bytes, (lambda value: value,) * phases, bytes)
@@ -97,6 +96,6 @@ def _empty_search_ns() -> float:
     lengths = []
     for _ in range(_EMPTY_WINDOWS):
         marks = [(SOLVE, time.monotonic_ns())]
-        searched(Nothing(), Order(0, 0, None, [], 0), marks, [])
+        searched(EmptyRoutine(), Order(0, 0, None, [], 0), marks, [])
         lengths.append(marks[-1][1] - marks[0][1])
     return float(sorted(lengths)[_EMPTY_WINDOWS // 2])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Xylo board behind the calls of samna."""
+"""A simulated Xylo board with the calls of samna."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated Xylo boards behind the calls of samna that Rockpool and the worker make: a
+"""Simulated Xylo boards with the calls of samna that Rockpool and the worker make: a
 stand-in with a true clock and a true power, in real time.
 
 The network is stepped by arithmetic of its own, from the configuration that was written
-to the board: what Rockpool makes of a network can be compared with what the network is.
-Names of calls are those that Rockpool 3.1.0 uses; what they do on a board was not seen.
-Standard library and numpy.
+to the board: Rockpool's mapping can be compared with the network. Names of calls are
+those that Rockpool 3.1.0 uses; their effect on a board was not seen. Standard library
+and numpy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import types
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sut_backends.xylo.sim.nodes import (
     NS_PER_S,
@@ -29,6 +30,15 @@ from sut_backends.xylo.sim.nodes import (
     StopWatch,
     Truth,
 )
+
+
+def _parameters_of(layer: Any) -> list[NDArray[np.int64]]:
+    """Return the two decays and the threshold of a layer's neurons."""
+    parameters = []
+    for name in ("i_syn_decay", "v_mem_decay", "threshold"):
+        values = [int(getattr(neuron, name)) for neuron in layer.neurons]
+        parameters.append(np.array(values))
+    return parameters
 
 
 class Core(Output):
@@ -72,13 +82,7 @@ class Core(Output):
                 np.zeros((2, len(one.neurons)), np.int64) for one in self._layers
             ]
             self._fired = np.zeros(len(hidden.neurons), np.int64)
-            self._parameters = [
-                [
-                    np.array([int(getattr(neuron, name)) for neuron in one.neurons])
-                    for name in ("i_syn_decay", "v_mem_decay", "threshold")
-                ]
-                for one in self._layers
-            ]
+            self._parameters = [_parameters_of(layer) for layer in self._layers]
 
     def take(self, events: list[Any]) -> None:
         """Do what events ask for."""
@@ -159,7 +163,7 @@ def _loss(state: Any, dash: Any) -> Any:
     return np.where((lost == 0) & (state > 0), 1, lost)
 
 
-class Board:
+class SimulatedHdk:
     """A board: chip, power monitor, stopwatch."""
 
     def __init__(self, truth: Truth, events: Any, channels: Any) -> None:
@@ -180,7 +184,7 @@ class Board:
     get_xylo_model = get_model_source_node = get_model_sink_node = get_model
 
     def get_afe_model(self) -> Bag:
-        """Return the audio front end, which nobody uses here."""
+        """Return the audio front end, which is not used here."""
         return Bag(set_saer_interface_enable=lambda on: None)
 
     def get_power_monitor(self) -> PowerMonitor:
@@ -224,7 +228,7 @@ def build(samna: Any, truth: Truth) -> None:
     rails = of_audio2 if truth.chip == "audio2" else of_audio3
     events = (samna.xyloCore2 if truth.chip == "audio2" else samna.xyloAudio3).event
     kind = "XyloA2TestBoard" if truth.chip == "audio2" else "XyloAudio3TestBoard"
-    boards = [Board(truth, events, rails) for _ in range(truth.boards)]
+    boards = [SimulatedHdk(truth, events, rails) for _ in range(truth.boards)]
     samna.device = types.SimpleNamespace(
         get_all_devices=lambda: [
             types.SimpleNamespace(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 NS_PER_S = 1_000_000_000
-#: True power of each channel (W): at rest, and what a running network adds.
+#: True power of each channel (W): at rest, and the addition of a running network.
 POWER_W = {
     "audio2": {"Io": (0.9e-3, 0.3e-3), "LogicAfe": (60e-6, 0.0), "IoAfe": (4e-6, 0.0)}
     | {"Logic": (220e-6, 350e-6)},
@@ -24,9 +24,9 @@ _FAULT_AFTER_S = 0.5
 
 
 class Truth:
-    """What the boards do: `step_s` a time step takes, `ppm` how fast the stopwatch is,
-    `delay_s` between a command or an event and its arrival; `fault` acts half a second
-    after the start.
+    """True behaviour of the boards: `step_s` of a time step, `ppm` error of the
+    stopwatch, `delay_s` between a command or an event and its arrival; `fault` acts
+    half a second after the start.
     """
 
     def __init__(self, chip: str = "audio3", **given: Any) -> None:
@@ -40,7 +40,7 @@ class Truth:
         self.busy_ns: list[tuple[int, int]] = []
 
     def energy_j(self, channel: str, from_ns: int, to_ns: int) -> float:
-        """Return what a channel took between two times of CLOCK_MONOTONIC."""
+        """Return the energy of a channel between two times of CLOCK_MONOTONIC."""
         rest_w, more_w = POWER_W[self.chip][channel]
         busy = sum(
             max(min(to_ns, stop) - max(from_ns, start), 0)
@@ -49,7 +49,7 @@ class Truth:
         return (rest_w * (to_ns - from_ns) + more_w * busy) / NS_PER_S
 
     def note(self) -> None:
-        """Write what was true into a file, for a test to compare with."""
+        """Write the true values to a file, for comparison in a test."""
         if self.path:
             powers = POWER_W[self.chip]
             Path(self.path).write_text(
@@ -58,8 +58,7 @@ class Truth:
 
 
 class Bag:
-    """An object of which every attribute is there: one that was never set is an empty
-    bag."""
+    """An object with every attribute: one that was never set is an empty bag."""
 
     def __init__(self, **given: Any) -> None:
         self.__dict__.update(given)
@@ -76,14 +75,14 @@ class Bag:
 
 
 class Event:
-    """An event: it has what it was given, and nothing else."""
+    """An event with the given attributes alone."""
 
     def __init__(self, **given: Any) -> None:
         self.__dict__.update(given)
 
 
 class Sink:
-    """Where events arrive for a program."""
+    """Destination of events for a program."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, Any]] = []
@@ -96,7 +95,7 @@ class Sink:
             self._waiting.append((due_ns, event))
 
     def get_events(self) -> list[Any]:
-        """Return and forget what has arrived."""
+        """Return and clear the events that have arrived."""
         if isinstance(self.source, PowerSource):
             self.source.fill(self)
         now_ns = time.monotonic_ns()
@@ -108,10 +107,10 @@ class Sink:
 
     # What Audio 2's state buffer is asked for.
     def set_configuration(self, config: Any) -> None:
-        """Take note of nothing."""
+        """Ignore the configuration."""
 
     def reset(self) -> None:
-        """Forget what has arrived and what will."""
+        """Drop present and coming events."""
         self._waiting = []
 
     def get_output_spike(self) -> Any:
@@ -128,7 +127,7 @@ class Sink:
 
 
 class Source:
-    """Where a program writes events."""
+    """Node into which a program writes events."""
 
     def __init__(self) -> None:
         self.target: Any = None
@@ -139,7 +138,7 @@ class Source:
 
 
 class EventFilterGraph:
-    """Joins nodes: whatever comes before a sink feeds it."""
+    """Joins nodes: all nodes before a sink feed it."""
 
     def sequential(self, nodes: list[Any]) -> list[Any]:
         """Join nodes in their order; a name makes a filter."""
@@ -156,13 +155,13 @@ class EventFilterGraph:
         return made
 
     def start(self) -> None:
-        """Do nothing: events flow from the first."""
+        """Ignore the start: events flow from the first."""
 
     stop = start
 
 
 class Output:
-    """The node of a board that gives events."""
+    """Node of a board that emits events."""
 
     def __init__(self) -> None:
         self.sinks: list[Sink] = []
@@ -233,7 +232,7 @@ class PowerSource(Output):
 
 
 class PowerMonitor:
-    """What samna calls the board's power monitor."""
+    """samna's power monitor of the board."""
 
     def __init__(self, source: PowerSource) -> None:
         self._source = source
@@ -256,9 +255,8 @@ class PowerMonitor:
 
 
 class StopWatch:
-    """The board's stopwatch. What it is told arrives some time later. One that runs
-    already is not set back by a start.
-    """
+    """The board's stopwatch. A command arrives some time later. A start does not reset
+    one that runs already."""
 
     def __init__(self, source: PowerSource, delay_ns: int) -> None:
         self._source = source
@@ -274,5 +272,4 @@ class StopWatch:
         self._source.zero_ns = time.monotonic_ns() + self._delay_ns
 
     def stop(self) -> None:
-        """Stand still; stamps of power go on, as nothing here needs that they do
-        not."""
+        """Stop; stamps of power go on, as no test needs them stopped."""

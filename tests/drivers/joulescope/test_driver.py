@@ -24,7 +24,7 @@ from hypothesis import strategies as some
 from packaging.version import Version
 
 from drivers.joulescope import driver as joulescope
-from drivers.joulescope.block import Block, TimeMap
+from drivers.joulescope.block import StreamBlock, TimeMap
 from drivers.joulescope.driver import Joulescope
 from drivers.joulescope.loss_by_clock import BlockLag
 from drivers.joulescope.shared import Shared
@@ -964,12 +964,12 @@ def test_the_installed_host_driver_tells_losses_of_a_js110_in_a_form_that_is_kno
 # --- Merging, without an instrument
 
 
-def block(sample_id: int, data: np.ndarray, decimate: int) -> Block:
-    return Block(sample_id, 2_000_000, decimate, data, TimeMap(0, 0, 2e6))
+def block(sample_id: int, data: np.ndarray, decimate: int) -> StreamBlock:
+    return StreamBlock(sample_id, 2_000_000, decimate, data, TimeMap(0, 0, 2e6))
 
 
 def merged(
-    folder: Path, feeds: list[tuple[str, Block]], per: int, together: int = 1
+    folder: Path, feeds: list[tuple[str, StreamBlock]], per: int, together: int = 1
 ) -> tuple[np.ndarray, np.ndarray, Trace]:
     with TraceWriter(
         folder, sample_hz=2e6 / per, edge_hz=2e6, source="test", serial="", about={}

@@ -18,7 +18,7 @@ import pytest
 
 from drivers.joulescope import driver as joulescope
 from drivers.joulescope.driver import Joulescope
-from drivers.joulescope.models import Wanted, of_path, readable
+from drivers.joulescope.models import RequestedSettings, of_path, readable
 from drivers.joulescope.shared import Shared
 from drivers.joulescope.sim.ranges import spans
 from drivers.joulescope.sim.settings import JoulescopeFaults
@@ -151,7 +151,9 @@ def test_no_reading_is_believed_at_which_the_simulated_converter_stands_still(
             "s/v/range/mode": 2,
             "s/v/range/select": number,
         }
-        believed = readable(of_path(f"u/{model}/1"), Wanted(0, "3.3 V", name, voltage))
+        believed = readable(
+            of_path(f"u/{model}/1"), RequestedSettings(0, "3.3 V", name, voltage)
+        )
         for row, (least, most) in zip(
             believed.values(), spans(model, instrument), strict=True
         ):

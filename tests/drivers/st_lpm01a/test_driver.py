@@ -38,14 +38,14 @@ from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
     Completed,
-    Edge,
     Item,
     Lost,
-    Note,
     SampleBlock,
-    Stamp,
+    StreamEdge,
+    StreamNote,
     Suspect,
     Tail,
+    TimeStamp,
     Trouble,
 )
 from rig.errors import (
@@ -780,10 +780,14 @@ def test_a_whole_stream_gives_every_sample_every_edge_and_its_end(
     assert np.array(list(found.values())) == pytest.approx(
         TRUTH[kind][:CONFIRMED], rel=2e-3
     )
-    assert [item.at for item in items if isinstance(item, Edge)] == list(
+    assert [item.at for item in items if isinstance(item, StreamEdge)] == list(
         EVENTS[:-1] if kind is AsciiParser else ()
     )
-    assert [item.time_ms for item in items if isinstance(item, Stamp)] == [0, 200, 400]
+    assert [item.time_ms for item in items if isinstance(item, TimeStamp)] == [
+        0,
+        200,
+        400,
+    ]
     assert items[-2:] == [AcquisitionEnd(), Completed()]
 
 
@@ -851,7 +855,7 @@ def test_one_damaged_byte_never_moves_a_sample_or_an_edge(
         for item in items
     )
     assert not missing or told
-    edges = [item.at for item in items if isinstance(item, Edge)]
+    edges = [item.at for item in items if isinstance(item, StreamEdge)]
     assert set(edges) <= set(EVENTS)
     lost_edge = kind is AsciiParser and len(edges) < len(EVENTS) - 1
     assert not lost_edge or told or any(isinstance(item, Suspect) for item in items)
@@ -877,7 +881,9 @@ def test_binary_metadata_are_taken_by_length_and_at_even_places_only() -> None:
         "the target's supply is off",
     ]
     assert [item.text for item in items if isinstance(item, Trouble)] == troubles
-    assert next(item for item in items if isinstance(item, Note)) == Note("hello")
+    assert next(item for item in items if isinstance(item, StreamNote)) == StreamNote(
+        "hello"
+    )
     assert list(numbered(items).values()) == pytest.approx(
         [640.87e-6, 0x2F0 / 16**5, *[79.35e-3] * 998], rel=1e-4
     )
@@ -895,7 +901,7 @@ def test_a_time_stamp_that_holds_its_own_end_is_whole() -> None:
     items = parser.feed(stream + b"\xf0\xf4\xff\xff")
     assert (
         len(numbered(items)) == 3000
-        and [item.time_ms for item in items if isinstance(item, Stamp)][3] == 65_535
+        and [item.time_ms for item in items if isinstance(item, TimeStamp)][3] == 65_535
     )
 
 

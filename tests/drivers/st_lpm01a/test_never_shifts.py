@@ -28,10 +28,10 @@ from drivers.st_lpm01a.sim.simulator import (
 from drivers.st_lpm01a.stream import AsciiParser
 from drivers.st_lpm01a.stream_items import (
     AcquisitionEnd,
-    Edge,
     Item,
     Lost,
     SampleBlock,
+    StreamEdge,
     Suspect,
     Tail,
 )
@@ -127,7 +127,7 @@ def found(kind: Kind, blocks: Sequence[bytes]) -> Found:
             case Suspect(start, stop, _):
                 result.told = True
                 result.doubted |= set(range(start, stop))
-            case Edge(place, _):
+            case StreamEdge(place, _):
                 result.edges.append(place)
     result.edges = [edge for edge in result.edges if edge not in result.doubted]
     return result
@@ -232,7 +232,7 @@ def test_what_no_time_stamp_confirms_is_no_data(kind: Kind) -> None:
     assert [item.samples for item in items if isinstance(item, Tail)] == [
         COUNT - CONFIRMED
     ]
-    assert all(item.at < CONFIRMED for item in items if isinstance(item, Edge))
+    assert all(item.at < CONFIRMED for item in items if isinstance(item, StreamEdge))
 
 
 def test_a_stream_cut_off_anywhere_gives_no_data_behind_its_last_time_stamp() -> None:

@@ -20,7 +20,7 @@ from drivers.st_lpm01a.sim.simulator import (
     Lpm01aSimulatorSettings,
 )
 from drivers.st_lpm01a.stream import AsciiParser
-from drivers.st_lpm01a.stream_items import Edge, Lost, Stamp
+from drivers.st_lpm01a.stream_items import Lost, StreamEdge, TimeStamp
 from rig.errors import BenchError, DeadlineError, DeviceLost
 from rig.interfaces.context import BenchContext
 from rig.trace.trace import Trace
@@ -175,7 +175,11 @@ def test_the_top_bit_of_a_binary_time_tells_of_an_overflow_and_is_no_part_of_it(
     items = BinaryParser(5000, 1.0).feed(
         stamp(0) + WORDS + stamp(200 | top) + WORDS + stamp(400 | top)
     )
-    assert [item.time_ms for item in items if isinstance(item, Stamp)] == [0, 200, 400]
+    assert [item.time_ms for item in items if isinstance(item, TimeStamp)] == [
+        0,
+        200,
+        400,
+    ]
     assert list(numbered(items).values()) == pytest.approx(VALUES + VALUES)
 
 
@@ -212,9 +216,9 @@ def test_an_event_with_a_counter_of_three_digits_is_one() -> None:
         + b"\r\nTimeStamp: 000s 200ms, buff 00%\r\n"
     )
     items = AsciiParser(5000, 1.0).feed(stream)
-    assert [item for item in items if isinstance(item, Edge)] == [
-        Edge(0, 99),
-        Edge(10, 100),
+    assert [item for item in items if isinstance(item, StreamEdge)] == [
+        StreamEdge(0, 99),
+        StreamEdge(10, 100),
     ]
 
 

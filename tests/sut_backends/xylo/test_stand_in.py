@@ -17,7 +17,7 @@ import pytest
 
 from sut_backends.xylo import board_runner, power_events
 from sut_backends.xylo.sim import nodes
-from sut_backends.xylo.sim.board import Board, Core
+from sut_backends.xylo.sim.board import Core, SimulatedHdk
 from tests.contracts import described
 from tests.sut_backends.xylo.test_backend import PYTHON, needs_xylosim
 
@@ -34,8 +34,8 @@ METHODS = {
 PUBLISHED: set[Form] = {(name, 0, frozenset()) for name in ("start", "reset", "stop")}
 #: What the simulated board has for them.
 STAND_INS = {
-    "get_power_monitor": Board.get_power_monitor,
-    "get_stop_watch": Board.get_stop_watch,
+    "get_power_monitor": SimulatedHdk.get_power_monitor,
+    "get_stop_watch": SimulatedHdk.get_stop_watch,
     "get_source_node": nodes.PowerMonitor.get_source_node,
     "is_auto_power_measurement_active": (
         nodes.PowerMonitor.is_auto_power_measurement_active
