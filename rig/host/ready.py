@@ -22,7 +22,7 @@ class HasDescriptor(Protocol):
 
 Waitable = int | HasDescriptor
 # poll() needs no descriptor of its own, unlike epoll(); Windows has select() only.
-_Selector: type[selectors.BaseSelector] = getattr(
+Selector: type[selectors.BaseSelector] = getattr(
     selectors, "PollSelector", selectors.SelectSelector
 )
 
@@ -41,7 +41,7 @@ def ready(
     wanted: dict[Waitable, int] = dict.fromkeys(readable, selectors.EVENT_READ)
     for file in writable:
         wanted[file] = wanted.get(file, 0) | selectors.EVENT_WRITE
-    with _Selector() as selector:
+    with Selector() as selector:
         for file, events in wanted.items():
             selector.register(file, events)
         selected = selector.select(None if timeout_s is None else max(timeout_s, 0.0))
