@@ -64,7 +64,7 @@ def is_example(path: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class DocumentChange:
     """The place at which one text becomes another: what is taken away and what is put
     there."""
 
@@ -73,7 +73,7 @@ class Changed:
     put: str
 
 
-def change_between(before: str, after: str) -> Changed:
+def change_between(before: str, after: str) -> DocumentChange:
     """Return the one stretch in which two texts differ."""
     most = min(len(before), len(after))
     start = 0
@@ -82,7 +82,9 @@ def change_between(before: str, after: str) -> Changed:
     end = 0
     while end < most - start and before[-1 - end] == after[-1 - end]:
         end += 1
-    return Changed(start, len(before) - start - end, after[start : len(after) - end])
+    return DocumentChange(
+        start, len(before) - start - end, after[start : len(after) - end]
+    )
 
 
 def file_title(file: BenchFile | None, changed: bool) -> str:

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
-from gui.bench.document import Changed, change_between
+from gui.bench.document import DocumentChange, change_between
 from gui.theme import Theme
 
 _HEAD = re.compile(r"\s*\[")
@@ -170,7 +170,7 @@ class TextView(QPlainTextEdit):
         else:
             self._numbers.update(0, area.y(), self._numbers.width(), area.height())
 
-    def _apply(self, change: Changed) -> None:
+    def _apply(self, change: DocumentChange) -> None:
         before = self.toPlainText()
         # Qt counts in units of 16 bits.
         start = _units(before[: change.start])

@@ -17,10 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from gui.run.console_log import ConsoleLog
-from gui.run.frame import Frame, spread
+from gui.run.frame import Frame, newest
 from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
 from rig.bench import config
@@ -38,24 +36,24 @@ KEPT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class FlightChanged:
     """There is something new to see of a flight."""
 
     flight: Flight
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FlightEnded:
     """A flight is over: the supply is off, every port closed."""
 
     flight: Flight
 
 
 class Flight:
-    """One run or resumption; `post` is called from other threads, with Changed and
-    Ended."""
+    """One run or resumption of a session; `post` is called from other threads, with
+    FlightChanged and FlightEnded."""
 
-    def __init__(self, post: Callable[[Changed | Ended], None]) -> None:
+    def __init__(self, post: Callable[[FlightChanged | FlightEnded], None]) -> None:
         self.record = RunRecord(time.monotonic)
         self.recent = Recent(KEPT_S)
         self.phases = PhaseTrack()
@@ -128,21 +126,13 @@ class Flight:
 
     def frame(self, rail: str, span_s: float, columns: int) -> Frame | None:
         """Return the newest seconds of a rail, None while there is nothing of it."""
-        picture = self.recent.picture(span_s, columns, rail)
-        if picture is None or not len(picture.mean_w):
-            return None
-        least_w, mean_w, most_w = spread(picture, span_s, columns)
-        age_s = self.recent.newest_age_s
-        return Frame(
-            picture.stop_s - span_s,
-            picture.stop_s,
-            least_w,
-            mean_w,
-            most_w,
-            falls_s=picture.falls_s,
-            rises_s=picture.rises_s,
+        return newest(
+            self.recent,
+            span_s,
+            columns,
+            rail=rail,
+            is_alive=self.alive,
             strip=self.phases.strip(),
-            age_s=age_s if self.alive and np.isfinite(age_s) else None,
             lost=self.lost,
         )
 
@@ -165,7 +155,7 @@ class Flight:
         except BaseException as failure:
             error = failure
         self.record.ended(error)
-        self._post(Ended(self))
+        self._post(FlightEnded(self))
 
     def _take(self, event: Event) -> None:
         self.record.take(event)
@@ -190,4 +180,4 @@ class Flight:
     def _tell(self) -> None:
         if not self._told.is_set():
             self._told.set()
-            self._post(Changed(self))
+            self._post(FlightChanged(self))

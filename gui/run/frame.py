@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.run.phases import NO_STRIP, Strip
-from rig.live.recent import LivePicture
+from rig.live.recent import LivePicture, Recent
 
 Floats = NDArray[np.float64]
 
@@ -61,6 +61,38 @@ def empty_frame(columns: int, span_s: float) -> Frame:
     """Return a frame without anything."""
     nothing = np.full(columns, np.nan)
     return Frame(0.0, span_s, nothing, nothing, nothing)
+
+
+def newest(
+    recent: Recent,
+    span_s: float,
+    columns: int,
+    *,
+    rail: str | None = None,
+    is_alive: bool,
+    strip: Strip = NO_STRIP,
+    lost: int = 0,
+) -> Frame | None:
+    """Return the newest seconds of a rail; None while there are no samples of it. The
+    age of the newest sample is stated while samples still come.
+    """
+    picture = recent.picture(span_s, columns, rail)
+    if picture is None or not len(picture.mean_w):
+        return None
+    least_w, mean_w, most_w = spread(picture, span_s, columns)
+    age_s = recent.newest_age_s
+    return Frame(
+        start_s=picture.stop_s - span_s,
+        stop_s=picture.stop_s,
+        least_w=least_w,
+        mean_w=mean_w,
+        most_w=most_w,
+        falls_s=picture.falls_s,
+        rises_s=picture.rises_s,
+        strip=strip,
+        age_s=age_s if is_alive and np.isfinite(age_s) else None,
+        lost=lost,
+    )
 
 
 def spread(

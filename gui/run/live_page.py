@@ -21,7 +21,7 @@ from gui.run import run_text
 from gui.run.console_view import ConsoleView
 from gui.run.flight import Flight
 from gui.run.live_view import LiveView
-from gui.run.record import Picture
+from gui.run.record import RunState
 from gui.run.tiles import Tiles
 from gui.theme import Theme
 from gui.widgets.table import Column, Table
@@ -136,7 +136,7 @@ class LivePage(QWidget):
             )
             self.view.show_frame(frame)
 
-    def refresh_rest(self, picture: Picture) -> None:
+    def refresh_rest(self, picture: RunState) -> None:
         """Show numbers, trials and console."""
         flight = self._flight
         lost = 0 if flight is None else flight.lost

@@ -116,7 +116,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class RunState:
     """All that the window shows of a run, but the samples and the console."""
 
     stage: Stage = Stage.READY
@@ -152,7 +152,7 @@ class RunRecord:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._lock = threading.Lock()
         self._clock = clock
-        self._picture = Picture(Stage.OPENING)
+        self._picture = RunState(Stage.OPENING)
         self._unswitched: frozenset[str] = frozenset()
         self._running = RunningSession(clock)
         self._tick_hz = 0.0
@@ -164,7 +164,7 @@ class RunRecord:
         """Return the names of the task's phases, once the session has begun."""
         return self._phases
 
-    def picture(self) -> Picture:
+    def picture(self) -> RunState:
         """Return how things are."""
         with self._lock:
             state = self._running.state

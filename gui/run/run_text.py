@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 
-from gui.run.record import Picture, Stage, TrialRow
+from gui.run.record import RunState, Stage, TrialRow
 from rig.live.running import RunningMetric
 from rig.results.labels import INTERLEAVED
 from rig.units import duration, ends, not_known, quantity, scale, share
 
 
-def progress(picture: Picture) -> str:
+def progress(picture: RunState) -> str:
     """Return how far a run is, in one line."""
     match picture.stage:
         case Stage.READY:
@@ -30,7 +30,7 @@ def progress(picture: Picture) -> str:
             return _running(picture)
 
 
-def _running(picture: Picture) -> str:
+def _running(picture: RunState) -> str:
     of_all = "" if _interleaved(picture) else f" of {picture.trials_due}"
     parts = [f"{_at_hand(picture)}{of_all}"] if picture.trial else []
     if picture.queries_due:
@@ -49,17 +49,17 @@ def _running(picture: Picture) -> str:
     return "   ·   ".join(part for part in parts if part)
 
 
-def _interleaved(picture: Picture) -> bool:
+def _interleaved(picture: RunState) -> bool:
     return INTERLEAVED in picture.labels
 
 
-def _at_hand(picture: Picture) -> str:
+def _at_hand(picture: RunState) -> str:
     if _interleaved(picture):
         return f"{picture.trials_due} interleaved trials"
     return f"trial {picture.trial}"
 
 
-def supply(picture: Picture) -> tuple[str, str]:
+def supply(picture: RunState) -> tuple[str, str]:
     """Return the state of the supply in words, and its colour: "ok", "warn" or ""."""
     if not picture.rails:
         return "not switched", ""
@@ -111,7 +111,7 @@ def metric_values(row: RunningMetric) -> str:
     return "  ".join(f"{value * factor:.4g}" for value in row.values)
 
 
-def so_far(picture: Picture) -> list[tuple[str, str]]:
+def so_far(picture: RunState) -> list[tuple[str, str]]:
     """Return what the trial at hand says so far, as names and values: not yet
     results."""
     found = []
@@ -126,7 +126,7 @@ def so_far(picture: Picture) -> list[tuple[str, str]]:
     return found
 
 
-def outcome(picture: Picture) -> str:
+def outcome(picture: RunState) -> str:
     """Return what came of a run that has ended, in a sentence; empty while it goes
     on."""
     done = len(picture.trials)
@@ -142,7 +142,7 @@ def outcome(picture: Picture) -> str:
             return ""
 
 
-def _switched(picture: Picture) -> str:
+def _switched(picture: RunState) -> str:
     """Return how the supply is behind a run; nothing is said of one that the rig does
     not switch.
     """

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout
 
 from gui.run import form, run_text
 from gui.run.bar import RunBar
-from gui.run.flight import Changed, Ended, Flight
+from gui.run.flight import Flight, FlightChanged, FlightEnded
 from gui.run.form import BenchFacts, RunForm
 from gui.run.live_page import LivePage
 from gui.run.outcome import Outcome
@@ -186,9 +186,9 @@ class RunScreen(Screen):
 
     def _arrived(self, item: Any) -> None:
         match item:
-            case Changed(flight=flight) if flight is self._flight:
+            case FlightChanged(flight=flight) if flight is self._flight:
                 self._dirty = True
-            case Ended(flight=flight) if flight is self._flight:
+            case FlightEnded(flight=flight) if flight is self._flight:
                 self._ended(flight)
             case _:
                 pass

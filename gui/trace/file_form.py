@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell import Shell
-from gui.trace.shown.pictures import Does
+from gui.trace.shown.engine import Does
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, heading, plain
 from gui.widgets.values import exact, parse

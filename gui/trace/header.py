@@ -85,17 +85,20 @@ class Header(QWidget):
         if subject.session is None:
             facts.append(trace.origin)
         self._facts.setText(visible(", ".join(facts)))
-        rails = list(subject.rails)
+        rails = list(subject.choice.rails)
         self._offer(
             self.trial,
-            [f"trial {n}" for n in subject.trials],
-            subject.trials,
+            [f"trial {n}" for n in subject.choice.trials],
+            subject.choice.trials,
             subject.trial,
         )
         self._offer(self.rail, [rail or "rail" for rail in rails], rails, subject.rail)
-        numbers = list(range(1, subject.segment_count + 1))
+        numbers = list(range(1, subject.choice.segment_count + 1))
         self._offer(
-            self.segment, [f"segment {n}" for n in numbers], numbers, subject.segment
+            self.segment,
+            [f"segment {n}" for n in numbers],
+            numbers,
+            subject.choice.segment,
         )
         self.set_enabled(True)
 

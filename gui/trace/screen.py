@@ -33,13 +33,12 @@ from gui.trace.picture.picture_file import free_path
 from gui.trace.picture.stack_mouse import InteractiveStack
 from gui.trace.second import SecondTrace
 from gui.trace.shown import annotation_marks
-from gui.trace.shown.engine import Subject, open_subject
-from gui.trace.shown.pictures import Picture, Pictures
+from gui.trace.shown.engine import Pictures, Subject, ViewColumns, open_subject
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
-from gui.trace.shown.stretch import Stretch
 from gui.trace.shown.uart_lane import UartLane
 from gui.trace.tabs import Tabs
-from gui.trace.tools import Tools
+from gui.trace.tools import TraceTools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
@@ -113,7 +112,7 @@ class TraceScreen(Screen):
         )
         self.stack.ask_numbers = self.statistics.for_lanes
         self.statistics.changed.connect(self.stack.update)
-        self.tools = Tools(self.header, lambda: self.state, self._keys)
+        self.tools = TraceTools(self.header, lambda: self.state, self._keys)
         self._lay_out()
         self.form.answered.connect(self.open)
         self.header.file.clicked.connect(self.form.ask_again)
@@ -167,7 +166,7 @@ class TraceScreen(Screen):
         """Open a trace in the background and show it."""
         self.shell.say(f"opening {path.name} ...")
         self.form.begin(path)
-        said = self.shell.said_of(path)
+        options = self.shell.said_of(path)
 
         def failed(error: BaseException) -> None:
             self.shell.say("")
@@ -177,7 +176,7 @@ class TraceScreen(Screen):
             self.form.ask_after(error)
 
         self._pictures_worker.do(
-            lambda: open_subject(path, trial, rail, segment, said),
+            lambda: open_subject(path, trial, rail, segment, options),
             lambda subject: self._take(subject, span),
             failed,
             key="trace-open",
@@ -192,7 +191,7 @@ class TraceScreen(Screen):
         return not (asked or busy or self.stack.waiting or self.statistics.waiting)
 
     @property
-    def picture(self) -> Picture | None:
+    def picture(self) -> ViewColumns | None:
         """Return the picture that is shown."""
         return None if self._pictures is None else self._pictures.now
 
@@ -314,7 +313,9 @@ class TraceScreen(Screen):
                 self.state.set_uart(UartLane.of(log) if log and shown else None)
 
         self._views_worker.do(
-            lambda: session.uart_lines(subject.trial, subject.rail, subject.segment),
+            lambda: session.uart_lines(
+                subject.trial, subject.rail, subject.choice.segment
+            ),
             take,
             self.notice.show_error,
             key="trace-uart",

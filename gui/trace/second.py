@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QW
 from gui.theme import Theme
 from gui.trace.panels.statistics_panel import StatisticsPanel
 from gui.trace.picture.stack_mouse import InteractiveStack
-from gui.trace.shown.engine import Subject, open_subject
-from gui.trace.shown.pictures import Pictures
+from gui.trace.shown.engine import Pictures, Subject, open_subject
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
@@ -78,7 +77,9 @@ class SecondTrace(QWidget):
         self.show()
         if self.state is None and self._first is not None:
             subject = self._first.subject
-            others = [trial for trial in subject.trials if trial != subject.trial]
+            others = [
+                trial for trial in subject.choice.trials if trial != subject.trial
+            ]
             self.choose(subject.path, others[0] if others else None, subject.rail)
 
     def choose(
@@ -125,10 +126,10 @@ class SecondTrace(QWidget):
         self.labels.set_labels(subject.labels)
         with QSignalBlocker(self.trial):
             self.trial.clear()
-            for trial in subject.trials:
+            for trial in subject.choice.trials:
                 self.trial.addItem(f"trial {trial}", trial)
             self.trial.setCurrentIndex(self.trial.findData(subject.trial))
-        self.trial.setVisible(len(subject.trials) > 1)
+        self.trial.setVisible(len(subject.choice.trials) > 1)
         self.stack.set_state(state, self._pictures)
         self._statistics.set_state(state, self._numbers)
         state.listen(lambda topic: self._moved(topic, state))

@@ -11,7 +11,7 @@ from gui.trace.keyboard.key_map import ScreenKeys
 from gui.trace.shown.state import TraceState
 
 
-class Tools:
+class TraceTools:
     """The buttons; `snap` and `logarithmic` stay pressed."""
 
     def __init__(

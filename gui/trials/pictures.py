@@ -55,7 +55,7 @@ class PictureView(QWidget):
             self.canvas = Canvas(picture.figure, file_name)
             self.canvas.setObjectName(f"trials-plot-{picture.name}")
             self.canvas.setAccessibleName(f"{picture.title}: {picture.caption}")
-            self.tools = Tools(self.canvas, self)
+            self.tools = PictureTools(self.canvas, self)
             self.canvas.tools = self.tools
             column.addWidget(self.tools)
             column.addWidget(self.canvas, 1)
@@ -84,7 +84,7 @@ class Canvas(FigureCanvasQTAgg):
         # rest.
         matplotlib.style.use(["default", STYLE])
         super().__init__(figure)
-        self.tools: Tools | None = None
+        self.tools: PictureTools | None = None
         self.file_name = file_name
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._resting = QTimer(self)
@@ -133,7 +133,7 @@ class Canvas(FigureCanvasQTAgg):
         super().resizeEvent(QResizeEvent(self.size(), self.size()))
 
 
-class Tools(NavigationToolbar2QT):
+class PictureTools(NavigationToolbar2QT):
     """The toolbar: all of it, back, forward, move, zoom, save."""
 
     def __init__(self, canvas: Canvas, parent: QWidget) -> None:

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 import rig
-from gui.run.record import Picture, Stage
+from gui.run.record import RunState, Stage
 from gui.widgets.table import Table
 from rig.api import demonstration
 from rig.api.comparing.comparison import Outcome
@@ -125,7 +125,7 @@ class Hands:
         self.until(lambda: not self.window.shell.worker.busy)
 
 
-def in_midst(picture: Picture, trial: int) -> bool:
+def in_midst(picture: RunState, trial: int) -> bool:
     """Return whether a run is in the midst of a trial, or behind it."""
     return picture.trial > trial or (picture.trial == trial and picture.queries > 3)
 

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from gui.run.frame import Frame, spread
+from gui.run.frame import Frame, newest
 from rig.bench import config
 from rig.bench.metering import Metering, alone, meter_supply
 from rig.host.stop import Stop
@@ -99,21 +97,7 @@ class MeterLink:
 
     def frame(self, span_s: float, columns: int) -> Frame | None:
         """Return the newest seconds, None while there are none."""
-        picture = self._recent.picture(span_s, columns)
-        if picture is None or not len(picture.mean_w):
-            return None
-        least_w, mean_w, most_w = spread(picture, span_s, columns)
-        age_s = self._recent.newest_age_s
-        return Frame(
-            picture.stop_s - span_s,
-            picture.stop_s,
-            least_w,
-            mean_w,
-            most_w,
-            falls_s=picture.falls_s,
-            rises_s=picture.rises_s,
-            age_s=age_s if self.alive and np.isfinite(age_s) else None,
-        )
+        return newest(self._recent, span_s, columns, is_alive=self.alive)
 
     @property
     def silent_s(self) -> float:

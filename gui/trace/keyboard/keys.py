@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from gui.picture.viewport import PAN_STEP, ZOOM_STEP
-from gui.trace.shown.markers import Part
+from gui.trace.shown.markers import Part, Stretch
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, TraceState
-from gui.trace.shown.stretch import Stretch
 
 
 def pan(state: TraceState, forward: bool) -> None:

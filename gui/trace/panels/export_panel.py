@@ -20,9 +20,8 @@ from PySide6.QtWidgets import (
 
 from gui.bridge import Bridge
 from gui.trace.picture.picture_file import folder_for, free_path
-from gui.trace.shown.pictures import Does
+from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import Topic, TraceState
-from gui.trace.shown.task import Task
 from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity

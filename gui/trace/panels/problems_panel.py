@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trace.panels.rows import Rows
 from gui.trace.shown.engine import Subject
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import TraceState
-from gui.trace.shown.stretch import Stretch
 from gui.widgets.table import Column
 from gui.widgets.text import plain
 from rig.files.plain_text import visible
@@ -47,7 +47,8 @@ def troubles(subject: Subject) -> list[Trouble]:
     found = []
     for problem in subject.problems:
         elsewhere = (
-            problem.rail not in ("", subject.rail) or problem.segment != subject.segment
+            problem.rail not in ("", subject.rail)
+            or problem.segment != subject.choice.segment
         )
         place = None if elsewhere else subject.trace.locate(problem)
         where = (

@@ -19,10 +19,9 @@ from PySide6.QtWidgets import (
 
 from gui.trace.panels import readout
 from gui.trace.picture.lane_numbers import LaneNumbers
-from gui.trace.shown.numbers import Numbers
-from gui.trace.shown.pictures import Does
+from gui.trace.shown.engine import Does, Numbers
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
-from gui.trace.shown.stretch import Stretch
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import PlainLabel, plain, shortened
 from rig.api.traces.statistics import TraceStatistics

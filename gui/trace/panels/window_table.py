@@ -9,8 +9,8 @@ import math
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trace.panels.rows import Rows
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import TraceState
-from gui.trace.shown.stretch import Stretch
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel
 from rig.api.traces.spans import TrialSpan

@@ -77,7 +77,7 @@ def _about(stack: PlotStack) -> tuple[str, str]:
     of = [subject.title]
     if subject.session is not None:
         of += [f"trial {subject.trial}", subject.rail]
-        of += [f"segment {subject.segment}"] * (subject.segment_count > 1)
+        of += [f"segment {subject.choice.segment}"] * (subject.choice.segment_count > 1)
     return visible(", ".join(filter(None, of))), visible(", ".join(subject.labels))
 
 

@@ -15,9 +15,8 @@ from gui.picture.viewport import ZOOM_STEP
 from gui.trace.picture.level_item import first_levels, grabbed_level, level_at
 from gui.trace.picture.markers_item import grabbed
 from gui.trace.picture.plot_stack import PlotStack
-from gui.trace.shown.markers import Part
+from gui.trace.shown.markers import Part, Stretch
 from gui.trace.shown.state import TraceState
-from gui.trace.shown.stretch import Stretch
 from gui.widgets.text import tip
 from rig.files.plain_text import visible
 

@@ -12,6 +12,15 @@ Part = Literal["a", "b", "both"]
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of the trace with the name of what it is of."""
+
+    start_s: float
+    stop_s: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A marker with a number: at one instant, or a dual one from `a_s` to `b_s`."""
 

@@ -12,9 +12,8 @@ from gui.picture.viewport import Viewport
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Subject
 from gui.trace.shown.history import History
-from gui.trace.shown.markers import Mark, Markers, Part
+from gui.trace.shown.markers import Mark, Markers, Part, Stretch
 from gui.trace.shown.scales import Scale
-from gui.trace.shown.stretch import Stretch
 from gui.trace.shown.uart_lane import UartLane
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity

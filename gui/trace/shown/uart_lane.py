@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gui.picture.text_lane import TimedTexts
-from gui.trace.shown.stretch import Stretch
+from gui.trace.shown.markers import Stretch
 from rig.api.traces.uart_lines import UartLine, UartLines
 from rig.files.plain_text import visible
 from rig.units import quantity

@@ -9,9 +9,8 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.shown.pictures import Does
+from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
-from gui.trace.shown.task import Task
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.notice import Notice

@@ -13,9 +13,8 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from gui.theme import Theme
-from gui.trace.shown.pictures import Does
+from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import UNITS, Topic, TraceState
-from gui.trace.shown.task import Task
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.notice import Notice, Severity

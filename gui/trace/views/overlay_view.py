@@ -12,9 +12,8 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, 
 
 from gui.theme import Theme
 from gui.trace.panels.rows import Rows
-from gui.trace.shown.pictures import Does
+from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import Topic, TraceState
-from gui.trace.shown.task import Task
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
@@ -134,7 +133,7 @@ class OverlayView(QWidget):
         around = [
             (one.stop_s - one.start_s, place)
             for place, one in enumerate(state.subject.occasions)
-            if one.segment == state.subject.segment
+            if one.segment == state.subject.choice.segment
             and one.start_s <= start_s
             and stop_s <= one.stop_s
         ]
@@ -197,7 +196,7 @@ class OverlayView(QWidget):
             )
             return
         kind, sample, repetition = wanted.identity
-        trials, rail = state.subject.trials, state.subject.rail
+        trials, rail = state.subject.choice.trials, state.subject.rail
         self._remark.setText("...")
         self._task.start(
             lambda stopped: overlay(

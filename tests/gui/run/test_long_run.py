@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gui.run.flight import Changed, Ended, Flight
+from gui.run.flight import Flight, FlightChanged, FlightEnded
 from gui.run.screen import RunScreen
 from rig.interfaces.console import WireLine
 from rig.live.block import COLUMN_S, LiveBlock
@@ -87,7 +87,7 @@ def step(flight: Flight, number: int) -> None:
 
 
 def test_memory_does_not_grow_with_the_queries() -> None:
-    posted: list[Changed | Ended] = []
+    posted: list[FlightChanged | FlightEnded] = []
     flight = Flight(posted.append)
     begin(flight)
     tracemalloc.start()
