@@ -4,12 +4,12 @@ written."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
-    QCheckBox,
     QFrame,
     QHBoxLayout,
     QLineEdit,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell import Shell
+from gui.widgets.controls import check_box, push_button
 from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column, Table
@@ -57,9 +58,9 @@ class SupportCard(QFrame):
         self._shell = shell
         self._bundle: Bundle | None = None
         self.setProperty("role", "card")
-        self._serials = QCheckBox("Keep serial &numbers of instruments")
-        self._serials.setObjectName("support-serials")
-        self._serials.setAccessibleName("Keep serial numbers of instruments")
+        self._serials = check_box(
+            "support-serials", "Keep serial &numbers of instruments"
+        )
         self._serials.toggled.connect(self._forget)
         self._collect = _button("support-collect", "&Collect", self._do_collect)
         self._write = _button("support-write", "&Write", self._do_write)
@@ -166,9 +167,6 @@ class SupportCard(QFrame):
         )
 
 
-def _button(name: str, text: str, action: object) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(f"{text.replace('&', '')} the support bundle")
-    button.clicked.connect(action)
-    return button
+def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
+    accessible = f"{text.replace('&', '')} the support bundle"
+    return push_button(name, text, action, accessible=accessible)

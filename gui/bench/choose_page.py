@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.path_field import PathField
@@ -148,12 +150,9 @@ class ChoosePage(QWidget):
         column.addLayout(new)
 
 
-def _button(name: str, text: str, action: object) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(text.replace("&", ""))
+def _button(name: str, text: str, action: Callable[[], object]) -> QPushButton:
+    button = push_button(name, text, action)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    button.clicked.connect(action)
     return button
 
 

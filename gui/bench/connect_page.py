@@ -19,6 +19,7 @@ from gui.bench.diagram_view import DiagramView
 from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
 from gui.theme import Theme
+from gui.widgets.controls import push_button
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.diagram import Diagram
@@ -53,10 +54,12 @@ class ConnectPage(QWidget):
         self._buttons: dict[Deed, QPushButton] = {}
         self._running: Deed | None = None
         self._usable = False
-        self._stop = QPushButton("Stop")
-        self._stop.setObjectName("bench-stop")
-        self._stop.setAccessibleName("Stop, and switch the supply off")
-        self._stop.setToolTip("Esc: end what goes on; the supply is off then")
+        self._stop = push_button(
+            "bench-stop",
+            "Stop",
+            accessible="Stop, and switch the supply off",
+            tip="Esc: end what goes on; the supply is off then",
+        )
         self._stop.setProperty("role", "danger")
         self._stop.clicked.connect(self.stopped)
         self._lay_out()
@@ -102,9 +105,7 @@ class ConnectPage(QWidget):
     def _lay_out(self) -> None:
         buttons = QHBoxLayout()
         for deed, text, _, _ in BUTTONS:
-            button = QPushButton(text)
-            button.setObjectName(f"bench-{deed}")
-            button.setAccessibleName(text.replace("&", ""))
+            button = push_button(f"bench-{deed}", text)
             button.clicked.connect(lambda _=False, deed=deed: self._clicked(deed))
             if deed is Deed.CONNECT:
                 button.setProperty("role", "primary")

@@ -4,13 +4,14 @@ shown."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QWidget
 
 from gui.bench.document import file_title
+from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
@@ -41,12 +42,12 @@ class FileBar(QWidget):
         self._place.setProperty("role", "muted")
         self.labels = Labels()
         self.labels.setWordWrap(False)
-        self._save = _button("bench-save", "&Save", "Ctrl+S", self.saved.emit)
-        self._load = _button(
+        self._save = push_button("bench-save", "&Save", self.saved.emit, tip="Ctrl+S")
+        self._load = push_button(
             "bench-reload",
             "&Load again",
-            "what is not saved is dropped",
             self.loaded.emit,
+            tip="what is not saved is dropped",
         )
         self._name = PathField(
             "bench-save-as", "Name to save under", "save under this name"
@@ -67,11 +68,11 @@ class FileBar(QWidget):
         group = QButtonGroup(self)
         group.setExclusive(True)
         for name, text, key in PAGES:
-            button = _button(
+            button = push_button(
                 f"bench-page-{name}",
                 text,
-                key,
-                lambda name=name: self.page_chosen.emit(name),
+                partial(self.page_chosen.emit, name),
+                tip=key,
             )
             button.setCheckable(True)
             group.addButton(button)
@@ -105,12 +106,3 @@ class FileBar(QWidget):
     def press(self, name: str) -> None:
         """Do what the button of a page does."""
         self._tabs[name].click()
-
-
-def _button(name: str, text: str, tip: str, action: Any) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(text.replace("&", ""))
-    button.setToolTip(tip)
-    button.clicked.connect(lambda checked=False: action())
-    return button

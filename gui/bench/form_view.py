@@ -6,19 +6,17 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
     QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 from gui.bench.field_row import FieldRow, matches
+from gui.widgets.controls import check_box, combo_box, push_button
 from gui.widgets.line_field import LineField
 from gui.widgets.text import plain
 from rig.bench.forms import BenchForm, FormSection
@@ -49,9 +47,7 @@ class FormView(QWidget):
         self._list.setAccessibleName("Parts of the bench")
         self._list.setFixedWidth(_LIST_PX)
         self._list.currentRowChanged.connect(lambda row: self._show_section())
-        self._kind = QComboBox()
-        self._kind.setObjectName("form-kind")
-        self._kind.setAccessibleName("Kind of this part")
+        self._kind = combo_box("form-kind", "Kind of this part")
         self._kind.textActivated.connect(self._choose_kind)
         self._about = _label("form-about", "muted")
         self._error = plain("form-error", wrap=True)
@@ -62,9 +58,11 @@ class FormView(QWidget):
         self._none = plain(
             "form-none", "No setting of any part has these words.", wrap=True
         )
-        self._only_set = QCheckBox("only what the &file states")
-        self._only_set.setObjectName("form-only-set")
-        self._only_set.setAccessibleName("Only what the file states")
+        self._only_set = check_box(
+            "form-only-set",
+            "only what the &file states",
+            accessible="Only what the file states",
+        )
         self._only_set.toggled.connect(lambda on: self._filter())
         self._scroll = QScrollArea()
         self._scroll.setObjectName("form-scroll")
@@ -207,19 +205,17 @@ class FormView(QWidget):
         self._new_kind.addItems(kinds)
 
     def _lay_out(self) -> None:
-        self._new_kind = QComboBox()
-        self._new_kind.setObjectName("form-new-kind")
-        self._new_kind.setAccessibleName("Kind of another monitor")
+        self._new_kind = combo_box("form-new-kind", "Kind of another monitor")
         self._new_rail = LineField(
             "form-new-rail", "Name of its supply", "name of its supply"
         )
-        add = QPushButton("&Add monitor")
-        add.setObjectName("form-add-monitor")
-        add.setAccessibleName("Add a monitor")
+        add = push_button(
+            "form-add-monitor", "&Add monitor", accessible="Add a monitor"
+        )
         add.clicked.connect(self._add)
-        self._remove = QPushButton("Remove")
-        self._remove.setObjectName("form-remove-monitor")
-        self._remove.setAccessibleName("Remove this monitor")
+        self._remove = push_button(
+            "form-remove-monitor", "Remove", accessible="Remove this monitor"
+        )
         self._remove.clicked.connect(self._take_away)
         left = QVBoxLayout()
         left.addWidget(self._list, 1)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from gui.bench.document import Reading
 from gui.bench.form_view import FormView
 from gui.bench.text_view import TextView
 from gui.theme import Theme
+from gui.widgets.controls import push_button
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
 from rig.bench import plugins
@@ -34,9 +35,9 @@ class SettingsPage(QWidget):
         self.form = FormView()
         self.text = TextView(theme)
         self.notice = Notice()
-        self._problem = QPushButton()
-        self._problem.setObjectName("bench-problem")
-        self._problem.setAccessibleName("Go to the line that is wrong")
+        self._problem = push_button(
+            "bench-problem", "", accessible="Go to the line that is wrong"
+        )
         self._problem.setProperty("role", "link")
         self._problem.clicked.connect(self._show_problem)
         self._said = plain("bench-problem-text", wrap=True)

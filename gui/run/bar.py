@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from gui.run import run_text
 from gui.run.record import RunState
 from gui.theme import Theme
+from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
 from gui.widgets.text import heading, shortened, tip
 
@@ -128,9 +129,6 @@ class RunBar(QWidget):
 
 
 def _button(name: str, text: str, keys: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(text)
+    button = push_button(name, text, tip=keys)
     button.setShortcut(keys)
-    button.setToolTip(keys)
     return button

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from PySide6.QtGui import QFontDatabase, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QPlainTextEdit,
     QVBoxLayout,
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
+from gui.widgets.controls import combo_box
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
 from rig.files.plain_text import one_line
@@ -30,9 +30,7 @@ class ConsoleView(QWidget):
         self.setObjectName("run-console")
         self._log: ConsoleLog | None = None
         self._number = 0
-        self.direction = QComboBox()
-        self.direction.setObjectName("console-direction")
-        self.direction.setAccessibleName("Direction")
+        self.direction = combo_box("console-direction", "Direction")
         for direction in DIRECTIONS:
             self.direction.addItem(_NAMES[direction], direction)
         self.direction.currentIndexChanged.connect(self.render_all)

@@ -7,9 +7,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
-    QPushButton,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -24,6 +22,7 @@ from gui.run.live_view import LiveView
 from gui.run.record import RunState
 from gui.run.tiles import Tiles
 from gui.theme import Theme
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.table import Column, Table
 from gui.widgets.text import PlainLabel
 from rig.report import palette
@@ -72,18 +71,12 @@ class LivePage(QWidget):
         self.trials = Table(_TRIAL_COLUMNS, "run-trials")
         self.metrics = Table(_METRIC_COLUMNS, "run-metrics")
         self.console = ConsoleView()
-        self.rail = QComboBox()
-        self.rail.setObjectName("run-rail")
-        self.rail.setAccessibleName("Rail")
-        self.span = QComboBox()
-        self.span.setObjectName("run-span")
-        self.span.setAccessibleName("Seconds that are shown")
+        self.rail = combo_box("run-rail", "Rail")
+        self.span = combo_box("run-span", "Seconds that are shown")
         for span_s in _SPANS_S:
             self.span.addItem(f"{span_s:g} s", span_s)
         self.span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
-        self.hold = QPushButton("Hold")
-        self.hold.setObjectName("run-hold")
-        self.hold.setAccessibleName("Hold the picture")
+        self.hold = push_button("run-hold", "Hold", accessible="Hold the picture")
         self.hold.setCheckable(True)
         self.hold.setToolTip("keep the picture still; the recording goes on (Space)")
         shortcut = QShortcut(QKeySequence(Qt.Key.Key_Space), self.view)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
+from gui.widgets.controls import push_button
 from gui.widgets.notice import Severity, set_severity
 from gui.widgets.text import PlainLabel
 
@@ -38,9 +39,9 @@ class Outcome(QFrame):
         row.addWidget(self._label, 1)
         self.buttons: dict[str, QPushButton] = {}
         for name, text, keys in _BUTTONS:
-            button = QPushButton(text)
-            button.setObjectName(f"run-to-{name}")
-            button.setAccessibleName(f"Show the {name} of this session")
+            button = push_button(
+                f"run-to-{name}", text, accessible=f"Show the {name} of this session"
+            )
             button.setShortcut(keys)
             button.setToolTip(keys)
             button.clicked.connect(lambda _=False, name=name: self.wanted.emit(name))

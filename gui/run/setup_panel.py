@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
+from gui.widgets.controls import combo_box
 from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.text import tip
@@ -111,9 +112,7 @@ class SetupPanel(QWidget):
         self._settle.start()
 
     def _kind(self, section: str) -> QComboBox:
-        box = QComboBox()
-        box.setObjectName(f"run-{section}")
-        box.setAccessibleName(section.capitalize())
+        box = combo_box(f"run-{section}", section.capitalize())
         box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         box.addItem(_OF_THE_FILE, "")
         for kind in form.known_kinds(section):

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QSplitter,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.table import Column, Table
@@ -86,13 +85,13 @@ class ComparePanel(QWidget):
         self._notes.setProperty("role", "muted")
         self._counts = _text("compare-counts", "Outcomes")
         self._labels = Labels()
-        self._details = QCheckBox("&Details and ordinary changes too")
-        self._details.setObjectName("compare-details")
-        self._details.setAccessibleName("Show details and ordinary changes too")
+        self._details = check_box(
+            "compare-details",
+            "&Details and ordinary changes too",
+            accessible="Show details and ordinary changes too",
+        )
         self._details.toggled.connect(self._show)
-        swap = QPushButton("&Swap A and B")
-        swap.setObjectName("compare-swap")
-        swap.setAccessibleName("Swap A and B")
+        swap = push_button("compare-swap", "&Swap A and B")
         swap.clicked.connect(self.asked_swap)
         self.metrics = Table(_METRICS, "compare-metrics")
         self.changes = Table(_CHANGES, "compare-changes")

@@ -4,13 +4,14 @@ back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
 
+from gui.widgets.controls import push_button
 from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import Listed
 from rig.files.plain_text import visible
@@ -28,11 +29,11 @@ class DeleteBar(QFrame):
         self.setObjectName("delete-bar")
         self._rows: tuple[Listed, ...] = ()
         self._text = _label()
-        good = _button("delete-for-good", "Delete for &good", self._delete)
+        good = push_button("delete-for-good", "Delete for &good", self._delete)
         good.setProperty("role", "danger")
-        self._keep = _button("delete-keep", "&Keep", self.hide)
+        self._keep = push_button("delete-keep", "&Keep", self.hide)
         row = QHBoxLayout()
-        row.addWidget(_button("delete-trash", "Move to &trash", self._to_trash))
+        row.addWidget(push_button("delete-trash", "Move to &trash", self._to_trash))
         row.addWidget(good)
         row.addWidget(self._keep)
         row.addStretch(1)
@@ -82,8 +83,8 @@ class UndoBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 2, 0, 2)
         row.addWidget(self._text, 1)
-        row.addWidget(_button("delete-undo", "&Undo", self._bring_back))
-        row.addWidget(_button("delete-close", "Clos&e", self.hide))
+        row.addWidget(push_button("delete-undo", "&Undo", self._bring_back))
+        row.addWidget(push_button("delete-close", "Clos&e", self.hide))
         self.hide()
 
     def say(self, paths: Sequence[Path]) -> None:
@@ -104,12 +105,3 @@ def _label() -> QLabel:
     label = PlainLabel()
     label.setWordWrap(True)
     return label
-
-
-def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(text.replace("&", ""))
-    button.setAutoDefault(True)
-    button.clicked.connect(lambda checked=False: action())
-    return button

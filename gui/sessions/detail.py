@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from gui.sessions.delete_bar import DeleteBar
 from gui.sessions.rows import facts, outcome_colour
 from gui.theme import Theme
+from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity, set_severity
@@ -197,11 +198,13 @@ class DetailPanel(QWidget):
         }
         found = {}
         for name, (text, tip, action) in actions.items():
-            button = QPushButton(text)
-            button.setObjectName(f"session-{name}")
-            button.setAccessibleName(f"{text.replace('&', '').rstrip(' .')}: {tip}")
-            button.setToolTip(tip)
-            button.clicked.connect(lambda checked=False, action=action: action())
+            button = push_button(
+                f"session-{name}",
+                text,
+                action,
+                accessible=f"{text.replace('&', '').rstrip(' .')}: {tip}",
+                tip=tip,
+            )
             found[name] = button
         found["open"].setProperty("role", "primary")
         return found

@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QPushButton,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from gui.sessions.delete_bar import UndoBar
 from gui.sessions.detail import DetailPanel
 from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
+from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
@@ -341,10 +341,7 @@ class SessionsScreen(Screen):
     def _lay_out(self) -> None:
         title = PlainLabel("Sessions")
         title.setProperty("role", "title")
-        again = QPushButton("&Look again")
-        again.setObjectName("sessions-look")
-        again.setAccessibleName("Look again")
-        again.setToolTip("F5")
+        again = push_button("sessions-look", "&Look again", tip="F5")
         again.clicked.connect(self.look)
         top = QHBoxLayout()
         top.addWidget(title)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QProgressBar,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -22,6 +20,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.start import recent
 from gui.start.recent import RecentRow
+from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import BENCHES, TRACES, Wanted, ask, chooser
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
@@ -81,7 +80,7 @@ class StartScreen(Screen):
         self._recent = Table(_COLUMNS, "recent")
         self._recent.setAccessibleName("Recent sessions, bench files and traces")
         self._recent.activated.connect(lambda index: self._open_recent())
-        self._demo = _button(
+        self._demo = push_button(
             "start-demo", "Open a finished &demonstration", self.open_demonstration
         )
         self._demo.setProperty("role", "primary")
@@ -89,7 +88,7 @@ class StartScreen(Screen):
         self._bar.setObjectName("demo-progress")
         self._bar.setAccessibleName("Progress of the demonstration")
         self._bar.setRange(0, _FINE)
-        cancel = _button("demo-cancel", "Cancel", self._cancel_demo)
+        cancel = push_button("demo-cancel", "Cancel", self._cancel_demo)
         cancel.setAccessibleName("Cancel the demonstration")
         self._making = QWidget()
         making = QHBoxLayout(self._making)
@@ -141,11 +140,11 @@ class StartScreen(Screen):
             self.shell.open_path(row.path)
 
     def _without_card(self) -> QWidget:
-        run = _button("start-virtual", "&Run a virtual bench", self._run_virtual)
+        run = push_button("start-virtual", "&Run a virtual bench", self._run_virtual)
         return _card("Try without hardware", _WITHOUT, self._demo, self._making, run)
 
     def _connect_card(self) -> QWidget:
-        connect = _button(
+        connect = push_button(
             "start-bench", "&Connect a bench", lambda: self.shell.go("bench")
         )
         connect.setProperty("role", "primary")
@@ -160,13 +159,13 @@ class StartScreen(Screen):
         )
         path.given.connect(self.shell.open_path)
         choose = chooser(path, Wanted.FILE, TRACES, self.shell.open_path)
-        opening = _button(
+        opening = push_button(
             "start-trace",
             "Open a &trace",
             lambda: path.give() if path.text().strip() else choose.click(),
         )
         opening.setProperty("role", "primary")
-        session = _button("start-session", "Open a &session", self._choose_session)
+        session = push_button("start-session", "Open a &session", self._choose_session)
         return _card(
             "Open a trace or a session",
             _TRACE,
@@ -262,11 +261,3 @@ def _beside(first: QWidget, second: QWidget) -> QWidget:
     row.addWidget(first, 1)
     row.addWidget(second)
     return both
-
-
-def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(text.replace("&", ""))
-    button.clicked.connect(lambda checked=False: action())
-    return button

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, 
 from gui.picture.legend import Legend
 from gui.theme import Theme
 from gui.trace.shown.engine import Subject
+from gui.widgets.controls import combo_box
 from gui.widgets.labels import Labels
 from gui.widgets.text import heading, shortened
 from rig.files.plain_text import visible
@@ -121,9 +122,7 @@ class Header(QWidget):
         combo.setVisible(combo.count() > 1)
 
     def _combo(self, name: str, accessible: str) -> QComboBox:
-        combo = QComboBox()
-        combo.setObjectName(name)
-        combo.setAccessibleName(accessible)
+        combo = combo_box(name, accessible)
         combo.hide()
         combo.currentIndexChanged.connect(lambda _: self._choose())
         return combo

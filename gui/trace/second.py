@@ -8,13 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.panels.statistics_panel import StatisticsPanel
 from gui.trace.picture.stack_mouse import InteractiveStack
 from gui.trace.shown.engine import Pictures, Subject, open_subject
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.controls import check_box, combo_box
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
@@ -43,14 +44,12 @@ class SecondTrace(QWidget):
         self.path = PathField("second-path", "Second trace", "a trace, or a session")
         self.path.setMinimumWidth(60)
         self.path.given.connect(lambda path: self.choose(path))
-        self.trial = QComboBox()
-        self.trial.setObjectName("second-trial")
-        self.trial.setAccessibleName("Trial of the second trace")
+        self.trial = combo_box("second-trial", "Trial of the second trace")
         self.trial.currentIndexChanged.connect(self._choose)
-        self.linked = QCheckBox("Linked")
-        self.linked.setObjectName("second-linked")
-        self.linked.setAccessibleName(
-            "Both traces show the same times from their starts"
+        self.linked = check_box(
+            "second-linked",
+            "Linked",
+            accessible="Both traces show the same times from their starts",
         )
         self.linked.setChecked(True)
         self.linked.toggled.connect(lambda _: self._follow(self._first, self.state))

@@ -8,10 +8,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QCheckBox,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QScrollArea,
     QSplitter,
     QTabWidget,
@@ -26,6 +24,7 @@ from gui.trials import further, words
 from gui.trials.dots import Dots
 from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
+from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
@@ -62,17 +61,17 @@ class TrialsScreen(Screen):
         self._labels.setWordWrap(False)
         self._headline = _line("trials-headline")
         self._findings = _line("trials-findings")
-        self._trace = QPushButton()
-        self._trace.setObjectName("trials-odd-trace")
-        self._trace.setAccessibleName("Show the trace of the odd trial")
+        self._trace = push_button(
+            "trials-odd-trace", "", accessible="Show the trace of the odd trial"
+        )
         self._trace.clicked.connect(self._show_odd_trace)
         self.filter = LineField(
             "trials-filter", "Filter metrics by name", "Filter metrics (Ctrl+F)"
         )
         self.filter.setClearButtonEnabled(True)
-        self.details = QCheckBox("&Details")
-        self.details.setObjectName("trials-details")
-        self.details.setAccessibleName("Show details too")
+        self.details = check_box(
+            "trials-details", "&Details", accessible="Show details too"
+        )
         self.details.setToolTip("Show also percentiles and other details")
         self.dots = Dots(shell.theme)
         self.detail = MetricView(shell.theme)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QSizePolicy,
     QSlider,
     QVBoxLayout,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gui.theme import Theme
 from gui.trials import words
+from gui.widgets.controls import push_button
 from gui.widgets.text import PlainLabel
 from rig.api.trials.replication import (
     AUDIT,
@@ -63,11 +63,11 @@ class WhatIfView(QWidget):
         self.slider.setAccessibleName("Claimed value, in thousandths of the mean")
         self.slider.setRange(-_STEPS, _STEPS)
         self.slider.setPageStep(10)
-        self.back = QPushButton("Back")
-        self.back.setObjectName("trials-claim-back")
-        self.back.setAccessibleName("Back to the claim of the session")
-        self.back.setToolTip(
-            "Back to the session's claim, or to the mean of its trials"
+        self.back = push_button(
+            "trials-claim-back",
+            "Back",
+            accessible="Back to the claim of the session",
+            tip="Back to the session's claim, or to the mean of its trials",
         )
         self._strip = HoldStrip(theme)
         self._told = {rule: _text() for rule in (REPLICATION, AUDIT)}

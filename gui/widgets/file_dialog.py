@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
+from gui.widgets.controls import push_button
 from rig.files.user_folders import expanded
 
 BENCHES = "Bench files (*.toml)"
@@ -73,10 +74,12 @@ def chooser(
         if take is not None:
             take(path)
 
-    button = QPushButton("...")
-    button.setObjectName(f"{line.objectName()}-choose")
-    button.setAccessibleName(f"Choose: {line.accessibleName()}")
-    button.setToolTip(f"Choose: {line.accessibleName()}")
+    button = push_button(
+        f"{line.objectName()}-choose",
+        "...",
+        accessible=f"Choose: {line.accessibleName()}",
+        tip=f"Choose: {line.accessibleName()}",
+    )
     button.setFixedWidth(BUTTON_PX)
     button.clicked.connect(
         lambda checked=False: ask(

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import ANY, BENCHES, TRACES, Wanted, ask
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
@@ -71,9 +72,7 @@ class PathBar(QFrame):
         self._field.given.connect(self._hand_on)
         label = PlainLabel("&Open")
         label.setBuddy(self._field)
-        button = QPushButton("Open")
-        button.setObjectName("open-path-now")
-        button.setAccessibleName("Open this path")
+        button = push_button("open-path-now", "Open", accessible="Open this path")
         button.clicked.connect(self._field.give)
         row = QHBoxLayout(self)
         row.addWidget(label)
@@ -100,9 +99,9 @@ class PathBar(QFrame):
             super().keyPressEvent(event)
 
     def _choose(self, name: str, text: str, wanted: Wanted) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setAccessibleName(f"Choose: {text.removesuffix(' ...').lower()}")
+        button = push_button(
+            name, text, accessible=f"Choose: {text.removesuffix(' ...').lower()}"
+        )
         button.clicked.connect(
             lambda checked=False: ask(
                 button, "Open", wanted, self._hand_on, f"{ANY};;{BENCHES};;{TRACES}"

@@ -6,15 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QLineEdit,
-    QPushButton,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.path_field import PathField
 from gui.widgets.text import PlainLabel, plain
 from gui.widgets.values import parse
@@ -41,25 +40,21 @@ class RecordBar(QWidget):
             "meter-folder", "Folder of the recordings", "recordings"
         )
         self.folder.setText(str(folder))
-        self.kind = QComboBox()
-        self.kind.setObjectName("meter-trigger")
-        self.kind.setAccessibleName("What begins the recording")
+        self.kind = combo_box("meter-trigger", "What begins the recording")
         for kind in TriggerKind:
             self.kind.addItem(str(kind), kind)
         self.level = QLineEdit("10 mA")
         self.level.setObjectName("meter-level")
         self.level.setAccessibleName("Current of the trigger")
         self.level.setFixedWidth(90)
-        self.before = QComboBox()
-        self.before.setObjectName("meter-before")
-        self.before.setAccessibleName("Recorded before the trigger")
+        self.before = combo_box("meter-before", "Recorded before the trigger")
         for before_s in _BEFORE_S:
             self.before.addItem(f"{before_s:g} s before", before_s)
-        self.record = QPushButton("Record")
-        self.record.setObjectName("meter-record")
-        self.record.setAccessibleName("Record, or end the recording")
-        self.record.setToolTip(
-            "Ctrl+R: a new folder with trace.jls; Trace shows it at the end"
+        self.record = push_button(
+            "meter-record",
+            "Record",
+            accessible="Record, or end the recording",
+            tip="Ctrl+R: a new folder with trace.jls; Trace shows it at the end",
         )
         self.said = plain("meter-record-said")
         self.said.setProperty("role", "muted")

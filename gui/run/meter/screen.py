@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout
 
 from gui.run.live_view import LiveView
 from gui.run.meter.link import MeterLink, MeterOver, MeterSaid
@@ -20,6 +20,7 @@ from gui.run.meter.values_view import ValuesView
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.notice import Notice, Severity, error_text
 from gui.widgets.text import PlainLabel
 from rig.bench import config
@@ -298,15 +299,11 @@ class MeterScreen(Screen):
         self.hold.toggle()
 
     def _lay_out(self) -> None:
-        self.span = QComboBox()
-        self.span.setObjectName("meter-span")
-        self.span.setAccessibleName("Seconds that are shown")
+        self.span = combo_box("meter-span", "Seconds that are shown")
         for span_s in _SPANS_S:
             self.span.addItem(f"{span_s:g} s", span_s)
         self.span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
-        self.hold = QPushButton("Hold")
-        self.hold.setObjectName("meter-hold")
-        self.hold.setAccessibleName("Hold the picture")
+        self.hold = push_button("meter-hold", "Hold", accessible="Hold the picture")
         self.hold.setCheckable(True)
         self.hold.setToolTip("keep the picture still; all else goes on (Space)")
         self._open.setObjectName("meter-open")

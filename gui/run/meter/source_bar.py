@@ -10,12 +10,12 @@ from pathlib import Path
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
 from gui.run.meter.link import Source
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel, heading
@@ -31,9 +31,7 @@ class SourceBar(QWidget):
         self.setObjectName("meter-bar")
         self.labels = Labels()
         self.labels.setWordWrap(False)
-        self.choice = QComboBox()
-        self.choice.setObjectName("meter-source")
-        self.choice.setAccessibleName("What is metered")
+        self.choice = combo_box("meter-source", "What is metered")
         self.choice.setMinimumContentsLength(22)
         policy = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         self.choice.setSizeAdjustPolicy(policy)
@@ -42,13 +40,17 @@ class SourceBar(QWidget):
             "Settings of the monitor",
             "settings, as device=JS220-000415 (F11 on Bench scans)",
         )
-        self.start = _button("meter-start", "Start", "F5: supply on, and measure")
-        self.start.setProperty("role", "primary")
-        self.stop = _button(
-            "meter-stop", "Stop", "Shift+F5 or Esc: the supply is off then"
+        self.start = push_button(
+            "meter-start", "Start", tip="F5: supply on, and measure"
         )
-        self.reset = _button(
-            "meter-reset", "Reset", "let energy, charge and time begin again (Ctrl+0)"
+        self.start.setProperty("role", "primary")
+        self.stop = push_button(
+            "meter-stop", "Stop", tip="Shift+F5 or Esc: the supply is off then"
+        )
+        self.reset = push_button(
+            "meter-reset",
+            "Reset",
+            tip="let energy, charge and time begin again (Ctrl+0)",
         )
         self.choice.currentIndexChanged.connect(self._chosen)
         self._running = False
@@ -119,11 +121,3 @@ class SourceBar(QWidget):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addLayout(top)
         whole.addLayout(row)
-
-
-def _button(name: str, text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAccessibleName(text)
-    button.setToolTip(tip)
-    return button

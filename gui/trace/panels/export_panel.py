@@ -9,11 +9,9 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFormLayout,
     QHBoxLayout,
     QProgressBar,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -22,6 +20,7 @@ from gui.bridge import Bridge
 from gui.trace.picture.picture_file import folder_for, free_path
 from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.file_dialog import Wanted, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
@@ -44,21 +43,20 @@ class ExportPanel(QWidget):
         self._size: Task[int] = Task(sizes, "trace-export-size")
         self._bridge = Bridge(self)
         self._state: TraceState | None = None
-        self.what = self._combo("export-what", "What is exported", _WHAT)
-        self.form = self._combo("export-form", "File format", tuple(_FORMS))
+        self.what = combo_box("export-what", "What is exported", _WHAT)
+        self.form = combo_box("export-form", "File format", tuple(_FORMS))
         self.path = LineField("export-path", "File to write")
         self.picture = LineField("export-picture", "File of the picture")
-        self.save_picture = QPushButton("Save the picture (P)")
-        self.save_picture.setObjectName("export-picture-save")
-        self.save_picture.setAccessibleName("Save the picture")
-        self.save_picture.setAccessibleName("Save the picture")
+        self.save_picture = push_button(
+            "export-picture-save", "Save the picture (P)", accessible="Save the picture"
+        )
         self.size_text = plain("export-size", wrap=True)
-        self.button = QPushButton("Export")
-        self.button.setObjectName("export-start")
-        self.button.setAccessibleName("Export the selection")
-        self.cancel = QPushButton("Cancel")
-        self.cancel.setObjectName("export-cancel")
-        self.cancel.setAccessibleName("Cancel the export")
+        self.button = push_button(
+            "export-start", "Export", accessible="Export the selection"
+        )
+        self.cancel = push_button(
+            "export-cancel", "Cancel", accessible="Cancel the export"
+        )
         self.cancel.setEnabled(False)
         self.progress = QProgressBar()
         self.progress.setObjectName("export-progress")
@@ -218,13 +216,6 @@ class ExportPanel(QWidget):
     def _failed(self, error: BaseException) -> None:
         self._running(False)
         self.notice.show_error(error)
-
-    def _combo(self, name: str, accessible: str, items: tuple[str, ...]) -> QComboBox:
-        combo = QComboBox()
-        combo.setObjectName(name)
-        combo.setAccessibleName(accessible)
-        combo.addItems(items)
-        return combo
 
     def _lay_out(self) -> None:
         form = QFormLayout()

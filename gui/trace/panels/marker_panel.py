@@ -22,6 +22,7 @@ from gui.trace.panels.rows import Rows
 from gui.trace.shown.markers import Mark, Part
 from gui.trace.shown.state import Topic, TraceState, mark_text
 from gui.widgets import values
+from gui.widgets.controls import push_button
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
@@ -239,11 +240,7 @@ class MarkerPanel(QWidget):
         return field
 
     def _button(self, name: str, text: str, action: Callable[[], None]) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setAccessibleName(text.strip("◂▸ "))
-        button.clicked.connect(lambda: action())
-        return button
+        return push_button(name, text, action, accessible=text.strip("◂▸ "))
 
     def _lay_out(self) -> None:
         form = QFormLayout()

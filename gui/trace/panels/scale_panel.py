@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
     QLineEdit,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
 from gui.widgets import values
+from gui.widgets.controls import check_box, push_button
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, tip
@@ -46,9 +46,11 @@ class ScalePanel(QWidget):
         for column, head in enumerate(("", "log", "from", "to")):
             grid.addWidget(PlainLabel(head), 0, column)
         for row, signal in enumerate(SIGNALS, start=1):
-            log = QCheckBox()
-            log.setObjectName(f"scale-{signal}-log")
-            log.setAccessibleName(f"Logarithmic axis of the {signal}")
+            log = check_box(
+                f"scale-{signal}-log",
+                "",
+                accessible=f"Logarithmic axis of the {signal}",
+            )
             log.clicked.connect(partial(self._set_log, signal))
             self.logs[signal] = log
             self.lows[signal] = self._field(
@@ -57,17 +59,19 @@ class ScalePanel(QWidget):
             self.highs[signal] = self._field(
                 signal, "to", partial(self._set_ends, signal)
             )
-            auto = QPushButton("Auto")
-            auto.setObjectName(f"scale-{signal}-auto")
-            auto.setAccessibleName(f"Automatic axis of the {signal}")
+            auto = push_button(
+                f"scale-{signal}-auto",
+                "Auto",
+                accessible=f"Automatic axis of the {signal}",
+            )
             auto.clicked.connect(partial(self._set_auto, signal))
             for column, widget in enumerate(
                 (PlainLabel(signal), log, self.lows[signal], self.highs[signal], auto)
             ):
                 grid.addWidget(widget, row, column)
-        self.utc = _box("scale-utc", "Times in &UTC")
+        self.utc = check_box("scale-utc", "Times in &UTC")
         self.utc.clicked.connect(self._set_utc)
-        self.numbered = _box("scale-numbers", "&Numbers above each plot (I)")
+        self.numbered = check_box("scale-numbers", "&Numbers above each plot (I)")
         self.numbered.clicked.connect(self._set_numbered)
         self._lanes_title = PlainLabel("Lanes below SYNC:")
         self._lanes = QGridLayout()
@@ -111,7 +115,7 @@ class ScalePanel(QWidget):
         self.lanes = {}
         for number, name in enumerate(names):
             shown = name if len(name) <= _NAME else f"{name[:_NAME]} …"
-            box = _box(f"lane-{name}", visible(shown).replace("&", "&&"))
+            box = check_box(f"lane-{name}", visible(shown).replace("&", "&&"))
             box.clicked.connect(partial(self._set_lane, name))
             self.lanes[name] = box
             row, column = divmod(number, _LANE_COLUMNS)
@@ -217,10 +221,3 @@ def _lane_tip(state: TraceState, name: str) -> str:
     if name not in state.lines:
         return f"{name}: reading the edges ..."
     return f"{name}: {len(state.lines[name]) or 'no'} edges"
-
-
-def _box(name: str, text: str) -> QCheckBox:
-    box = QCheckBox(text)
-    box.setObjectName(name)
-    box.setAccessibleName(text.replace("&", ""))
-    return box

@@ -6,13 +6,14 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
+from gui.widgets.controls import check_box, combo_box
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
 from rig.api.traces.distributions import Histogram, Spectrum
@@ -33,11 +34,11 @@ class DistributionView(QWidget):
         self._task: Task[Histogram | Spectrum] = Task(worker, "trace-distribution")
         self._state: TraceState | None = None
         self.shown: Histogram | Spectrum | None = None
-        self.kind = self._combo("distribution-kind", "Histogram or spectrum", _KINDS)
-        self.signal = self._combo("distribution-signal", "Signal", SIGNALS)
-        self.logarithmic = QCheckBox("log y")
-        self.logarithmic.setObjectName("distribution-log")
-        self.logarithmic.setAccessibleName("Logarithmic y axis")
+        self.kind = combo_box("distribution-kind", "Histogram or spectrum", _KINDS)
+        self.signal = combo_box("distribution-signal", "Signal", SIGNALS)
+        self.logarithmic = check_box(
+            "distribution-log", "log y", accessible="Logarithmic y axis"
+        )
         self.plot = PlainPlot("distribution-plot", "Histogram or spectrum", theme)
         self.notice = Notice()
         self.text = plain("distribution-text", wrap=True)
@@ -162,10 +163,3 @@ class DistributionView(QWidget):
             text = f"{found.count} samples, {found.lost} lost, {len(seconds)} bins"
         self.plot.fit()
         self.text.setText(text)
-
-    def _combo(self, name: str, accessible: str, items: tuple[str, ...]) -> QComboBox:
-        combo = QComboBox()
-        combo.setObjectName(name)
-        combo.setAccessibleName(accessible)
-        combo.addItems(items)
-        return combo

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import plain
 from rig.api.traces.edges import Edge
@@ -69,9 +70,7 @@ class EdgeView(QWidget):
         self._state: TraceState | None = None
         self._edge: Edge | None = None
         self.shown: EdgePicture | None = None
-        self.signal = QComboBox()
-        self.signal.setObjectName("edge-signal")
-        self.signal.setAccessibleName("Signal")
+        self.signal = combo_box("edge-signal", "Signal")
         self.plot = PlainPlot("edge-plot", "Samples around an edge", theme)
         self.notice = Notice()
         self.text = plain("edge-text", wrap=True, selectable=True)
@@ -80,10 +79,7 @@ class EdgeView(QWidget):
             ("edge-previous", "◂", "Previous edge", False),
             ("edge-next", "▸", "Next edge", True),
         ):
-            button = QPushButton(text)
-            button.setObjectName(name)
-            button.setAccessibleName(accessible)
-            button.setToolTip(accessible)
+            button = push_button(name, text, accessible=accessible, tip=accessible)
             button.clicked.connect(lambda _, forward=forward: self.step(forward))
             row.addWidget(button)
         row.addWidget(self.signal)

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.trace.panels.rows import Rows
 from gui.trace.shown.engine import Does, Task
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.views.plain_plot import PlainPlot
+from gui.widgets.controls import combo_box, push_button
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import Column
 from gui.widgets.text import PlainLabel, plain
@@ -60,15 +61,25 @@ class OverlayView(QWidget):
         self._stale = True
         self.shown: Overlay | None = None
         #: The samples of the trial that is shown, in the order of time.
-        self.occasion = QComboBox()
-        self.occasion.setObjectName("overlay-occasion")
-        self.occasion.setAccessibleName("Sample of the overlay")
+        self.occasion = combo_box("overlay-occasion", "Sample of the overlay")
         self.occasion.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.occasion.setMinimumContentsLength(22)
-        self.previous = self._button("overlay-previous", "◂", "Previous sample", -1)
-        self.next = self._button("overlay-next", "▸", "Next sample", 1)
+        self.previous = push_button(
+            "overlay-previous",
+            "◂",
+            lambda: self._beside(-1),
+            accessible="Previous sample",
+            tip="Previous sample",
+        )
+        self.next = push_button(
+            "overlay-next",
+            "▸",
+            lambda: self._beside(1),
+            accessible="Next sample",
+            tip="Next sample",
+        )
         self.power = PlainPlot("overlay-power", "Power of each trial", theme)
         self.difference = PlainPlot(
             "overlay-difference", "Differences between the trials", theme
@@ -233,14 +244,6 @@ class OverlayView(QWidget):
         self._remark.setText(
             visible(found.remark or "no trial stands out in this sample")
         )
-
-    def _button(self, name: str, text: str, accessible: str, by: int) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setAccessibleName(accessible)
-        button.setToolTip(accessible)
-        button.clicked.connect(lambda: self._beside(by))
-        return button
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()
