@@ -83,15 +83,7 @@ class ChoosePage(QWidget):
 
     def _filter(self) -> None:
         words = self._find.text().lower().split()
-        rows = [
-            each
-            for each in self._all
-            if all(
-                word in f"{each.name} {' '.join(each.kinds)} {each.about}".lower()
-                for word in words
-            )
-        ]
-        self._table.set_rows(rows)
+        self._table.set_rows([each for each in self._all if _matches(each, words)])
 
     def _choose(self, row: Example) -> None:
         self._example = row
@@ -148,6 +140,12 @@ class ChoosePage(QWidget):
         column.addWidget(self._find)
         column.addWidget(self._table, 3)
         column.addLayout(new)
+
+
+def _matches(example: Example, words: list[str]) -> bool:
+    """Whether all words of a search stand in an example."""
+    text = f"{example.name} {' '.join(example.kinds)} {example.about}".lower()
+    return all(word in text for word in words)
 
 
 def _button(name: str, text: str, action: Callable[[], object]) -> QPushButton:

@@ -69,18 +69,15 @@ def lay_out(drawn: Diagram, text_width: Callable[[str], float], width: float) ->
     box_widths = {
         part.key: _box_width(part, sides[part.key], text_width) for part in drawn.parts
     }
-    widths = [
-        max(
-            box_widths[part.key]
-            for part in drawn.parts
-            if column_of[part.key] == column
-        )
-        for column in used
-    ]
-    lanes = [
-        sum(1 for wire in drawn.wires if _between(wire, column_of, left, right))
-        for left, right in pairwise(used)
-    ]
+    widest = dict.fromkeys(used, 0.0)
+    for part in drawn.parts:
+        column = column_of[part.key]
+        widest[column] = max(widest[column], box_widths[part.key])
+    widths = list(widest.values())
+    lanes = []
+    for left, right in pairwise(used):
+        between = [_between(wire, column_of, left, right) for wire in drawn.wires]
+        lanes.append(sum(between))
     least = [max((count + 2) * _LEAST_LANE, 70.0) for count in lanes]
     spare = max(width - 2 * _MARGIN - sum(widths) - sum(least), 0.0)
     each = min(spare / len(least), _WIDEST_GAP) if least else 0.0
@@ -145,9 +142,7 @@ def _box_width(
     pins: tuple[list[str], list[str]],
     text_width: Callable[[str], float],
 ) -> float:
-    left, right = (
-        max((text_width(name) for name in names), default=0.0) for names in pins
-    )
+    left, right = (max(map(text_width, names), default=0.0) for names in pins)
     subtitle = f"{part.subtitle} (simulated)" if part.simulated else part.subtitle
     head = max(text_width(part.title) * 1.15, text_width(subtitle))
     return max(head + 2 * _PAD, left + right + 4 * _PAD, 120.0)

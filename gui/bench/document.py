@@ -47,7 +47,8 @@ def read_text(text: str, folder: Path) -> Reading:
     resolved = config.parsed(text, folder)
     try:
         rows = tuple((str(wire), rail) for wire, rail in due(resolved))
-        return Reading(text, form, None, resolved, diagram(resolved), rows)
+        drawn = diagram(resolved)
+        return Reading(text, form, None, resolved, drawn, due=rows)
     except ConfigError as error:
         return Reading(text, form, TextProblem(error, None), None, None)
 

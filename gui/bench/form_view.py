@@ -167,10 +167,10 @@ class FormView(QWidget):
     def _filter(self) -> None:
         """Show the settings that are looked for, in every part that has one."""
         words, only_set = self._find.text(), self._only_set.isChecked()
-        found = [
-            any(matches(field, words, only_set) for field in section.fields)
-            for section in self._form.sections
-        ]
+        found = []
+        for section in self._form.sections:
+            fits = [matches(field, words, only_set) for field in section.fields]
+            found.append(any(fits))
         for number, has in enumerate(found):
             self._list.item(number).setHidden(bool(words.strip()) and not has)
         self._none.setVisible(bool(words.strip()) and not any(found))

@@ -127,19 +127,22 @@ class RowsView(QWidget):
 def of_finding(finding: Finding) -> Row:
     """Return the row of a probe's finding."""
     return Row(
-        finding.name, _SIGNS[finding.passed], finding.detail, "", finding.try_next
+        name=finding.name,
+        sign=_SIGNS[finding.passed],
+        detail=finding.detail,
+        try_next=finding.try_next,
     )
 
 
 def of_wire(found: WireFinding) -> Row:
     """Return the row of a wire."""
     return Row(
-        str(found.wire),
-        _SIGNS[found.ok],
-        found.detail,
-        found.cause,
-        found.try_next,
-        found.rail,
+        name=str(found.wire),
+        sign=_SIGNS[found.ok],
+        detail=found.detail,
+        cause=found.cause,
+        try_next=found.try_next,
+        rail=found.rail,
     )
 
 
@@ -160,16 +163,14 @@ def of_scan(found: ScanRow) -> Row:
     sign = {True: "✓ ok", False: "✗ fails", None: "not installed"}[ok]
     serial = f", serial number {found.serial}" if found.serial else ""
     detail = found.problem or f"{found.name}{serial}"
-    said = (
-        f"In the bench file: {' '.join(found.setting.split())}" if found.setting else ""
-    )
+    setting = " ".join(found.setting.split())
+    setting = f"In the bench file: {setting}" if setting else ""
     return Row(
-        found.kind,
-        sign,
-        detail,
-        "",
-        found.try_next or said,
-        found.name if serial else "",
+        name=found.kind,
+        sign=sign,
+        detail=detail,
+        try_next=found.try_next or setting,
+        rail=found.name if serial else "",
     )
 
 

@@ -92,19 +92,16 @@ def laid_out(
     pixel_s = (stop_s - start_s) / pixels
     if len(left) <= pixels:
         return Rectangles(np.maximum(left, start_s), np.minimum(right, stop_s), colour)
-    return _merged(left, right, colour, start_s, stop_s, pixel_s)
+    return _merged(Rectangles(left, right, colour), start_s, stop_s, pixel_s)
 
 
 def _merged(
-    left: Array,
-    right: Array,
-    colour: Places,
-    start_s: float,
-    stop_s: float,
-    pixel_s: float,
+    bands: Rectangles, start_s: float, stop_s: float, pixel_s: float
 ) -> Rectangles:
-    """Return wide spans as they are, and of the narrow ones that begin in one pixel
-    one."""
+    """Return wide bands as they are, and one of the narrow ones that begin in the same
+    pixel.
+    """
+    left, right, colour = bands.left_s, bands.right_s, bands.colour
     narrow = right - left < pixel_s
     pixel = np.floor((left[narrow] - start_s) / pixel_s).astype(np.int64)
     # The longest of each pixel is the last one of it in this order.

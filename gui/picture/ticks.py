@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 from rig.units import scale
 
@@ -15,13 +16,17 @@ MOST = 8
 #: Steps between ticks in turn, the first ones rounder. Neighbours in size are so near
 #: that one of them always gives 5 to 8 ticks.
 _STEPS = ((1.0, 2.0, 5.0), (2.5,), (4.0,), (1.5, 3.0, 8.0))
-#: Values in a decade of a logarithmic axis, from many to few.
-_ONES = (
-    (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
-    (1.0, 2.0, 3.0, 5.0),
-    (1.0, 2.0, 5.0),
-    (1.0, 3.0),
-    (1.0,),
+#: Values in a decade of a logarithmic axis, and in each how many-th decade, from many
+#: ticks to few.
+_DECADES = (
+    ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 1),
+    ((1.0, 2.0, 3.0, 5.0), 1),
+    ((1.0, 2.0, 5.0), 1),
+    ((1.0, 3.0), 1),
+    ((1.0,), 1),
+    ((1.0,), 2),
+    ((1.0,), 3),
+    ((1.0,), 5),
 )
 #: Times with more digits than this are shown from a base on.
 _DIGITS = 6
@@ -64,19 +69,13 @@ def logarithmic(low: float, high: float, unit: str, room: int) -> Ticks:
             _multiples(10.0**low, 10.0**high, _step(10.0**low, 10.0**high, room))
         )
     else:
-        choices = [
-            [n * 10.0**power for power in powers for n in ones] for ones in _ONES
-        ]
-        choices += [
-            [10.0**power for power in powers if power % every == 0]
-            for every in (2, 3, 5)
-        ]
-        inside = [
-            [v for v in values if low <= math.log10(v) <= high] for values in choices
-        ]
-        kept = next(
-            (values for values in inside if len(values) <= _most(room)), inside[-1]
-        )
+        kept = []
+        for factors, every in _DECADES:
+            decades = [10.0**power for power in powers if power % every == 0]
+            values = [n * decade for decade, n in product(decades, factors)]
+            kept = [value for value in values if low <= math.log10(value) <= high]
+            if len(kept) <= _most(room):
+                break
     places = tuple(math.log10(value) for value in kept)
     return Ticks(places, tuple(_short(value, unit) for value in kept), "")
 
@@ -121,9 +120,8 @@ def _step(low: float, high: float, room: int) -> float:
     power = math.floor(math.log10((high - low) / most))
     best: tuple[int, int, float] | None = None
     for roundness, sizes in enumerate(_STEPS):
-        for step in (
-            size * 10.0**exponent for size in sizes for exponent in (power, power + 1)
-        ):
+        for size, exponent in product(sizes, (power, power + 1)):
+            step = size * 10.0**exponent
             count = len(_multiples(low, high, step))
             if count <= most:
                 enough = min(count - LEAST, 0)

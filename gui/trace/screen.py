@@ -101,14 +101,14 @@ class TraceScreen(Screen):
         self.tabs = Tabs()
         self.sheet = KeySheet(self)
         self._keys = key_map.ScreenKeys(
-            lambda: self.stack.reach_s,
-            self.windows.step,
-            self.save_picture,
-            self.sheet.toggle,
-            self.copy_statistics,
-            self.save_annotations,
-            self.stack.toggle_levels,
-            self.show_second,
+            reach_s=lambda: self.stack.reach_s,
+            next_window=self.windows.step,
+            save_picture=self.save_picture,
+            show_keys=self.sheet.toggle,
+            copy_statistics=self.copy_statistics,
+            save_annotations=self.save_annotations,
+            toggle_levels=self.stack.toggle_levels,
+            show_second=self.show_second,
         )
         self.stack.ask_numbers = self.statistics.for_lanes
         self.statistics.changed.connect(self.stack.update)

@@ -105,14 +105,11 @@ class DriftView(QWidget):
         """Return the ends of the axis: the dots, the claim and, where it is near, the
         band."""
         values = [dot.value for dot in metric.dots if math.isfinite(dot.value)]
-        spreads = [2 * (dot.standard_uncertainty or 0.0) for dot in metric.dots]
-        shown = [*values, *(end for end in metric.band if math.isfinite(end))]
-        shown += [
-            dot.value + side * spread
-            for dot, spread in zip(metric.dots, spreads, strict=True)
-            for side in (-1, 1)
-            if math.isfinite(dot.value)
-        ]
+        shown = [*values, *filter(math.isfinite, metric.band)]
+        for dot in metric.dots:
+            spread = 2 * (dot.standard_uncertainty or 0.0)
+            if math.isfinite(dot.value):
+                shown += [dot.value - spread, dot.value + spread]
         if not shown:
             return -1.0, 1.0
         room = 0.08 * (max(shown) - min(shown)) or abs(shown[0]) * 0.1 or 1.0

@@ -5,6 +5,7 @@ lines."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -32,7 +33,9 @@ def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
     if results.targets:
         pages.append(("Targets", _page(_facts(view), _targets(results.targets))))
         pages += _records(view)
-    lines = [(trial.number, line) for trial in results.trials for line in trial.lines]
+    lines: list[tuple[int, str]] = []
+    for trial in results.trials:
+        lines += [(trial.number, line) for line in trial.lines]
     if lines:
         pages.append(("Result lines", _page("", _lines(lines))))
     return pages
@@ -135,7 +138,7 @@ def _records(view: SessionTrials) -> list[tuple[str, QWidget]]:
             and rows
             and all(isinstance(row, dict) for row in rows)
         ):
-            heads = list(dict.fromkeys(head for row in rows for head in row))
+            heads = list(dict.fromkeys(chain.from_iterable(rows)))
             columns = [
                 Column(head.replace("_", " "), _of_record(head)) for head in heads
             ]

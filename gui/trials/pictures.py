@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib.style
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_qt import NavigationToolbar2QT
 from matplotlib.backends.backend_qtagg import FigureCanvasQTAgg
 from matplotlib.colors import to_hex, to_rgb, to_rgba
@@ -178,7 +179,9 @@ def recolour(figure: Figure, old: Roles, new: Roles) -> None:
     """
     drawn = dict(zip((old.ink, *old.others), (new.ink, *new.others), strict=True))
     on_images = [axes for axes in figure.axes if axes.images]
-    kept = {each for axes in on_images for each in (*axes.texts, axes.patch)}
+    kept: set[Artist] = set()
+    for axes in on_images:
+        kept |= {*axes.texts, axes.patch}
     # Only what is behind all is paper: another white is the white of a picture.
     paper = {figure.patch, *(axes.patch for axes in figure.axes)}
     for artist in figure.findobj():

@@ -108,18 +108,17 @@ class WhatIfView(QWidget):
         }
         for rule, label in self._ranges.items():
             label.setText(words.holds(ends[rule], metric.metric.unit))
-        self._strip.set_ends(
-            *(
-                None
-                if ends[rule] is None
-                else tuple(
-                    (end - metric.mean) / (_REACH * self._size)
-                    for end in ends[rule] or ()
-                )
-                for rule in (REPLICATION, AUDIT)
-            )
-        )
+        relative = {rule: self._relative(metric.mean, ends[rule]) for rule in ends}
+        self._strip.set_ends(relative[REPLICATION], relative[AUDIT])
         self.reset()
+
+    def _relative(
+        self, mean: float, ends: tuple[float, float] | None
+    ) -> tuple[float, ...] | None:
+        """Return claims as places of the strip, whose middle is the mean."""
+        if ends is None:
+            return None
+        return tuple((end - mean) / (_REACH * self._size) for end in ends)
 
     def reset(self) -> None:
         """Claim what the session claims, or the mean of its trials."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import chain
 
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import (
@@ -39,8 +40,9 @@ class DotScale:
     @classmethod
     def of(cls, metrics: tuple[MetricTrials, ...]) -> DotScale:
         """Return the scale that shows the 5 % band and all dots, up to 20 %."""
-        away = [abs(dot.deviation) for metric in metrics for dot in metric.dots]
-        largest = max((one for one in away if math.isfinite(one)), default=0.0)
+        dots = chain.from_iterable(metric.dots for metric in metrics)
+        away = [abs(dot.deviation) for dot in dots]
+        largest = max(filter(math.isfinite, away), default=0.0)
         return cls(min(max(1.15 * largest, 1.4 * LIMIT), SHOWN_MAX))
 
     def place(self, deviation: float) -> float:

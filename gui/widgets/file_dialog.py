@@ -83,7 +83,12 @@ def chooser(
     button.setFixedWidth(BUTTON_PX)
     button.clicked.connect(
         lambda checked=False: ask(
-            button, line.accessibleName(), wanted, taken, names, line.text().strip()
+            button,
+            line.accessibleName(),
+            wanted,
+            taken,
+            names=names,
+            begin=line.text().strip(),
         )
     )
     return button

@@ -59,15 +59,8 @@ class ShortenedLabel(PlainLabel):
             super().paintEvent(event)
             return
         painter = QPainter(self)
-        self.style().drawItemText(
-            painter,
-            room,
-            int(self.alignment()),
-            self.palette(),
-            self.isEnabled(),
-            shown,
-            self.foregroundRole(),
-        )
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(room, self.alignment(), shown)
 
 
 def plain(

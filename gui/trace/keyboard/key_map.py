@@ -14,9 +14,9 @@ from gui.trace.keyboard import keys
 from gui.trace.shown.state import TraceState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenKeys:
-    """What keys do that is not of the state alone; `reach_s` is how near an edge
+    """Actions of keys that need more than the state; `reach_s` is how near an edge
     snaps."""
 
     reach_s: Callable[[], float]

@@ -51,19 +51,17 @@ def troubles(subject: Subject) -> list[Trouble]:
             or problem.segment != subject.choice.segment
         )
         place = None if elsewhere else subject.trace.locate(problem)
-        where = (
-            "" if not elsewhere else f"segment {problem.segment} {problem.rail}".strip()
+        start_s, stop_s = place or (None, None)
+        where = f"segment {problem.segment} {problem.rail}".strip()
+        trouble = Trouble(
+            problem.code,
+            problem.detail,
+            problem.meaning,
+            start_s,
+            stop_s,
+            elsewhere=where if elsewhere else "",
         )
-        found.append(
-            Trouble(
-                problem.code,
-                problem.detail,
-                problem.meaning,
-                None if place is None else place[0],
-                None if place is None else place[1],
-                where,
-            )
-        )
+        found.append(trouble)
     for (start_s, stop_s), cause in zip(subject.gaps_s, subject.causes, strict=True):
         found.append(
             Trouble(

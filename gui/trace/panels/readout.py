@@ -27,10 +27,11 @@ class Line:
 
 def lines(found: TraceStatistics) -> tuple[Line, ...]:
     """Return a line a signal that the trace has."""
-    return tuple(
-        Line(name, tuple(_shown(value, unit, one) for value in _values(one)))
-        for name, unit, one in _signals(found)
-    )
+    rows = []
+    for name, unit, signal in _signals(found):
+        texts = tuple(_shown(value, unit, signal) for value in _values(signal))
+        rows.append(Line(name, texts))
+    return tuple(rows)
 
 
 def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:

@@ -4,6 +4,8 @@ exact."""
 
 from __future__ import annotations
 
+from itertools import product
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
@@ -177,8 +179,7 @@ class StatisticsBox(QFrame):
         }
         self.cells = {
             (row, head): _label(f"{name}-{row}-{head}", right=True)
-            for row in _ROWS
-            for head in readout.HEADS
+            for row, head in product(_ROWS, readout.HEADS)
         }
         self._lay_out()
 

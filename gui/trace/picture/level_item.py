@@ -49,8 +49,9 @@ def paint_levels(
     area: QRectF,
     levels: Range,
     y_range: Range,
-    scale: Scale,
     theme: Theme,
+    *,
+    scale: Scale,
 ) -> None:
     """Paint both lines, where they lie in the lane; at the edge of it where they do
     not."""

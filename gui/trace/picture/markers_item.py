@@ -33,7 +33,8 @@ def paint_markers(
         start_s, stop_s = mark.span
         if stop_s < view.start_s or start_s > view.stop_s:
             continue
-        _paint(painter, mark, mark.number == markers.selected, view, lanes, theme)
+        is_chosen = mark.number == markers.selected
+        _paint(painter, mark, view, lanes, theme, chosen=is_chosen)
     painter.restore()
 
 
@@ -76,10 +77,11 @@ def grabbed(
 def _paint(
     painter: QPainter,
     mark: Mark,
-    chosen: bool,
     view: Viewport,
     lanes: Lanes,
     theme: Theme,
+    *,
+    chosen: bool,
 ) -> None:
     strip = lanes.markers
     colour = QColor(theme.marker)

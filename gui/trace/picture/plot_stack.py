@@ -264,7 +264,8 @@ class PlotStack(QWidget):
         )
         paint_signal(painter, area, lane, state.view, self.theme)
         if name in state.levels:
-            paint_levels(painter, area, state.levels[name], y_range, scale, self.theme)
+            levels = state.levels[name]
+            paint_levels(painter, area, levels, y_range, self.theme, scale=scale)
         self._paint_head(painter, state, name, area)
 
     def _paint_sync(self, painter: QPainter, state: TraceState, area: QRectF) -> None:

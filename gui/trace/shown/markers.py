@@ -150,17 +150,18 @@ class Markers:
         """Return the marker line within reach of an instant; of two that are equally
         near, that of the selected marker.
         """
-        found = [
-            (abs(place_s - at_s), mark.number != self.selected, mark.number, part)
-            for mark in self.marks
-            for part, _, place_s in mark.lines
-            if abs(place_s - at_s) <= reach_s
-        ]
+        found = []
+        for mark in self.marks:
+            for part, _, line_s in mark.lines:
+                away_s = abs(line_s - at_s)
+                is_other = mark.number != self.selected
+                if away_s <= reach_s:
+                    found.append((away_s, is_other, mark.number, part))
         if not found:
             return None
         _, _, number, part = min(found)
-        mark = self.mark(number)
-        return None if mark is None else (mark, part)
+        nearest = self.mark(number)
+        return None if nearest is None else (nearest, part)
 
     def _free(self) -> int:
         """Return the lowest number that no marker has."""
