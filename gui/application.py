@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start the application: Qt, the theme, the window; what no screen caught is said in
-the window."""
+"""Starts the application: Qt, the theme, the window. Errors that no screen handles are
+shown in the window.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +33,14 @@ def start(
     demonstration: bool = False,
     said: Options | None = None,
 ) -> int:
-    """Show the window until it is closed; return the exit code. `said` is what a file
-    at `path` does not say itself.
+    """Show the window until it is closed; return the exit code. `said` are options for
+    the file at `path`, of another program.
     """
     application = _opened(arguments)
     application.setApplicationName("neurorig")
     window = MainWindow(Memory(default_path()), trace_only=trace_only)
     _say_what_nobody_caught(window)
-    # By an event: a window that is closed before Qt waits for events ends nothing.
+    # By an event: closing the window before Qt waits for events would not end Qt.
     handle_once(lambda number, frame: QTimer.singleShot(0, window.close))
     beat = QTimer()
     # A timer without a slot of Python runs no Python.

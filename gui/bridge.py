@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bridge from the engine's threads to Qt: what is posted anywhere arrives in Qt's
-thread."""
+"""A bridge from the engine's threads to Qt: messages posted in any thread arrive in
+Qt's.
+"""
 
 from __future__ import annotations
 

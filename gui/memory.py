@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the window remembers between two starts: layout, theme, recent files."""
+"""Settings that the window keeps between two starts: layout, theme, recent files."""
 
 from __future__ import annotations
 

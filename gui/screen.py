@@ -13,10 +13,9 @@ from rig.api.sessions.session import Session
 
 
 class Screen(QWidget):
-    """One page of the window; `shell` is what it shares with the others.
-
-    It is made when it is first shown, or when something is handed to it. KEYS are its
-    own keys and what each does, for the sheet of shortcuts.
+    """One page of the window; `shell` holds the state that screens share. It is made
+    when it is first shown, or when it is sent a session or trace. KEYS are its own keys
+    with their actions, for the sheet of keys.
     """
 
     KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -26,10 +25,10 @@ class Screen(QWidget):
         self.shell = shell
 
     def enter(self) -> None:
-        """Do what is due when the screen is shown."""
+        """Called when the screen is shown."""
 
     def leave(self) -> None:
-        """Do what is due when another screen is shown."""
+        """Called when another screen is shown."""
 
     def show_session(self, session: Session) -> None:
         """Take a session that was opened; called on every screen that exists, and on

@@ -29,7 +29,7 @@ class TraceRequest:
 
 
 class Window(Protocol):
-    """What the shell needs of the window."""
+    """The part of the window that the shell uses."""
 
     def say(self, text: str) -> None:
         """Show a text in the status line."""
@@ -38,7 +38,7 @@ class Window(Protocol):
         """Show a screen."""
 
     def open_path(self, path: Path) -> None:
-        """Open what a path names: a session folder, a bench file, or else a trace."""
+        """Open a path: a session folder, a bench file, or a trace."""
 
     def open_session(self, path: Path) -> None:
         """Open a session in the background, and hand it to every screen."""
@@ -48,7 +48,7 @@ class Window(Protocol):
 
 
 class Shell(QObject):
-    """What a screen may use of the window and of the others."""
+    """The shared state of the window, as screens use it."""
 
     #: The bench file at hand is another: its path, or None.
     bench_changed = Signal(object)
@@ -64,7 +64,7 @@ class Shell(QObject):
         self.worker = Worker(self)
         self.session: Session | None = None
         self.bench_path: Path | None = None
-        #: What was said in this run of files of other programs, to open them.
+        #: Options given since the start for files of other programs.
         self.said: dict[Path, Options] = {}
 
     @property
@@ -73,7 +73,7 @@ class Shell(QObject):
         return self.themes.now
 
     def said_of(self, path: Path) -> Options:
-        """Return what was said of a file in this run."""
+        """Return the options that were given for a file since the start."""
         return self.said.get(path.absolute(), Options())
 
     def set_bench(self, path: Path | None) -> None:
@@ -92,7 +92,7 @@ class Shell(QObject):
         self._window.go(name)
 
     def open_path(self, path: Path) -> None:
-        """Open what a path names: a session folder, a bench file, or else a trace."""
+        """Open a path: a session folder, a bench file, or a trace."""
         self._window.open_path(path)
 
     def open_session(self, path: Path) -> None:

@@ -14,8 +14,7 @@ from rig.report import palette
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours as #rrggbb; those of plots can be told apart also by colour-blind
-    readers."""
+    """Colours as #rrggbb; those of plots are distinct to colour-blind readers too."""
 
     name: str
     window: str

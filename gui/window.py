@@ -149,7 +149,7 @@ class MainWindow(QMainWindow):
         self._notice.show_error(error)
 
     def open_path(self, path: Path) -> None:
-        """Open what a path names: a session folder, a bench file, or else a trace."""
+        """Open a path: a session folder, a bench file, or a trace."""
         path = expanded(path)
         self._notice.clear()
         if not path.exists():
@@ -205,8 +205,8 @@ class MainWindow(QMainWindow):
                 return
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
-        """Let every screen end what it does, remember the layout, and close."""
-        # Every screen ends what it does, also behind one that says no.
+        """Close every screen, remember the layout, and close the window."""
+        # Every screen is closed, also after one that refuses.
         closed = [screen.close_down() for screen in self._screens.values()]
         if not all(closed):
             event.ignore()
@@ -294,9 +294,8 @@ class MainWindow(QMainWindow):
         self.shell.themes.choose(name)
 
     def _take_theme(self, theme: Theme) -> None:
-        """Take the style sheet of a theme. The application has none: it would be worked
-        into each part of a screen anew as often as that is put into another while the
-        screen is made.
+        """Take the style sheet of a theme. The application has none: Qt would apply it
+        again to each widget that is added while a screen is made.
         """
         self.setStyleSheet(stylesheet(theme))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A background thread for what is slow: reading files, computing; results come back to
-Qt."""
+"""A background thread for slow work: reading files, computing; results come
+back to Qt.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +34,9 @@ class _Outcome:
 
 
 class Worker(QObject):
-    """One background thread that does one job after another.
-
-    A newer job replaces a waiting one of the same key, and the result of one that is
-    being done is dropped; with the key "" nothing is. `failed` is emitted with an error
-    that has no handler.
+    """One background thread that does one job after another. A newer job replaces a
+    waiting one of the same key, and the result of a running one is dropped; the key ""
+    replaces none. `failed` is emitted with an error that has no handler.
     """
 
     failed = Signal(object)
@@ -82,7 +81,7 @@ class Worker(QObject):
             self._ready.notify()
 
     def close_down(self) -> None:
-        """End the thread behind the job that it does; results no longer arrive."""
+        """End the thread after its current job; results no longer arrive."""
         with self._ready:
             self._ending = True
             self._jobs.clear()

@@ -36,7 +36,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key on a screen, and what it does there."""
+    """A key of a screen and its action."""
 
     where: str
     key: str

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support bundle in the window: what it will hold, looked at before it is
-written."""
+"""The page of the support bundle: its contents can be read before it is written."""
 
 from __future__ import annotations
 
@@ -82,7 +81,7 @@ class SupportCard(QFrame):
 
     @property
     def bundle(self) -> Bundle | None:
-        """Return what was collected; None before."""
+        """Return the collected bundle; None before Collect."""
         return self._bundle
 
     def _lay_out(self) -> None:
@@ -111,7 +110,7 @@ class SupportCard(QFrame):
         column.addWidget(split, 1)
 
     def _forget(self) -> None:
-        """What was collected with another choice is not written."""
+        """Drop a bundle that was collected with other choices."""
         self._bundle = None
         self._files.set_rows([])
         self._text.clear()

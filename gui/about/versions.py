@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the window runs on: names and versions."""
+"""Names and versions of the software that the window uses."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ class VersionRow:
 
 
 def versions(qt: str) -> list[VersionRow]:
-    """Return the versions of the rig and of what it runs on; `qt` is that of Qt
-    itself."""
+    """Return the versions of the rig and of the packages that it uses; `qt` is that of
+    Qt itself.
+    """
     rows = [
         VersionRow("neurorig", _version("neurorig")),
         VersionRow("revision", provenance.revision()[:12] or "an installed package"),

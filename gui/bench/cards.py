@@ -50,7 +50,7 @@ class Card:
 
     @property
     def spoken(self) -> str:
-        """Return what a screen reader says."""
+        """Return the text for a screen reader."""
         said = [f"{self.title}: {self.kind}, {self.state}"]
         said += ["simulated"] if self.simulated else []
         said += [f"supply {self.supply}"] if self.supply else []
@@ -65,7 +65,7 @@ class Cards:
 
     @classmethod
     def of(cls, resolved: Config) -> Cards:
-        """Return the cards of a bench of which nothing is open."""
+        """Return the cards of a bench without a connection."""
         cards = [
             Card(
                 "dut",
@@ -113,7 +113,7 @@ class Cards:
         return True
 
     def readings(self, by_rail: dict[str, str]) -> None:
-        """Add what the supplies are read as."""
+        """Add the readings of the supplies."""
         for rail, said in by_rail.items():
             card = self.by_key.get(f"monitor:{rail}")
             if card is not None:
@@ -121,8 +121,7 @@ class Cards:
                 self._set(card.key, lines=(*lines, ("reads", said)))
 
     def over(self, failed: bool) -> None:
-        """Note that all is closed: what was being opened has failed, where something
-        did."""
+        """Note that all ports are closed: a part that was being opened has failed."""
         for key, card in self.by_key.items():
             if failed and card.state == "opening ...":
                 self._set(key, state="failed")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connect: cards, buttons, the wiring diagram, and the rows of what was looked at."""
+"""The page to connect a bench: cards, buttons, the wiring diagram, and the rows of a
+proof, a probe or a scan.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,9 @@ BUTTONS = (
 
 
 class ConnectPage(QWidget):
-    """The page; `wanted` is emitted with a deed, `stopped` where what goes on is to
-    end."""
+    """The page; emits `wanted` with a deed to begin, and `stopped` to end the one at
+    work.
+    """
 
     wanted = Signal(object)
     stopped = Signal()
@@ -71,7 +74,7 @@ class ConnectPage(QWidget):
         self._notes.setText("\n".join(drawn.notes) if drawn is not None else "")
 
     def set_problem(self, sentence: str) -> None:
-        """Say why there is nothing to connect; "" where there is."""
+        """Show why no part can be connected; "" where one can."""
         self.notice.clear()
         if sentence:
             self.notice.show_text(
@@ -80,7 +83,7 @@ class ConnectPage(QWidget):
             )
 
     def set_state(self, running: Deed | None, usable: bool) -> None:
-        """Show what goes on, and which buttons can be used."""
+        """Show the deed at work, and enable the buttons that can be used."""
         self._running, self._usable = running, usable
         for deed, text, key, other in BUTTONS:
             button = self._buttons[deed]
@@ -92,7 +95,7 @@ class ConnectPage(QWidget):
         self._stop.setVisible(running is not None)
 
     def press(self, deed: Deed) -> None:
-        """Do what the button of a deed does."""
+        """Begin a deed as its button does."""
         if self._buttons[deed].isEnabled():
             self._buttons[deed].click()
 

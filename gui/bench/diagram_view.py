@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wiring diagram, painted: boxes, pins, and wires in the colour of what they carry
-or of what was found of them.
+"""The wiring diagram: boxes, pins, and wires in the colour of their signal or of their
+test result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROWS = {
 
 
 class DiagramView(QWidget):
-    """The picture; `mark` colours the wires of which something was found."""
+    """The diagram; `mark` colours a wire by its test result."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class DiagramView(QWidget):
 
     @property
     def drawn(self) -> Diagram | None:
-        """Return what is shown."""
+        """Return the diagram."""
         return self._drawn
 
     def set_theme(self, theme: Theme) -> None:
@@ -56,7 +56,7 @@ class DiagramView(QWidget):
         self.update()
 
     def set_diagram(self, drawn: Diagram | None) -> None:
-        """Show another diagram, of which nothing was found."""
+        """Show another diagram, without test results."""
         self._drawn = drawn
         self._found = {}
         said = "; ".join(drawn.lines()) if drawn is not None else ""
@@ -64,12 +64,12 @@ class DiagramView(QWidget):
         self._place()
 
     def clear_found(self) -> None:
-        """Forget what was found."""
+        """Remove the test results."""
         self._found = {}
         self.update()
 
     def mark(self, row: str, rail: str, ok: bool | None) -> None:
-        """Note what was found of a wire."""
+        """Colour a wire by its test result."""
         if ok is not None:
             self._found[row, rail] = ok and self._found.get((row, rail), True)
             self.update()
@@ -88,7 +88,7 @@ class DiagramView(QWidget):
         return carries.get(wire.connection.name, self._theme.accent)
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return what the picture needs."""
+        """Return the size of the whole diagram."""
         if self._layout is None:
             return QSize(400, 160)
         return QSize(round(self._layout.width), round(self._layout.height))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench file at hand: its text, what is wrong with it, its form, its wiring; no
-Qt."""
+"""The open bench file: its text, its first error, its form, its wiring; no Qt."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ from rig.files.shipped import shipped
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says: `resolved` and `picture` are None where it is no bench file;
-    `due` are the rows of a proof of its wiring.
+    """The contents of a bench file: `resolved` and `picture` are None where it has an
+    error; `due` are the rows of a proof of its wiring.
     """
 
     text: str
@@ -33,12 +32,12 @@ class Reading:
 
     @property
     def sentence(self) -> str:
-        """Return what is wrong, in a line; "" where nothing is."""
+        """Return the error in a line; "" where there is none."""
         return self.problem.sentence if self.problem is not None else ""
 
 
 def read_text(text: str, folder: Path) -> Reading:
-    """Return what a text says, in this folder."""
+    """Parse the text of a bench file that lies in a folder."""
     bench = BenchText(text)
     problem = bench.problem(folder)
     form = form_of(bench, problem)
@@ -66,8 +65,7 @@ def is_example(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """The place at which one text becomes another: what is taken away and what is put
-    there."""
+    """The difference of two texts: characters removed and inserted at one place."""
 
     start: int
     taken: int
@@ -75,7 +73,7 @@ class DocumentChange:
 
 
 def change_between(before: str, after: str) -> DocumentChange:
-    """Return the one stretch in which two texts differ."""
+    """Return the shortest edit that makes one text of another."""
     most = min(len(before), len(after))
     start = 0
     while start < most and before[start] == after[start]:

@@ -24,8 +24,8 @@ _UNIT_PX = 40
 
 
 class FieldRow(QWidget):
-    """A row; `edited` is emitted with the path and what was typed, once it is allowed,
-    `reset` with the path.
+    """A row of the form; emits `edited` with path and text once the text is allowed,
+    and `reset` with the path.
     """
 
     edited = Signal(str, str)
@@ -74,8 +74,9 @@ class FieldRow(QWidget):
         self.show_field(field)
 
     def show_field(self, field: FormField) -> None:
-        """Show what the file says now; what is being typed and not allowed yet
-        stays."""
+        """Show the value in the file. Text that a person is typing, and that is not
+        allowed yet, stays.
+        """
         unfinished = (
             self.editor.hasFocus() and bool(self._error.text()) and not field.error
         )

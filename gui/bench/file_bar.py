@@ -104,5 +104,5 @@ class FileBar(QWidget):
         self._tabs[name].setChecked(True)
 
     def press(self, name: str) -> None:
-        """Do what the button of a page does."""
+        """Show a page as its button does."""
         self._tabs[name].click()

@@ -26,8 +26,7 @@ _MONITOR = "monitor"
 
 
 class FormView(QWidget):
-    """The form; signals say what was done, and the text is changed by whoever hears
-    them."""
+    """The form; it emits signals for changes, and their receiver edits the text."""
 
     edited = Signal(str, str)
     reset = Signal(str)
@@ -72,7 +71,9 @@ class FormView(QWidget):
         self._lay_out()
 
     def set_form(self, form: BenchForm) -> None:
-        """Show another form; the part at hand, what is typed and the place stay."""
+        """Show another form; the chosen part, the typed text and the scroll position
+        stay.
+        """
         self.setEnabled(bool(form.sections))
         if not form.sections:
             return  # what was shown stays to be read
@@ -133,15 +134,16 @@ class FormView(QWidget):
         self._show_wrong(section)
 
     def _show_wrong(self, section: FormSection) -> None:
-        """Bring the first wrong field into view, once, and not while somebody types in
-        another."""
+        """Scroll to the first wrong field, once, unless a person types in
+        another one.
+        """
         wrong = next((field.path for field in section.fields if field.error), "")
         if wrong != self._wrong and not any(
             row.editor.hasFocus() for row in self._rows.values()
         ):
             self._wrong = wrong
             if wrong:
-                # Behind the layout of rows that were made just now.
+                # After Qt has laid out the new rows.
                 row = self._rows[wrong]
                 QTimer.singleShot(0, row, lambda: self._scroll.ensureWidgetVisible(row))
 

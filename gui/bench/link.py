@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done with a bench in a thread of its own: connect, probe, supply on, prove
-wiring, scan. No Qt.
-
-Whatever it is ends by `stop`, by an error or by itself, and then the supply is off.
+"""A connection to a bench in a thread of its own: connect, probe, supply on, prove
+wiring, scan. No Qt. The supply is off after each deed, whether `stop`, an error or its
+own end finished it.
 """
 
 from __future__ import annotations
@@ -47,8 +46,9 @@ HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Something that a link says: an event of the engine, a finding, a reading, what is
-    due."""
+    """A message of a link: an event of the engine, a finding, a reading, or the rows to
+    come.
+    """
 
     link: BenchLink
     what: Any
@@ -56,8 +56,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The bench is connected, or its supply on; `readings` are what the supplies are
-    read as."""
+    """The bench is connected, or its supply is on; `readings` are those of the
+    supplies.
+    """
 
     readings: dict[str, str]
 
@@ -79,7 +80,7 @@ class Over:
 
 
 class BenchLink:
-    """One deed with one bench; `post` is called from its thread with Told."""
+    """A deed with a bench; calls `post` with Told from its thread."""
 
     def __init__(
         self, deed: Deed, path: Path | None, post: Callable[[Told], None]
@@ -150,7 +151,7 @@ class BenchLink:
 def outcome(
     deed: Deed, error: BaseException | None, failed: bool, stopped: bool
 ) -> str:
-    """Return what came of a deed, in a line; `stopped`: it was asked to end."""
+    """Return the result of a deed in a line; `stopped` says that a person ended it."""
     if deed is Deed.SCAN:
         return HEADINGS[deed]
     if error is not None:

@@ -26,8 +26,7 @@ _COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: what was looked at, how it stands, what was found, the cause, what to
-    try."""
+    """A row: part, state, finding, probable cause, and the next step to try."""
 
     name: str
     sign: str
@@ -71,7 +70,7 @@ class RowsView(QWidget):
 
     @property
     def rows(self) -> list[Row]:
-        """Return what is shown."""
+        """Return the rows."""
         return self.table.rows
 
     @property
@@ -80,7 +79,7 @@ class RowsView(QWidget):
         return self._why.text() if not self._why.isHidden() else ""
 
     def begin(self, heading: str, due: Sequence[tuple[str, str]] = ()) -> None:
-        """Begin anew; rows that are due wait."""
+        """Show the rows to come, each as waiting."""
         self._heading.setText(heading)
         self._why.hide()
         self._show([Row(name, "… waits", _how(name), rail=rail) for name, rail in due])
@@ -104,7 +103,7 @@ class RowsView(QWidget):
             self._explain(row)
 
     def end(self, said: str) -> None:
-        """Say what came of it; what still waits was not tested."""
+        """Show the result; rows that still wait are shown as not tested."""
         self._heading.setText(said)
         self._show(
             [

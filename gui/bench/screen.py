@@ -74,7 +74,9 @@ class BenchScreen(Screen):
     # What other parts call
 
     def enter(self) -> None:
-        """Look at what was open last, and whether the file was changed meanwhile."""
+        """Open the bench that was open last, or read its file again if it was
+        changed.
+        """
         self._look_at_recent()
 
     def _look_at_recent(self) -> None:
@@ -86,11 +88,11 @@ class BenchScreen(Screen):
         )
 
     def leave(self) -> None:
-        """Switch off: a supply that nobody sees is no supply that is on."""
+        """Switch the supply off: it is on only while this screen is in view."""
         self.stop()
 
     def close_down(self) -> bool:
-        """End what goes on; the supply is off then."""
+        """End the deed at work; the supply is off after it."""
         self._wanted, at_work = None, self._link
         if at_work is None or not at_work.alive:
             return True
@@ -175,7 +177,7 @@ class BenchScreen(Screen):
                 Cards.of(reading.resolved) if reading.resolved is not None else Cards()
             )
             self._show_cards()
-            # A comment that is typed takes away nothing of what was found.
+            # Test results stay while only comments change.
             if (
                 reading.picture != self.connect_page.picture.drawn
                 or self._proved != reading.due
@@ -267,7 +269,7 @@ class BenchScreen(Screen):
     # The engine
 
     def do(self, deed: Deed) -> None:
-        """Begin something with the bench; what was changed is saved before."""
+        """Begin a deed with the bench; changes are saved before."""
         if self._link is not None:
             return
         if deed is not Deed.SCAN:
@@ -292,7 +294,7 @@ class BenchScreen(Screen):
         self._show_state()
 
     def stop(self) -> None:
-        """End what goes on, or waits to begin; the supply is off then."""
+        """End the deed at work, or one that waits; the supply is off after it."""
         self._wanted = None
         if self._link is not None:
             self._link.stop()

@@ -67,7 +67,7 @@ class SettingsPage(QWidget):
         self._quiet.stop()
 
     def show_reading(self, reading: Reading) -> None:
-        """Show what the text says, where it is still the same."""
+        """Show the form of a text, unless the text was changed meanwhile."""
         if reading.text != self.text.toPlainText():
             return
         self._reading = reading

@@ -22,10 +22,9 @@ UNKNOWN_COLOUR = -3
 
 @dataclass(frozen=True, slots=True)
 class BandSpans:
-    """Spans to draw, in the order of their starts, with the colour and name of each.
-
-    `reached_s` is the latest stop up to and including each, by which those in a view
-    are found. Where there are no `names`, no band is labelled.
+    """Spans to draw, in the order of their starts, each with a colour and a name.
+    `reached_s` is the latest stop up to and including each span; it finds those in a
+    view. Without `names` no band is labelled.
     """
 
     start_s: Array
@@ -61,8 +60,8 @@ class BandSpans:
 
 @dataclass(frozen=True, slots=True)
 class Rectangles:
-    """Bands as they are painted: left and right in seconds, and colour. Where several
-    share a pixel, the longest gives the colour.
+    """Painted bands: left and right in seconds, and colour. Of several in one pixel,
+    the longest has the colour.
     """
 
     left_s: Array
@@ -76,8 +75,8 @@ class Rectangles:
 def laid_out(
     spans: BandSpans, start_s: float, stop_s: float, pixels: int
 ) -> Rectangles:
-    """Return what is painted of spans in a view of so many pixels: never more than two
-    rectangles a pixel.
+    """Return the rectangles for spans in a view of a number of pixels: at most two for
+    each pixel.
     """
     first = int(np.searchsorted(spans.reached_s, start_s, side="right"))
     last = int(np.searchsorted(spans.start_s, stop_s, side="left"))

@@ -116,8 +116,8 @@ class BandsItem:
             )
 
     def _row(self, pixels: int, theme: Theme, loud: bool) -> QImage:
-        """Return many bands as a picture one pixel high, which costs the same whatever
-        their number.
+        """Return bands as an image one pixel high, at the same cost for any number of
+        them.
         """
         of = theme.name, loud
         if of not in self._rows:

@@ -119,7 +119,7 @@ def _paint_columns(
 def _paint_samples(
     painter: QPainter, left: Array, right: Array, mean: Array, line: QColor
 ) -> None:
-    """Paint samples as what they are: each the mean over its time."""
+    """Paint each sample as its mean over its time."""
     painter.setPen(line_pen(line, 1.5))
     known = np.isfinite(mean)
     draw_lines(painter, left[known], mean[known], right[known], mean[known])

@@ -73,8 +73,8 @@ def laid_out(
     has_texts: bool = False,
     head_px: float = 0.0,
 ) -> Lanes:
-    """Place the lanes in a widget: the signals share what the strips leave, and have a
-    free strip of `head_px` above each, where one is asked for.
+    """Place the lanes in a widget: the signals share the room beside the strips, each
+    below a free strip of `head_px`.
     """
     wide = max(size.width() - LEFT_PX - RIGHT_PX, 1.0)
     phases_px = PHASES_PX if has_phases else 0.0

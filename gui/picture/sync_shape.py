@@ -14,10 +14,10 @@ def segments(
     edges_s: Array, falls: NDArray[np.bool_], start_s: float, stop_s: float, pixels: int
 ) -> tuple[Array, Array, Array, Array]:
     """Return x1, y1, x2, y2 of line segments: x from 0 to 1 across the view, y 0 and 1
-    the levels.
+    for the levels.
 
-    The line idles high before its first edge where that falls. Edges that share a pixel
-    are one line: never more than two segments a pixel, whatever the number of edges.
+    The line is high before a first edge that falls. Edges that share a pixel are one
+    line: there are at most two segments for each pixel.
     """
     first = int(np.searchsorted(edges_s, start_s, side="left"))
     last = int(np.searchsorted(edges_s, stop_s, side="right"))

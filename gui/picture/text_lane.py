@@ -51,8 +51,8 @@ def paint_texts(
     *,
     title: str,
 ) -> None:
-    """Paint a stroke for each text of the view, one a pixel, and behind it the text, up
-    to the next stroke.
+    """Paint a stroke for each text of the view, one a pixel, and right of it the text,
+    up to the next stroke.
     """
     paint_row_title(painter, area, title, theme.sync)
     # The text that began before the view reaches into it.

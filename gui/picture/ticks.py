@@ -14,7 +14,7 @@ from rig.units import scale
 LEAST = 5
 MOST = 8
 #: Steps between ticks in turn, the first ones rounder. Neighbours in size are so near
-#: that one of them always gives 5 to 8 ticks.
+#: that one of them always makes 5 to 8 ticks.
 _STEPS = ((1.0, 2.0, 5.0), (2.5,), (4.0,), (1.5, 3.0, 8.0))
 #: Values in a decade of a logarithmic axis, and in each how many-th decade, from many
 #: ticks to few.
@@ -34,9 +34,8 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The ticks of an axis: places (what is drawn: logarithms on a logarithmic axis),
-    texts, the unit of the texts, and what has to be added to them, as a text; empty:
-    nothing.
+    """The ticks of an axis: places (logarithms on a logarithmic axis), texts, the unit
+    of the texts, and a base that the texts count from, empty for zero.
     """
 
     places: tuple[float, ...]
@@ -113,8 +112,8 @@ def _most(room: int) -> int:
 
 
 def _step(low: float, high: float, room: int) -> float:
-    """Return the roundest step that gives 5 to 8 ticks; where there is less room, the
-    one with the most of them.
+    """Return the roundest step that makes 5 to 8 ticks; where there is room for fewer,
+    the one with the most ticks.
     """
     most = _most(room)
     power = math.floor(math.log10((high - low) / most))

@@ -35,7 +35,7 @@ class Viewport:
 
     @property
     def span_s(self) -> float:
-        """Return the length of what is shown."""
+        """Return the length of the view."""
         return self.stop_s - self.start_s
 
     @property

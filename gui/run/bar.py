@@ -88,7 +88,7 @@ class RunBar(QWidget):
             self.resume.setEnabled(False)
 
     def set_resumable(self, folder: Path | None) -> None:
-        """Allow Resume where there is a session to go on with, and nothing runs."""
+        """Enable Resume where a session can be resumed and no run is at work."""
         self.resume.setEnabled(folder is not None and self.start.isEnabled())
         hint = "F6: go on with a session that was stopped or cut off"
         self.resume.setToolTip(

@@ -21,7 +21,7 @@ DIRECTIONS = ("", "tx", "rx")
 @dataclass(frozen=True, slots=True)
 class ConsoleLine:
     """A line: its number from 1, seconds since the log began, "tx" (to the device) or
-    "rx", and what was said; not `ok` is what cannot be read, and a refusal.
+    "rx", and its text; `ok` is False for noise and refusals.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Filter:
 
 
 class ConsoleLog:
-    """Lines from any thread of what passes the line to the device."""
+    """A log of the messages on the device's line, added from any thread."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -83,7 +83,7 @@ class ConsoleLog:
             )
 
     def since(self, number: int, wanted: Filter) -> list[ConsoleLine]:
-        """Return the lines behind a number that pass a filter, oldest first."""
+        """Return the lines after a number that pass a filter, oldest first."""
         with self._lock:
             new = self._count - number
             lines = (

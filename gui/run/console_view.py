@@ -23,7 +23,7 @@ _NAMES = {"": "tx and rx", "tx": "tx: to the device", "rx": "rx: from the device
 
 
 class ConsoleView(QWidget):
-    """The newest lines of a log that pass the filter; `refresh` takes what is new."""
+    """The newest lines of a log that pass the filter; `refresh` adds new ones."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,13 +67,13 @@ class ConsoleView(QWidget):
         return Filter(self.direction.currentData() or "", self.search.text())
 
     def render_all(self) -> None:
-        """Show all lines that pass the filter anew."""
+        """Show all lines that pass the filter."""
         self.lines.clear()
         self._number = 0
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is new; one insertion, however many lines."""
+        """Add the new lines in one insertion."""
         if self._log is None:
             return
         count = self._log.count

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the engine in a thread of its own, and all that can be seen of it meanwhile;
-no Qt.
+"""A run of the engine in a thread of its own, with all that the window shows of it; no
+Qt.
 
-What it keeps is bounded: the newest seconds of each rail, the newest lines of the
-console, one row for each trial. The engine's events do not queue up anywhere: they
-change the record, and whoever looks is told that there is something new, once until he
-has looked.
+Its memory is bounded: the newest seconds of each rail, the newest lines of the console,
+one row for each trial. Events do not queue up: they change the record, and one message
+says that it has changed, until `seen` is called.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Flight:
         self._tell()
 
     def seen(self) -> None:
-        """Note that somebody looked: the next change is told again."""
+        """Note that the record was read: the next change posts a message again."""
         self._told.clear()
 
     def wait(self, limit_s: float) -> bool:
@@ -125,7 +124,7 @@ class Flight:
         return sum(self._lost.values())
 
     def frame(self, rail: str, span_s: float, columns: int) -> Frame | None:
-        """Return the newest seconds of a rail, None while there is nothing of it."""
+        """Return the newest seconds of a rail; None before its first samples."""
         return newest(
             self.recent,
             span_s,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is chosen for a run: the bench file, and what differs from it; no Qt."""
+"""The choices for a run: the bench file, and the settings that differ from it;
+no Qt.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ SECTIONS = ("task", "scenario")
 
 @dataclass(frozen=True, slots=True)
 class BenchFacts:
-    """What the form shows of a bench file: its name, its kinds by section, and its
-    trials."""
+    """The facts of a bench file for the form: its name, its kinds by section, its
+    trials.
+    """
 
     name: str
     kinds: dict[str, str]

@@ -20,8 +20,8 @@ def _none() -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is seen of one rail between two times of its trace: columns of power, NaN
-    where there is nothing, the edges of SYNC, and the phases.
+    """A picture of one rail between two times of its trace: columns of power, NaN where
+    there are no samples, the edges of SYNC, and the phases.
     """
 
     start_s: float

@@ -109,7 +109,7 @@ class LivePage(QWidget):
         self.console.set_log(flight.console)
 
     def refresh_curve(self) -> None:
-        """Show the newest samples; nothing is painted where nothing is new."""
+        """Show the newest samples; without new ones no painting is done."""
         flight = self._flight
         if flight is None or self.hold.isChecked():
             return

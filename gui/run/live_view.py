@@ -26,9 +26,9 @@ from rig.report import palette
 from rig.units import quantity
 
 _POWER = "power"
-#: Names of stretches in which nothing of the task runs.
+#: Names of stretches without a phase of the task.
 _OTHERS = {UNKNOWN: UNKNOWN_COLOUR, "SYNC": UNKNOWN_COLOUR, "idle": IDLE_COLOUR}
-#: What is older is said in the colour of a warning.
+#: The age of older samples has the colour of a warning.
 _OLD_S = 1.0
 
 
@@ -62,7 +62,7 @@ class LiveView(QWidget):
 
     @property
     def frame(self) -> Frame:
-        """Return what is shown."""
+        """Return the frame that is shown."""
         return self._frame
 
     def set_theme(self, theme: Theme) -> None:
@@ -76,7 +76,7 @@ class LiveView(QWidget):
         self._phases = tuple(names)
 
     def set_silence(self, text: str) -> None:
-        """Say why there is nothing to see, while that is so."""
+        """Take the text for a view without samples."""
         self._silence = text
         self.update()
 
@@ -86,12 +86,12 @@ class LiveView(QWidget):
         self.update()
 
     def reset(self) -> None:
-        """Forget what was shown; the axis begins again."""
+        """Show no samples; the axis begins again."""
         self._ceiling = Ceiling()
         self.show_frame(empty_frame(1, 1.0))
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Return a size in which the axes have room."""
+        """Return a size with room for the axes."""
         return QSize(900, 340)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a run, once it is over: the verdict, and where to look next."""
+"""The outcome of a finished run: the verdict, and links to its results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Outcome(QFrame):
 
     @property
     def text(self) -> str:
-        """Return what is said; empty where nothing is."""
+        """Return the text that is shown; empty without an outcome."""
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, severity: Severity, *, session: bool = True) -> None:

@@ -38,8 +38,8 @@ UNKNOWN = "?"
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Phases one behind the other: where each begins, in seconds of the trace, and its
-    place among the names; each ends where the next begins, the last one goes on.
+    """Phases in a row: where each begins, in seconds of the trace, and its place among
+    the names; each ends where the next begins, and the last one goes on.
     """
 
     starts_s: NDArray[np.float64]
@@ -47,7 +47,7 @@ class Strip:
     names: tuple[str, ...]
 
     def name(self, number: int) -> str:
-        """Return the name of a phase, empty where nothing is measured."""
+        """Return the name of a phase, empty between measured ones."""
         return self.names[int(self.places[number])]
 
 

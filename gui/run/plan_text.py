@@ -12,8 +12,7 @@ from rig.units import bytes_text, duration, quantity
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A line of the summary: what it is about, what is said, and "", "warn" or
-    "bad"."""
+    """A line of the summary: its subject, its text, and "", "warn" or "bad"."""
 
     head: str
     text: str
@@ -35,7 +34,7 @@ def total_text(row: Row) -> str:
 
 
 def basis(row: Row) -> str:
-    """Return what the time of a row rests on."""
+    """Return the source of a row's time: an estimate or a limit."""
     return "limit" if row.each.expected_s is None else "estimate"
 
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run while it goes on: events of the engine's thread become a
-picture that the window takes when it is ready for the next; no Qt.
-
-Its memory does not grow with the queries: of each trial one row is kept, of a step only
-its count.
+"""The record of a run while it goes on: events of the engine's thread become a state
+that the window reads when it is ready; no Qt. Its memory does not grow with the
+queries: each trial has one row, and its steps are only counted.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ POWERS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is shown of a task: the names of its phases."""
+    """The part of a task that the window shows: the names of its phases."""
 
     phases: tuple[str, ...]
     more: dict[str, Any] = typed.rest()
@@ -51,7 +49,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What is shown of a session's provenance."""
+    """The part of a session's provenance that the window shows."""
 
     task: _Task
     more: dict[str, Any] = typed.rest()
@@ -141,7 +139,7 @@ class RunState:
 
     @property
     def powered(self) -> bool:
-        """Return whether a supply is on, as far as the engine said."""
+        """Return whether a supply is on according to the engine's events."""
         return any(self.rails.values())
 
 
@@ -183,8 +181,8 @@ class RunRecord:
                 )
 
     def ended(self, error: BaseException | None) -> None:
-        """Note the end of the engine: None for a session that is whole. A supply is off
-        where the engine said so, and not because it has ended.
+        """Note the end of the engine: None for a whole session. A supply is off once an
+        event states it; the end of the engine alone does not.
         """
         with self._lock:
             if getattr(error, "supply_is_off", False):
@@ -211,7 +209,7 @@ class RunRecord:
                 self._set(doing=f"{event.part} {event.name} is open")
                 tick_hz = getattr(event.info, "tick_hz", 0)
                 self._tick_hz = tick_hz or self._tick_hz
-                # A counter of the host, or a recording of earlier, switches nothing.
+                # Counters of the host and played-back recordings switch no supply.
                 if getattr(event.info, "switches", True) is False:
                     self._unswitched |= {event.rail}
             case RailState() if event.rail not in self._unswitched:

@@ -112,8 +112,7 @@ def metric_values(row: RunningMetric) -> str:
 
 
 def so_far(picture: RunState) -> list[tuple[str, str]]:
-    """Return what the trial at hand says so far, as names and values: not yet
-    results."""
+    """Return preliminary numbers of the current trial, as names and texts."""
     found = []
     if picture.right.count:
         found.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
@@ -127,8 +126,7 @@ def so_far(picture: RunState) -> list[tuple[str, str]]:
 
 
 def outcome(picture: RunState) -> str:
-    """Return what came of a run that has ended, in a sentence; empty while it goes
-    on."""
+    """Return the result of a finished run in a sentence; empty while it goes on."""
     done = len(picture.trials)
     trials = f"{done or 'no'} finished trial{'s' * (done != 1)}"
     kept = f"the session is kept with {trials}" if picture.folder else ""
@@ -143,8 +141,8 @@ def outcome(picture: RunState) -> str:
 
 
 def _switched(picture: RunState) -> str:
-    """Return how the supply is behind a run; nothing is said of one that the rig does
-    not switch.
+    """Return the state of the supply after a run; empty for one that the rig does not
+    switch.
     """
     if not picture.rails:
         return "Nothing was switched on"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run screen: what will happen, Start, what happens, Stop, and what came of it."""
+"""The run screen: the plan, Start, the run, Stop, and the outcome."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SEVERITIES = {
 
 
 class RunScreen(Screen):
-    """The run screen: a bar on top, a page for the plan and one for the run."""
+    """The run screen: the plan, Start, the run, Stop, and the outcome."""
 
     KEYS: ClassVar = (
         ("F5", "start a session"),
@@ -93,7 +93,7 @@ class RunScreen(Screen):
             self._timer.start()
 
     def leave(self) -> None:
-        """Draw nothing that nobody sees; the status line says how far the run is."""
+        """Stop drawing while the screen is hidden; the status line has the progress."""
         if self._timer.isActive():
             self._timer.setInterval(_AWAY_MS)
 
@@ -319,7 +319,7 @@ class RunScreen(Screen):
         self.plan.setup.set_bench(path, found)
 
     def _plan(self) -> None:
-        """Make the estimate of what the form says now."""
+        """Estimate the run that the form describes."""
         value = self.plan.setup.value
         self.plan.show_waiting()
         self.shell.worker.do(

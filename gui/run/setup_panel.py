@@ -23,7 +23,7 @@ from gui.widgets.line_field import LineField
 from gui.widgets.text import tip
 from rig.files.user_folders import expanded
 
-#: Somebody who types is not disturbed before this.
+#: The plan is made again after so long without typing.
 _SETTLE_MS = 250
 _SETTINGS_PX = 220
 _CLAIMS = "Claims (*.toml *.json)"
@@ -80,7 +80,7 @@ class SetupPanel(QWidget):
 
     @property
     def value(self) -> RunForm:
-        """Return what the form says."""
+        """Return the contents of the form."""
         text = self.claim.text().strip()
         return RunForm(
             bench=self._bench,
@@ -96,7 +96,7 @@ class SetupPanel(QWidget):
         )
 
     def set_bench(self, path: Path | None, facts: BenchFacts | None) -> None:
-        """Take another bench file, and what is in it, None where it cannot be read."""
+        """Take another bench file, and its facts, None where it cannot be read."""
         if path != self._bench:
             for box in self.kinds.values():
                 box.setCurrentIndex(0)

@@ -51,7 +51,7 @@ class Tiles(QFrame):
         self.set_theme(theme)
 
     def value(self, name: str) -> str:
-        """Return what is shown of a name."""
+        """Return the text of a tile."""
         return self._values[name].text()
 
     def set_theme(self, theme: Theme) -> None:

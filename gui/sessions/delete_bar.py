@@ -71,7 +71,7 @@ class DeleteBar(QFrame):
 
 
 class UndoBar(QFrame):
-    """Say what is in the trash; `asked_back` is emitted with the folders there."""
+    """List the sessions in the trash; emits `asked_back` with their folders."""
 
     asked_back = Signal(object)
 

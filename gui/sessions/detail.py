@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One session beside the list: what is known of it, its tags, and what can be done with
-it."""
+"""One session beside the list: its facts, its tags, and its actions."""
 
 from __future__ import annotations
 
@@ -86,7 +85,7 @@ class DetailPanel(QWidget):
         return self._row
 
     def show_row(self, row: Listed) -> None:
-        """Show a session; what was checked of another one goes."""
+        """Show a session; the findings of another one are removed."""
         other = self._row is None or self._row.path != row.path
         self._row = row
         self._name.setText(visible(row.bench or row.name))
@@ -123,7 +122,7 @@ class DetailPanel(QWidget):
             self._outcome.setStyleSheet(f"color: {colour}; font-weight: 600;")
 
     def show_check(self, row: Listed, checked: Check) -> None:
-        """Show what a check found: what differs first."""
+        """Show the findings of a check, the failed ones first."""
         if self._row is None or self._row.path != row.path:
             return
         self.set_busy("")
@@ -148,7 +147,7 @@ class DetailPanel(QWidget):
         self.notice.show_text(f"the report is written: {path}", Severity.SUCCESS)
 
     def set_busy(self, said: str) -> None:
-        """Say what is going on; empty where nothing is."""
+        """Show the work in progress; empty for none."""
         for name in ("check", "report"):
             self._buttons[name].setEnabled(not said)
         self._checked.setText(said)

@@ -55,7 +55,7 @@ COLUMNS = (
 
 
 def facts(row: Listed) -> list[tuple[str, str]]:
-    """Return what is known of a session, as names and texts."""
+    """Return the facts of a session as names and texts."""
     found = [
         ("task", row.task),
         ("scenario", row.scenario),

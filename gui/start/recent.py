@@ -15,7 +15,7 @@ MISSING = "not there"
 
 @dataclass(frozen=True, slots=True)
 class RecentRow:
-    """A path that was open once: its name, what it is, and in which folder."""
+    """A recent path: its name, its kind, and its folder."""
 
     path: Path
     kind: str

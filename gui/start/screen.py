@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The start screen: three ways to begin, and what was open last."""
+"""The start screen: three ways to begin, and the recent files."""
 
 from __future__ import annotations
 

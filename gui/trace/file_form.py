@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form for what a trace file does not say itself: volts, columns, SYNC, its rate.
-Its fields are the options of `rig measure` that fit the file.
+"""The form for facts that a trace file lacks: volts, columns, SYNC, its rate. Its
+fields are the options of `rig measure` that fit the file.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class FileForm(QFrame):
         self._path = path
 
     def ask_after(self, error: BaseException) -> None:
-        """Show the form where an error may be one of what the file does not say."""
+        """Show the form if the error may come from a missing option."""
         if isinstance(error, ConfigError | DataError):
             self.ask_again()
 
     def ask_again(self) -> None:
-        """Show which options fit the file, with what was answered before; where none
-        does, what was said in the place of the picture stays.
+        """Show the options that fit the file, with earlier answers; without any, the
+        error stays in place of the picture.
         """
         path = self._path
 
@@ -98,7 +98,7 @@ class FileForm(QFrame):
             )
 
     def dismiss(self) -> None:
-        """Hide the form: what it stands in the place of is shown again."""
+        """Hide the form and show the picture again."""
         self.hide()
         for widget in self.in_place_of:
             widget.show()
@@ -158,7 +158,7 @@ class FileForm(QFrame):
         self._editors[field.name] = editor
 
     def _options(self) -> Options:
-        """Return what is answered; raises ConfigError."""
+        """Return the answers as options; raises ConfigError."""
         answers: dict[str, Any] = {}
         for question in self._questions:
             field = question.field

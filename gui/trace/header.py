@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line above the picture: what is shown, which trial and rail, and the tools."""
+"""The line above the picture: title, trial and rail, and the tools."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _FILE = "What the file does not say itself: volts, columns, SYNC"
 
 
 class Header(QWidget):
-    """The line; `chosen` is emitted with trial, rail and segment when somebody
-    chooses."""
+    """The line; emits `chosen` with trial, rail and segment when a person
+    chooses them.
+    """
 
     chosen = Signal(int, str, int)
 
@@ -67,7 +68,7 @@ class Header(QWidget):
         return button
 
     def set_subject(self, subject: Subject) -> None:
-        """Say what is shown, and offer the other trials, rails and segments."""
+        """Show title and facts, and offer the other trials, rails and segments."""
         trace = subject.trace
         self._title.setText(visible(subject.title))
         self._labels.set_labels(subject.labels)

@@ -151,7 +151,7 @@ class TraceScreen(Screen):
         self.open(request.path, request.trial, request.rail or None, span=request.span)
 
     def open_file(self, path: Path) -> bool:
-        """Show any file: what is no trace is said in the screen."""
+        """Show any file; an error is shown on the screen."""
         self.open(path)
         return True
 
@@ -183,7 +183,7 @@ class TraceScreen(Screen):
         )
 
     def idle(self) -> bool:
-        """Return whether the picture and the numbers of what is shown are there."""
+        """Return whether picture and numbers are up to date."""
         if any(view.waiting for view in (self.export, *self._views)):
             return False
         asked = self._pictures is not None and self._pictures.pending
@@ -244,7 +244,7 @@ class TraceScreen(Screen):
             state.set_view(state.view.on(*span, margin=0.15))
 
     def _pictured(self, subject: Subject) -> None:
-        """Show the picture that came; behind the first one the whole trace is read."""
+        """Show new columns; after the first ones the whole trace is read."""
         self.stack.refresh()
         if not self._prepared:
             self._prepared = True
@@ -332,15 +332,14 @@ class TraceScreen(Screen):
     # Keys.
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """Do what the key sheet says."""
+        """Carry out the actions of the key sheet."""
         if self.sheet.isVisible():
             self.sheet.hide()
         elif self.state is None or not key_map.pressed(event, self._keys, self.state):
             super().keyPressEvent(event)
 
     def copy_statistics(self) -> None:
-        """Copy the numbers of the selection, or of the view where nothing is
-        selected."""
+        """Copy the numbers of the selection, or of the view without a selection."""
         if self.state is None:
             return
         chosen = self.state.selection is not None

@@ -68,8 +68,9 @@ class SecondTrace(QWidget):
         self._follow(state, self.state)
 
     def toggle(self) -> None:
-        """Show another trial of the first trace's session, or what was shown; or hide
-        it."""
+        """Show the last second trace, or another trial of the first trace's session; or
+        hide it.
+        """
         if not self.isHidden():
             self.hide()
             return
@@ -175,7 +176,7 @@ class SecondTrace(QWidget):
             self._follow(state, self._first)
 
     def _follow(self, leader: TraceState | None, follower: TraceState | None) -> None:
-        """Show in one trace what the other shows, as far as it reaches."""
+        """Show the view of one trace in the other, as far as that reaches."""
         together = (
             leader is not None and follower is not None and self.linked.isChecked()
         )

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what a session holds: all values, coverage, targets, the benchmark's own
-lines."""
+"""Tables of a session: all values, coverage, targets, the benchmark's own lines."""
 
 from __future__ import annotations
 
@@ -115,7 +114,9 @@ def _of_row(place: int) -> Callable[[comparison.Compared], str]:
 
 
 def _facts(view: SessionTrials) -> str:
-    """Return what the gaps mean, and what the task states of its data and targets."""
+    """Return the meaning of the gaps, and the task's facts about its data and
+    targets.
+    """
     facts = view.results.provenance.task.stored
     told = [
         f"{name.replace('_', ' ')}: {value}"

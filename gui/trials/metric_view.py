@@ -20,7 +20,7 @@ _PLOT_MOST_PX = 330
 
 
 class MetricView(QScrollArea):
-    """What is known of one metric of a session."""
+    """The panel of one metric of a session."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

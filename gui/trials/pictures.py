@@ -154,7 +154,7 @@ class PictureTools(NavigationToolbar2QT):
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The colours of a figure as #rrggbb, by what they are for."""
+    """The colours of a figure as #rrggbb, by their use."""
 
     paper: str
     ink: str
@@ -174,15 +174,15 @@ _MADE = Roles("#ffffff", INK, (FAINT, GOOD, BAD, *SERIES))
 
 
 def recolour(figure: Figure, old: Roles, new: Roles) -> None:
-    """Replace colours of all that a figure has; opacities stay. What is written on an
-    image stays as it is, and so does what it is written on.
+    """Replace colours of all parts of a figure; opacities stay. Texts on an image, and
+    the image's own patch, keep their colours.
     """
     drawn = dict(zip((old.ink, *old.others), (new.ink, *new.others), strict=True))
     on_images = [axes for axes in figure.axes if axes.images]
     kept: set[Artist] = set()
     for axes in on_images:
         kept |= {*axes.texts, axes.patch}
-    # Only what is behind all is paper: another white is the white of a picture.
+    # Backgrounds alone are paper: other white parts belong to the drawing.
     paper = {figure.patch, *(axes.patch for axes in figure.axes)}
     for artist in figure.findobj():
         if artist in kept:
@@ -194,7 +194,7 @@ def recolour(figure: Figure, old: Roles, new: Roles) -> None:
             if get is not None and put is not None:
                 put(_changed(get(), colours))
     for axes in figure.axes:
-        # Also those ticks that are made when somebody zooms.
+        # Ticks that zooming makes later have the colours too.
         axes.tick_params(which="both", color=new.ink, labelcolor=new.ink)
 
 

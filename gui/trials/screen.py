@@ -154,7 +154,7 @@ class TrialsScreen(Screen):
         found = " ".join([*self.view.sentences, *drifts])
         self._findings.setText(found)
         self._findings.setVisible(bool(found))
-        # Behind the first page, before the tables.
+        # Between the first page and the tables.
         for place, picture in enumerate(found_pictures, start=1):
             name = f"{self._session.path.name}-{picture.name}"
             self.pictures.append(PictureView(picture, name, self.shell.theme))

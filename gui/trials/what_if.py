@@ -121,7 +121,7 @@ class WhatIfView(QWidget):
         return tuple((end - mean) / (_REACH * self._size) for end in ends)
 
     def reset(self) -> None:
-        """Claim what the session claims, or the mean of its trials."""
+        """Set the claim to that of the session, or to the mean of its trials."""
         if self._metric is not None:
             claimed = self._metric.claimed
             self._claim(self._metric.mean if claimed is None else claimed)

@@ -96,7 +96,7 @@ def mark(ok: bool) -> str:
 
 
 def judged(metric: MetricTrials, rule: str) -> str:
-    """Return what the session itself says of a metric, by which rule."""
+    """Return the session's own verdict on a metric, and the rule."""
     found = metric.replication
     if metric.drawn is not None:
         return drawn(metric.drawn, metric.metric.unit)
@@ -119,7 +119,7 @@ def judged(metric: MetricTrials, rule: str) -> str:
 
 
 def drawn(test: DrawnVerdict, unit: str) -> str:
-    """Return what a statistical test says of a claimed metric."""
+    """Return the result of a statistical test of a claimed metric."""
     claimed = quantity(test.claimed, unit)
     measured = quantity(test.mean, unit)
     return (
@@ -139,7 +139,7 @@ def headline(view: SessionTrials) -> str:
 
 
 def outcome(found: WhatIf, rule: str, name: str) -> str:
-    """Return what a rule says of the claim at hand."""
+    """Return the result of a rule for the claim."""
     if found.refused:
         return found.refused
     judged = found.verdicts[rule]
@@ -216,6 +216,6 @@ def slope(metric: MetricTrials) -> str:
 
 
 def shown_unit(metric: MetricTrials) -> tuple[float, str]:
-    """Return the factor and the unit in which the numbers of a metric are shown."""
+    """Return factor and unit to show the numbers of a metric."""
     sizes = [abs(dot.value) for dot in metric.dots if math.isfinite(dot.value)]
     return scale(max(sizes, default=0.0), metric.metric.unit)

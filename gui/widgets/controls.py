@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buttons and boxes with the names by which tests, styles and screen readers find
-them.
-"""
+"""Buttons and boxes with names for tests, styles and screen readers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ BUTTON_PX = 42
 
 
 class Wanted(Enum):
-    """What is chosen: a file that is there, a name to write under, a folder."""
+    """The choice of a dialog: an existing file, a name to write under, a folder."""
 
     FILE = QFileDialog.FileMode.ExistingFile
     NAME = QFileDialog.FileMode.AnyFile
@@ -40,8 +40,8 @@ def ask(
     names: str = ANY,
     begin: str = "",
 ) -> None:
-    """Show a dialog that does not stop the window behind it; `take` is called with what
-    is chosen. It begins at the path `begin`, as far as that is there.
+    """Show a dialog that leaves the window usable; calls `take` with the choice. It
+    starts at the path `begin`, as far as that exists.
     """
     path = expanded(begin) if begin else Path.cwd()
     folder = path if path.is_dir() else path.parent
@@ -65,7 +65,7 @@ def chooser(
     names: str = ANY,
     take: Callable[[Path], object] | None = None,
 ) -> QPushButton:
-    """Return a button that opens a dialog for the path in a line; what is chosen is put
+    """Return a button that opens a dialog for the path in a line; the choice is put
     there, and handed to `take`.
     """
 

@@ -23,7 +23,7 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-#: Said beside the sentence, as a colour alone is not seen by everybody.
+#: A word beside the sentence, for readers who do not see the colour.
 _WORDS = {
     Severity.SUCCESS: "✓ done",
     Severity.INFORMATION: "note",
@@ -33,8 +33,9 @@ _WORDS = {
 
 
 class Notice(QFrame):
-    """What happened, the evidence, and what to try; hidden while there is nothing to
-    say."""
+    """A notice: its cause, the evidence, and the next step; hidden while it is
+    empty.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +67,7 @@ class Notice(QFrame):
 
     @property
     def text(self) -> str:
-        """Return what is shown; empty where nothing is."""
+        """Return the text that is shown."""
         return self._label.text() if not self.isHidden() else ""
 
     def show_error(self, error: BaseException) -> None:

@@ -126,8 +126,9 @@ class _Rows(QAbstractTableModel):
 
 
 class Cells(QStyledItemDelegate):
-    """Cells of which each has an ellipsis where it is cut, also at the edge of the
-    table."""
+    """Cells that end in an ellipsis where they are cut, also at the edge of the
+    table.
+    """
 
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
@@ -158,7 +159,7 @@ class Cells(QStyledItemDelegate):
 
 
 class Heads(QHeaderView):
-    """Heads of columns of which each has an ellipsis where it is cut."""
+    """Heads of columns that end in an ellipsis where they are cut."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -204,7 +205,7 @@ class Table(QTableView):
         self._natural: list[int] = []
         self._fitted: list[int] = []
         self.setSortingEnabled(True)
-        # As the rows come, until somebody chooses a column.
+        # In the order of the rows, until a column is chosen.
         self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that is never taken for markup, and in which nothing is unseen: what devices,
-instruments and files say is shown as it is.
+"""Plain text: texts of devices, instruments and files are shown as they are, never as
+markup, with control characters made visible.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from rig.files.plain_text import visible
 
-#: A label that gives way keeps so many letters.
+#: A label that shrinks keeps so many letters.
 _FEW = 6
 
 
@@ -33,8 +33,8 @@ class PlainLabel(QLabel):
 
 
 class ShortenedLabel(PlainLabel):
-    """A label of one line that gives way: what it has no room for becomes an ellipsis,
-    and the whole text stands under the mouse.
+    """A label of one line that shrinks: a text without room ends in an ellipsis, and
+    the whole text stands under the mouse.
     """
 
     def setText(self, text: str) -> None:  # noqa: N802
@@ -77,15 +77,16 @@ def plain(
 
 
 def shortened(name: str, text: str = "") -> ShortenedLabel:
-    """Return a label of one line that gives way."""
+    """Return a label of one line that shrinks."""
     label = ShortenedLabel(text)
     label.setObjectName(name)
     return label
 
 
 def heading(name: str, text: str, scale: float) -> ShortenedLabel:
-    """Return a label in bold letters, `scale` times as large as others, that gives
-    way."""
+    """Return a label in bold letters, `scale` times as large as others, that
+    shrinks.
+    """
     label = shortened(name, text)
     font = label.font()
     font.setBold(True)
@@ -95,8 +96,7 @@ def heading(name: str, text: str, scale: float) -> ShortenedLabel:
 
 
 def no_markup(text: str) -> str:
-    """Return a text for a place that takes HTML and nothing else, as titles of plots
-    do."""
+    """Escape a text for a place that takes HTML alone, as titles of plots do."""
     return html.escape(visible(text), quote=False)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values in SI units from what a person types, "18.2 ms", "1.5e-3", "2,5 mA"; and as
-they are shown.
+"""Values in SI units, parsed from text such as "18.2 ms", "1.5e-3", "2,5 mA", and
+formatted.
 """
 
 from __future__ import annotations

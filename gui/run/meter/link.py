@@ -26,8 +26,9 @@ KEPT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is metered: a rail of a bench file, or a kind of monitor with its settings
-    alone."""
+    """The source of a meter: a rail of a bench file, or a kind of monitor with its
+    settings.
+    """
 
     path: Path | None = None
     rail: str = ""

@@ -69,7 +69,7 @@ class RecordBar(QWidget):
 
     @property
     def root(self) -> Path:
-        """Return the folder in which each recording has one of its own."""
+        """Return the folder that holds a folder for each recording."""
         return expanded(self.folder.text().strip() or "recordings")
 
     @property

@@ -36,14 +36,14 @@ _FRAME_MS = 33
 _REST_EVERY = 6
 _SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SPAN_S = 5.0
-#: An instrument that sends nothing for so long is waited for.
+#: After so long without samples the page states that it waits for the instrument.
 _SILENT_S = 2.0
 #: The engine switches off and closes within this time when the window is closed.
 _CLOSE_S = 15.0
 
 
 class MeterScreen(Screen):
-    """What is metered on top, then numbers, picture, recording."""
+    """The screen: the source on top, then numbers, picture, recording."""
 
     KEYS: ClassVar = (
         ("F5", "start: the supply goes on"),

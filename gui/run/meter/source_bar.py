@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is metered, Start, Stop, and the labels."""
+"""The source of the meter, Start, Stop, and the labels."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ class SourceBar(QWidget):
 
     @property
     def source(self) -> Source:
-        """Return what is chosen; raises ConfigError where the settings cannot be
-        read."""
+        """Return the chosen source; raises ConfigError where the settings cannot be
+        read.
+        """
         chosen: Source = self.choice.currentData()
         if chosen.path is not None:
             return chosen

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a meter: the newest second on the left, what it came to on the
-right."""
+"""The numbers of a meter: the newest second on the left, the sums on the right."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ class ValuesView(QWidget):
         self.clear()
 
     def text(self, name: str) -> str:
-        """Return what a cell shows, as current-now or total-energy."""
+        """Return the text of a cell, as current-now or total-energy."""
         return self._cells[name].text()
 
     def set_theme(self, theme: Theme) -> None:
@@ -60,13 +59,13 @@ class ValuesView(QWidget):
         self._theme = theme
 
     def clear(self) -> None:
-        """Show that nothing is known."""
+        """Show dashes."""
         for cell in self._cells.values():
             cell.setText(_NO_VALUE)
         self.remark.setText("")
 
     def show_reading(self, reading: MeterReading) -> None:
-        """Show what a meter reads."""
+        """Show the readings of a meter."""
         for name, unit in _SIGNALS:
             spread = getattr(reading, name)
             for head in _HEADS:
@@ -86,7 +85,7 @@ class ValuesView(QWidget):
         )
 
     def show_recorded(self, amounts: Amounts) -> None:
-        """Show what a finished recording holds."""
+        """Show the sums of a finished recording."""
         self._show_amounts("record", amounts)
 
     def _show_amounts(self, column: str, amounts: Amounts) -> None:

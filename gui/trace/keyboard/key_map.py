@@ -30,7 +30,7 @@ class ScreenKeys:
 
 
 def pressed(event: QKeyEvent, screen: ScreenKeys, state: TraceState) -> bool:
-    """Do what a key is for; return whether it is for anything."""
+    """Carry out the action of a key; return whether it has one."""
     key = Qt.Key(event.key())
     modifiers = event.modifiers()
     shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)

@@ -110,6 +110,6 @@ def logarithmic(state: TraceState, on: bool) -> None:
 
 
 def nothing(state: TraceState) -> None:
-    """Select nothing."""
+    """Clear the selection."""
     state.select(None)
     state.choose(None)

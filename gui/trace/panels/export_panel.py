@@ -34,7 +34,7 @@ _FORMS = {"JLS": "jls", "CSV": "csv", "Parquet": "parquet"}
 
 
 class ExportPanel(QWidget):
-    """What is exported, as what, where to, and how large it will be."""
+    """Choices of an export: stretch, form, file; and the size of the file."""
 
     def __init__(self, worker: Does, sizes: Does) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class ExportPanel(QWidget):
         self._estimate()
 
     def stop(self) -> None:
-        """Give up what is being written: no part of it stays."""
+        """Cancel an export; its partial file is removed."""
         self._task.cancel()
         self._size.cancel()
 

@@ -219,8 +219,7 @@ class MarkerPanel(QWidget):
             self._state.set_dt(mark.number, value)
 
     def _value(self, field: QLineEdit, before: float | None) -> float | None:
-        """Return what was typed; None where it is nothing else than before, or no
-        time."""
+        """Return the typed time; None where it is unchanged or no time."""
         if before is None or field.text() == values.exact(before, "s"):
             return None
         try:

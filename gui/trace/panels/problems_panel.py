@@ -23,8 +23,7 @@ _AROUND_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A row of the list: what it is, the evidence, what it means, and where it is, if
-    anywhere."""
+    """A row of the list: title, evidence, meaning, and place in the trace, if any."""
 
     what: str
     detail: str
@@ -90,7 +89,7 @@ COLUMNS = (
 
 
 class ProblemsPanel(QWidget):
-    """Problems, gaps and notes; below the list stands what the chosen one means."""
+    """Problems, gaps and notes; the meaning of the chosen one stands below the list."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

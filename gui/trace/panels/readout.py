@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics as texts: what the panel shows, and what is copied."""
+"""Statistics as texts, for the panel and for the clipboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the panel: what it is of, and a text for each of HEADS."""
+    """A line of the panel: the name of a signal, and a text for each of HEADS."""
 
     name: str
     values: tuple[str, ...]
@@ -35,7 +35,7 @@ def lines(found: TraceStatistics) -> tuple[Line, ...]:
 
 
 def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
-    """Return what the stretch amounts to: names and texts, the energy first."""
+    """Return the totals of the stretch: names and texts, the energy first."""
     energy = with_u(found.energy_j, found.energy_u_j, "J")
     rows = [
         ("energy", energy),

@@ -107,7 +107,7 @@ class StatisticsPanel(QWidget):
         return self._rest.isActive() or any(one.pending for one in numbers)
 
     def stop(self) -> None:
-        """Give up what is being computed."""
+        """Cancel the computation."""
         for numbers in (self._of_view, self._of_selection):
             if numbers is not None:
                 numbers.cancel()
@@ -190,7 +190,7 @@ class StatisticsBox(QFrame):
             QGuiApplication.clipboard().setText(readout.copied(self._numbers.now, name))
 
     def set_stretch(self, stretch: Stretch | None) -> None:
-        """Say of what the numbers are."""
+        """Show the name of the stretch."""
         self._stretch = stretch
         what = (
             "none: Shift-drag, D, or a row of the windows"

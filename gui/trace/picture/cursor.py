@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is under the mouse, as a line of text: for the eye, from the columns of the
-picture."""
+"""Time and values under the mouse, from the columns of the picture."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers above each lane: mean, least, most and integral of what is selected, or else
-visible; and the levels that were put on it.
+"""Numbers above each lane: mean, least, most and integral of the selection or of the
+view; and the levels on the lane.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _PENDING = "..."
 
 @dataclass(frozen=True, slots=True)
 class LaneNumbers:
-    """What the numbers are of, "selection" or "view", and they; None while they are
-    computed."""
+    """Numbers of the "selection" or of the "view"; None while they are computed."""
 
     of: str
     now: TraceStatistics | None
@@ -59,8 +58,8 @@ def level_text(name: str, levels: tuple[float, float]) -> str:
 
 
 def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) -> None:
-    """Paint texts above a lane, from the left, as many as there is room for; what is
-    left out is marked so.
+    """Paint texts above a lane, from the left, as many as there is room for; an
+    ellipsis marks omitted ones.
     """
     metrics = QFontMetricsF(painter.font())
     x = area.left() + 2

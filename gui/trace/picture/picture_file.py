@@ -33,9 +33,9 @@ _LEFT_PX = 6
 
 
 def save(stack: PlotStack, legend: Legend, path: Path) -> None:
-    """Write the picture of a trace, with what it is of, into a file, and put it on the
-    clipboard; as the name ends it is SVG, PDF, or PNG of twice the pixels. Raises
-    BenchError.
+    """Write the picture of a trace, with its session and labels, into a file, and put
+    it on the clipboard. The suffix of the name chooses SVG, PDF, or PNG of twice the
+    pixels. Raises BenchError.
     """
     size = QSize(stack.width(), stack.height() + _HEAD_PX)
     pixels = QImage(size * _FINE, QImage.Format.Format_RGB32)
@@ -69,7 +69,7 @@ def save(stack: PlotStack, legend: Legend, path: Path) -> None:
 
 
 def _about(stack: PlotStack) -> tuple[str, str]:
-    """Return what a picture is of, and what must stand beside its numbers."""
+    """Return the title of a picture, and the labels of its numbers."""
     state = stack.state
     if state is None:
         return "", ""

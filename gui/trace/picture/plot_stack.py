@@ -86,7 +86,7 @@ class PlotStack(QWidget):
         return QSize(1000, 600)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Return the least size in which lanes are lanes."""
+        """Return the least size with readable lanes."""
         return QSize(420, 260)
 
     def set_state(self, state: TraceState, pictures: Pictures) -> None:
@@ -180,7 +180,7 @@ class PlotStack(QWidget):
             paint_gaps(painter, means_s, view, area, self.theme, are_means=True)
             paint_gaps(painter, gaps_s, view, area, self.theme)
         self._bands.paint_strip(painter, subject.bands, view, lanes.phases, self.theme)
-        # Behind the curves: what is chosen hides none of them.
+        # Before the curves, so that the selection hides none of them.
         self._paint_highlights(painter, state, lanes)
         paint_selection(painter, state.markers, view, lanes, self.theme)
         time = self._time_ticks(state, lanes)

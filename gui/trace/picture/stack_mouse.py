@@ -43,8 +43,7 @@ class _Drag:
 
 
 class InteractiveStack(PlotStack):
-    """The picture with what the mouse does on it. Alt places a marker freely, off the
-    edges."""
+    """The picture with mouse control. Alt places a marker freely, off the edges."""
 
     _drag: _Drag | None = None
     #: The signal that the mouse was over last.
@@ -109,7 +108,7 @@ class InteractiveStack(PlotStack):
                 self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802
-        """Pan, move a marker, or show what is under the mouse."""
+        """Pan, move a marker, or show the values under the mouse."""
         state = self.state
         if state is None:
             return
@@ -246,7 +245,7 @@ class InteractiveStack(PlotStack):
         return ""
 
     def _level_at(self, place: QPointF) -> tuple[str, int] | None:
-        """Return the level under the mouse: of which signal, and which of the two."""
+        """Return the level under the mouse: its signal, and 0 or 1."""
         name = self._signal_at(place)
         state = self.state
         if (

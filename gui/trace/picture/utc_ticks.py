@@ -36,8 +36,8 @@ def of_utc(start_s: float, stop_s: float, room: int, started_ns: int) -> Ticks:
     """Return at most about `room` ticks between two times of a trace that began at
     `started_ns` (nanoseconds since 1970 UTC); their places are times of the trace.
 
-    Texts are times of day, with the date as the base; of less than a second what is
-    past a second, which is the base.
+    Texts are times of day with the date as the base; for steps below a second, offsets
+    from a whole second, which is the base.
     """
     if not stop_s > start_s:
         return Ticks((), (), "s")

@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trace screen shows: its state, and what is computed for it; nothing is drawn
-here."""
+"""The state of the trace screen, and its requests to the engine; no painting."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers of the screen <-> annotations of a file; what is not shown stays in the
-file."""
+"""Conversion between markers of the screen and annotations of a file; annotations that
+the screen does not show stay in the file.
+"""
 
 from __future__ import annotations
 

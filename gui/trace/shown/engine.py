@@ -117,7 +117,7 @@ class Subject:
 
     @property
     def resolution_s(self) -> float:
-        """The time to which instants of the trace are stated: a part of a sample."""
+        """The resolution of times in the trace: a part of a sample."""
         return 1e-3 / self.trace.sample_hz
 
     def border_near(self, at_s: float) -> float | None:
@@ -146,7 +146,7 @@ def open_subject(
     """Open a trace: a file, a trial's folder, or a session's folder with a trial;
     raises RigError. Slow: called in a background thread.
 
-    `rail` None is the first one; `options` state what a file of another program lacks.
+    `rail` None is the first one; `options` are for a file of another program.
     """
     options = options or Options()
     if (path / EVENTS).exists():

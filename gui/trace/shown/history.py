@@ -30,7 +30,7 @@ class History(Generic[State]):
         return bool(self._undone)
 
     def do(self, state: State) -> None:
-        """Take another state; what was undone is forgotten."""
+        """Take another state; undone states are dropped."""
         if state == self.now:
             return
         self._before.append(self.now)

@@ -13,7 +13,7 @@ Part = Literal["a", "b", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of the trace with the name of what it is of."""
+    """A named stretch of the trace."""
 
     start_s: float
     stop_s: float

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges of y axes: what a picture needs, rounded so that it does not dance; logarithms
-of it."""
+"""Ranges of y axes, linear and logarithmic, rounded so that they rarely change."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class Scale:
     exact: tuple[float, float] | None = None
 
     def range_of(self, least: Array, most: Array) -> tuple[float, float]:
-        """Return the ends of the axis, in what is drawn: logarithms on a logarithmic
-        axis."""
+        """Return the ends of the axis, as logarithms on a logarithmic axis."""
         if self.exact is not None:
             low, high = self.exact
             if not self.logarithmic:

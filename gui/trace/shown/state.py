@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trace screen shows: view, markers, what is chosen; and who hears of
-changes."""
+"""The state of the trace screen: view, markers, selection, lanes, with listeners."""
 
 from __future__ import annotations
 
@@ -39,8 +38,9 @@ UART = "UART"
 
 
 class TraceState:
-    """View, markers with undo, the chosen stretch, scales; listeners are told what
-    changed."""
+    """View, markers with undo, the chosen stretch, scales and lanes; calls its
+    listeners with the topic of each change.
+    """
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

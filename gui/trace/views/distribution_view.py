@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histogram and spectrum of the selection, or of the view where nothing is selected."""
+"""Histogram and spectrum of the selection, or of the view without a selection."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class DistributionView(QWidget):
         self._again()
 
     def stop(self) -> None:
-        """Give up what is being computed."""
+        """Cancel the computation."""
         self._rest.stop()
         self._task.cancel()
 

@@ -110,7 +110,7 @@ class EdgeView(QWidget):
             self._show(self.shown)
 
     def stop(self) -> None:
-        """Give up what is being read."""
+        """Cancel the reading."""
         self._task.cancel()
 
     def step(self, forward: bool) -> None:

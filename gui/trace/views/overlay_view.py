@@ -123,11 +123,11 @@ class OverlayView(QWidget):
             self._show(self.shown)
 
     def stop(self) -> None:
-        """Give up what is being computed."""
+        """Cancel the computation."""
         self._task.cancel()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Compute what was asked for while the view was hidden."""
+        """Compute the overlay that was requested while the view was hidden."""
         super().showEvent(event)
         # The time axis of the plot below is that of both.
         self.power.label("", "s", "power", "W")
@@ -156,7 +156,7 @@ class OverlayView(QWidget):
 
     @property
     def wanted(self) -> Occasion | None:
-        """Return what the trials are laid over each other in."""
+        """Return the sample that the overlay shows."""
         place = self.occasion.currentIndex()
         offered = () if self._state is None else self._state.subject.occasions
         return offered[place] if 0 <= place < len(offered) else None

@@ -24,8 +24,8 @@ _LEGEND_COLUMNS = 3
 
 class PlainPlot(QWidget):
     """A plot with curves, bands and lines that can be moved and zoomed with the mouse.
-    Most are behind a tab that nobody opens: pyqtgraph's part of it is made when it is
-    shown, or drawn on.
+    The widget of pyqtgraph is made when the plot is first shown or drawn on: most plots
+    are on tabs that stay closed.
     """
 
     def __init__(self, name: str, accessible: str, theme: Theme) -> None:
@@ -39,7 +39,7 @@ class PlainPlot(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
-        """Show the axes, also where nothing is drawn."""
+        """Show the axes, also of an empty plot."""
         super().showEvent(event)
         self._plot.show()
 
@@ -63,7 +63,7 @@ class PlainPlot(QWidget):
         self._plot.setXLink(other._plot)
 
     def clear(self) -> None:
-        """Remove what is shown."""
+        """Remove all curves, bands and lines."""
         if self._made is not None:
             self._made.clear()
         if self._legend is not None:
