@@ -4,6 +4,7 @@ display.
 
 make screenshots
 QT_QPA_PLATFORM=offscreen python -m benchmarks.screenshots --dark --out /tmp/pictures
+QT_QPA_PLATFORM=offscreen python -m benchmarks.screenshots --size 1024x700 --out DIR
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from rig.files.shipped import shipped
 from rig.session.session import open_bench
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "images"
-_SIZE = (1400, 900)
 _LONGEST_S = 60.0
 #: Fewer colours make small files; more than a screen without photographs has.
 _COLOURS = 128
@@ -47,6 +47,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the pictures")
     parser.add_argument("--dark", action="store_true", help="in the dark theme")
     parser.add_argument("--quick", action="store_true", help="the start screen only")
+    parser.add_argument("--size", default="1400x900", help="of the window, in pixels")
     parser.add_argument("only", nargs="*", help="names of pictures, all by default")
     options = parser.parse_args(words)
     if options.quick:
@@ -56,7 +57,9 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "lab"
         place.mkdir()
-        studio = Studio(place, options.out, "dark" if options.dark else "light")
+        theme = "dark" if options.dark else "light"
+        wide, tall = (int(part) for part in options.size.split("x"))
+        studio = Studio(place, options.out, theme, (wide, tall))
         try:
             for name, picture in studio.pictures().items():
                 if not options.only or name in options.only:
@@ -71,7 +74,9 @@ def main(words: list[str]) -> int:
 class Studio:
     """A window with sessions to show."""
 
-    def __init__(self, scratch: Path, out: Path, theme: str) -> None:
+    def __init__(
+        self, scratch: Path, out: Path, theme: str, size: tuple[int, int]
+    ) -> None:
         self.out = out
         self.root = scratch / "sessions"
         # What the pictures show is in no folder of anybody; what tasks generate is
@@ -89,7 +94,7 @@ class Studio:
         for path in (self.bench, self.session):
             memory.opened(path)
         self.window = MainWindow(memory)
-        self.window.resize(*_SIZE)
+        self.window.resize(*size)
         self.window.show()
 
     def pictures(self) -> dict[str, Callable[[], None]]:
@@ -102,6 +107,8 @@ class Studio:
             "trials": self._trials,
             "trace": self._trace,
             "file-form": self._file_form,
+            "lanes": self._lanes,
+            "meter": self._meter,
             "sessions": self._sessions,
             "compare": self._compare,
             "keys": lambda: self.window.go("keys"),
@@ -182,6 +189,29 @@ class Studio:
         self.window.shell.open_trace(self.session, trial=4)
         self.settle()
         self.window.go("trace")
+
+    def _lanes(self) -> None:
+        """Open a table with four digital lines, of which sync is SYNC."""
+        lines = ["time (s),current (A),voltage (V),sync,D0,D1,D2"]
+        for number in range(3000):
+            busy = number % 300 > 120
+            current_a = 0.012 + 0.001 * (number % 7) if busy else 0.003
+            levels = (1 - busy, number // 25 % 2, number // 150 % 2, number // 900 % 2)
+            bits = ",".join(str(int(level)) for level in levels)
+            lines.append(f"{number / 1000:.3f},{current_a:.4f},3.3,{bits}")
+        Path("logic.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.window.go("trace")
+        self.window.open_path(Path("logic.csv"))
+        self.settle()
+        screen = self.window.screen_named("trace")
+        screen.tabs.setCurrentWidget(screen.scales)  # type: ignore[attr-defined]
+
+    def _meter(self) -> None:
+        self.window.shell.set_bench(self.bench)
+        self.window.go("meter")
+        self.settle()
+        self.click("meter-start")
+        QTest.qWait(6000)
 
     def _file_form(self) -> None:
         rows = "".join(f"{k},{1 + k % 7},{k // 10 % 2}\n" for k in range(300))

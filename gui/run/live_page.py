@@ -30,7 +30,7 @@ from rig.report import palette
 _SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SPAN_S = 5.0
 _HEIGHTS = (430, 290)
-_WIDTHS = (240, 590, 420)
+_WIDTHS = (310, 570, 370)
 #: Power of the trial's own device clock and counts are results; these are not shown of
 #: each trial.
 _TRIAL_COLUMNS = (

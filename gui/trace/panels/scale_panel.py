@@ -83,7 +83,7 @@ class ScalePanel(QWidget):
         )
         hint.setWordWrap(True)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 6, 0, 0)
+        layout.setContentsMargins(0, 6, 6, 0)
         layout.addLayout(grid)
         layout.addWidget(hint)
         layout.addWidget(self.utc)
