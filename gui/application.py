@@ -68,7 +68,7 @@ def _opened(arguments: Sequence[str]) -> QApplication:
         error = BenchError(
             "the window has no display to open on",
             evidence="; ".join(
-                one.strip(" .") for one in heard or text.splitlines()[:1]
+                line.strip(" .") for line in heard or text.splitlines()[:1]
             ),
             try_next=(
                 "a desktop session, or ssh -X; on Debian apt-get install"

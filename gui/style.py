@@ -146,5 +146,5 @@ def stylesheet(colours: Colours) -> str:
         "accent",
         "accent_text",
     )
-    found = {name: getattr(colours, name) for name in (*names, "ok", "warn", "bad")}
-    return _SHEET.format(**found)
+    values = {name: getattr(colours, name) for name in (*names, "ok", "warn", "bad")}
+    return _SHEET.format(**values)

@@ -235,8 +235,8 @@ class MainWindow(QMainWindow):
         navigation.setAccessibleName("Screens")
         navigation.setFixedWidth(_NAVIGATION_PX)
         navigation.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        for number, place in enumerate(_PLACES.values(), start=1):
-            navigation.addItem(place.title)
+        for number, page in enumerate(_PLACES.values(), start=1):
+            navigation.addItem(page.title)
             navigation.item(number - 1).setToolTip(f"Ctrl+{number}")
         navigation.currentRowChanged.connect(self._go_to_row)
         return navigation
@@ -357,6 +357,6 @@ class MainWindow(QMainWindow):
 
 
 def _screen_class(name: str) -> type[Screen]:
-    place = _ALL[name]
-    found: type[Screen] = getattr(import_module(place.module), place.name)
-    return found
+    page = _ALL[name]
+    screen_class: type[Screen] = getattr(import_module(page.module), page.name)
+    return screen_class

@@ -87,9 +87,9 @@ class SupportCard(QFrame):
     def _lay_out(self) -> None:
         heading = PlainLabel("Support bundle")
         heading.setProperty("role", "heading")
-        said = PlainLabel(_EXPLAINED)
-        said.setWordWrap(True)
-        said.setProperty("role", "muted")
+        explained = PlainLabel(_EXPLAINED)
+        explained.setWordWrap(True)
+        explained.setProperty("role", "muted")
         row = QHBoxLayout()
         row.addWidget(self._collect)
         row.addWidget(self._serials)
@@ -103,7 +103,7 @@ class SupportCard(QFrame):
         split.setSizes([480, 520])
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 12)
-        for widget in (heading, said):
+        for widget in (heading, explained):
             column.addWidget(widget)
         column.addLayout(row)
         column.addWidget(self._notice)

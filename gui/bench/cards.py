@@ -51,10 +51,10 @@ class Card:
     @property
     def spoken(self) -> str:
         """Return the text for a screen reader."""
-        said = [f"{self.title}: {self.kind}, {self.state}"]
-        said += ["simulated"] if self.simulated else []
-        said += [f"supply {self.supply}"] if self.supply else []
-        return ", ".join([*said, *(f"{name} {value}" for name, value in self.lines)])
+        parts = [f"{self.title}: {self.kind}, {self.state}"]
+        parts += ["simulated"] if self.simulated else []
+        parts += [f"supply {self.supply}"] if self.supply else []
+        return ", ".join([*parts, *(f"{name} {value}" for name, value in self.lines)])
 
 
 @dataclass(slots=True)
@@ -114,11 +114,11 @@ class Cards:
 
     def readings(self, by_rail: dict[str, str]) -> None:
         """Add the readings of the supplies."""
-        for rail, said in by_rail.items():
+        for rail, reading in by_rail.items():
             card = self.by_key.get(f"monitor:{rail}")
             if card is not None:
                 lines = [line for line in card.lines if line[0] != "reads"]
-                self._set(card.key, lines=(*lines, ("reads", said)))
+                self._set(card.key, lines=(*lines, ("reads", reading)))
 
     def over(self, failed: bool) -> None:
         """Note that all ports are closed: a part that was being opened has failed."""
@@ -142,7 +142,7 @@ class Cards:
 
 
 def _of_device(info: SutInfo) -> tuple[tuple[str, str], ...]:
-    found = [
+    facts = [
         ("name", info.name),
         ("firmware", info.firmware),
         ("runs", info.model or info.task),
@@ -154,14 +154,14 @@ def _of_device(info: SutInfo) -> tuple[tuple[str, str], ...]:
         ),
         ("line", info.link),
     ]
-    return tuple((name, value) for name, value in found if value)
+    return tuple((name, value) for name, value in facts if value)
 
 
 def _of_sync(info: SutInfo) -> tuple[tuple[str, str], ...]:
     pin = info.details.get("sync_pin", "")
     hold = quantity(info.sync_hold_s, "s") if info.sync_hold_s else ""
-    found = [("pin", str(pin)), ("pulse", hold)]
-    return tuple((name, value) for name, value in found if value)
+    facts = [("pin", str(pin)), ("pulse", hold)]
+    return tuple((name, value) for name, value in facts if value)
 
 
 def _of_monitor(info: MonitorInfo) -> tuple[tuple[str, str], ...]:
@@ -173,11 +173,11 @@ def _of_monitor(info: MonitorInfo) -> tuple[tuple[str, str], ...]:
         for name, value in info.details.items()
         if "version" in name or name == "firmware"
     ]
-    found = [
+    facts = [
         ("name", info.name),
         ("serial number", info.serial),
         ("firmware", ", ".join(versions)),
         ("limits from", f"{accuracy.source}{year}{verified}"),
         ("samples", f"{quantity(info.sample_hz, 'Hz')}; SYNC by {info.sync}"),
     ]
-    return tuple((name, value) for name, value in found if value)
+    return tuple((name, value) for name, value in facts if value)

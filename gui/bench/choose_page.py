@@ -105,14 +105,14 @@ class ChoosePage(QWidget):
             "&Try without hardware",
             lambda: self.without.emit(_WITHOUT),
         )
-        said = PlainLabel(
+        explained = PlainLabel(
             "A virtual device and a virtual monitor in one virtual time; the truth is"
             " known."
         )
-        said.setProperty("role", "muted")
+        explained.setProperty("role", "muted")
         top = QHBoxLayout()
         top.addWidget(without)
-        top.addWidget(said)
+        top.addWidget(explained)
         top.addStretch(1)
         new = QHBoxLayout()
         label = PlainLabel("Write it to")

@@ -118,8 +118,8 @@ def _ends(
 
 
 def _between(wire: Wire, column_of: dict[str, int], left: int, right: int) -> bool:
-    (one, _), (other, _) = _ends(wire, column_of)
-    return column_of[one] <= left and column_of[other] >= right
+    (first, _), (second, _) = _ends(wire, column_of)
+    return column_of[first] <= left and column_of[second] >= right
 
 
 def _sides(

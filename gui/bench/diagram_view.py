@@ -59,8 +59,8 @@ class DiagramView(QWidget):
         """Show another diagram, without test results."""
         self._drawn = drawn
         self._found = {}
-        said = "; ".join(drawn.lines()) if drawn is not None else ""
-        self.setAccessibleDescription(said)
+        description = "; ".join(drawn.lines()) if drawn is not None else ""
+        self.setAccessibleDescription(description)
         self._place()
 
     def clear_found(self) -> None:
@@ -151,10 +151,10 @@ class DiagramView(QWidget):
         painter.drawLine(at + QPointF(-arm, arm), at + QPointF(arm, -arm))
 
     def _paint_box(self, painter: QPainter, box: Box) -> None:
-        place = QRectF(box.x, box.y, box.width, box.height)
+        outline = QRectF(box.x, box.y, box.width, box.height)
         painter.setPen(QPen(QColor(self._theme.border), 1.2))
         painter.setBrush(QColor(self._theme.base))
-        painter.drawRoundedRect(place, 7.0, 7.0)
+        painter.drawRoundedRect(outline, 7.0, 7.0)
         bold = QFont(self.font())
         bold.setBold(True)
         painter.setFont(bold)
@@ -190,20 +190,20 @@ class DiagramView(QWidget):
     def _state(self, wire: Wire) -> bool | None:
         rows = _ROWS.get(wire.connection.name, (wire.connection.name,))
         # The line to the host belongs to all rails.
-        found = [self._found.get((str(row), wire.rail)) for row in rows]
-        known = [each for each in found if each is not None]
+        results = [self._found.get((str(row), wire.rail)) for row in rows]
+        known = [each for each in results if each is not None]
         if wire.connection.name is WireName.GROUND and wire.rail:
             return None
         return all(known) if known else None
 
-    def _at(self, place: QPointF) -> Route | None:
+    def _at(self, point: QPointF) -> Route | None:
         if self._layout is None:
             return None
         for route in self._layout.routes:
             for (x0, y0), (x1, y1) in zip(route.points, route.points[1:], strict=False):
                 area = QRectF(QPointF(x0, y0), QPointF(x1, y1)).normalized()
                 if area.adjusted(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX).contains(
-                    place
+                    point
                 ):
                     return route
         return None

@@ -54,13 +54,13 @@ def read_text(text: str, folder: Path) -> Reading:
 
 def is_example(path: Path) -> bool:
     """Return whether a file came with the rig, and is not to be written over."""
-    place = path.resolve()
+    resolved = path.resolve()
     package = Path(config.__file__).resolve().parents[1]
     try:
         examples = shipped("benches").resolve()
     except RigError:
         examples = package
-    return examples in place.parents or package in place.parents
+    return examples in resolved.parents or package in resolved.parents
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,15 +169,15 @@ class FormView(QWidget):
     def _filter(self) -> None:
         """Show the settings that are looked for, in every part that has one."""
         words, only_set = self._find.text(), self._only_set.isChecked()
-        found = []
+        has_match = []
         for section in self._form.sections:
             fits = [matches(field, words, only_set) for field in section.fields]
-            found.append(any(fits))
-        for number, has in enumerate(found):
+            has_match.append(any(fits))
+        for number, has in enumerate(has_match):
             self._list.item(number).setHidden(bool(words.strip()) and not has)
-        self._none.setVisible(bool(words.strip()) and not any(found))
-        if words.strip() and any(found) and not found[self._list.currentRow()]:
-            self._list.setCurrentRow(found.index(True))  # comes here again
+        self._none.setVisible(bool(words.strip()) and not any(has_match))
+        if words.strip() and any(has_match) and not has_match[self._list.currentRow()]:
+            self._list.setCurrentRow(has_match.index(True))  # comes here again
             return
         for row in self._rows.values():
             row.setVisible(matches(row.field, words, only_set))

@@ -102,9 +102,9 @@ class RowsView(QWidget):
             self.table.choose(row)
             self._explain(row)
 
-    def end(self, said: str) -> None:
+    def end(self, result: str) -> None:
         """Show the result; rows that still wait are shown as not tested."""
-        self._heading.setText(said)
+        self._heading.setText(result)
         self._show(
             [
                 replace(row, sign=_SIGNS[None]) if row.sign == "… waits" else row
@@ -133,15 +133,15 @@ def of_finding(finding: Finding) -> Row:
     )
 
 
-def of_wire(found: WireFinding) -> Row:
+def of_wire(finding: WireFinding) -> Row:
     """Return the row of a wire."""
     return Row(
-        name=str(found.wire),
-        sign=_SIGNS[found.ok],
-        detail=found.detail,
-        cause=found.cause,
-        try_next=found.try_next,
-        rail=found.rail,
+        name=str(finding.wire),
+        sign=_SIGNS[finding.ok],
+        detail=finding.detail,
+        cause=finding.cause,
+        try_next=finding.try_next,
+        rail=finding.rail,
     )
 
 
@@ -152,29 +152,37 @@ def of_part(opened: PartOpened) -> Row:
         return Row("device", _SIGNS[True], about(info))
     assert isinstance(info, MonitorInfo)
     serial = f", serial number {info.serial}" if info.serial else ""
-    said = f"{info.name}{serial}, {quantity(info.sample_hz, 'Hz')}, SYNC by {info.sync}"
-    return Row("monitor", _SIGNS[True], said, rail=opened.rail)
+    detail = (
+        f"{info.name}{serial}, {quantity(info.sample_hz, 'Hz')}, SYNC by {info.sync}"
+    )
+    return Row("monitor", _SIGNS[True], detail, rail=opened.rail)
 
 
-def of_scan(found: ScanRow) -> Row:
+def of_scan(attached: ScanRow) -> Row:
     """Return the row of something that is attached."""
-    ok = True if found.state == FOUND else None if found.state == MISSING else False
+    ok = (
+        True
+        if attached.state == FOUND
+        else None
+        if attached.state == MISSING
+        else False
+    )
     sign = {True: "✓ ok", False: "✗ fails", None: "not installed"}[ok]
-    serial = f", serial number {found.serial}" if found.serial else ""
-    detail = found.problem or f"{found.name}{serial}"
-    setting = " ".join(found.setting.split())
+    serial = f", serial number {attached.serial}" if attached.serial else ""
+    detail = attached.problem or f"{attached.name}{serial}"
+    setting = " ".join(attached.setting.split())
     setting = f"In the bench file: {setting}" if setting else ""
     return Row(
-        name=found.kind,
+        name=attached.kind,
         sign=sign,
         detail=detail,
-        try_next=found.try_next or setting,
-        rail=found.name if serial else "",
+        try_next=attached.try_next or setting,
+        rail=attached.name if serial else "",
     )
 
 
 def _how(name: str) -> str:
-    return next((said for wire, said in HOW.items() if str(wire) == name), "")
+    return next((how for wire, how in HOW.items() if str(wire) == name), "")
 
 
 def _muted(row: Row) -> str:

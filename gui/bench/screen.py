@@ -333,15 +333,15 @@ class BenchScreen(Screen):
         self._show_cards()
         assert self._link is not None
         connected = self._link.deed is Deed.CONNECT
-        said = "Connected; the supply is on" if connected else "The supply is on"
-        self.connect_page.rows.say(said)
+        state = "Connected; the supply is on" if connected else "The supply is on"
+        self.connect_page.rows.say(state)
         for rail, text in ready.readings.items():
             self.connect_page.rows.add(rows_view.Row("supply", "✓ ok", text, rail=rail))
 
-    def _scanned(self, found: list[ScanRow]) -> None:
-        for row in found:
+    def _scanned(self, rows: list[ScanRow]) -> None:
+        for row in rows:
             self.connect_page.rows.add(rows_view.of_scan(row))
-        if is_empty(found):
+        if is_empty(rows):
             self.notice.show_text(
                 "nothing is attached\n" + "\n".join(EMPTY), Severity.WARNING
             )

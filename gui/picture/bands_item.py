@@ -64,9 +64,13 @@ class BandsItem:
         if not len(spans):
             self.count = 0
             return
-        of = spans, view.start_s, view.stop_s, int(area.width())
-        if self._of is None or of[1:] != self._of[1:] or spans is not self._of[0]:
-            self._of = of
+        layout_key = spans, view.start_s, view.stop_s, int(area.width())
+        if (
+            self._of is None
+            or layout_key[1:] != self._of[1:]
+            or spans is not self._of[0]
+        ):
+            self._of = layout_key
             self._lay_out(spans, view, int(area.width()))
         if self.count > _FEW and painter.paintEngine().type() not in _VECTORS:
             painter.drawImage(area, self._row(int(area.width()), theme, loud))
@@ -119,8 +123,8 @@ class BandsItem:
         """Return bands as an image one pixel high, at the same cost for any number of
         them.
         """
-        of = theme.name, loud
-        if of not in self._rows:
+        row_key = theme.name, loud
+        if row_key not in self._rows:
             row = np.zeros(pixels, dtype=np.uint32)
             for colour, left, right in self._shown:
                 first = np.clip(np.floor(left * pixels), 0, pixels - 1).astype(np.int64)
@@ -137,8 +141,8 @@ class BandsItem:
             image = QImage(
                 row.tobytes(), pixels, 1, 4 * pixels, QImage.Format.Format_ARGB32
             )
-            self._rows[of] = image.copy()
-        return self._rows[of]
+            self._rows[row_key] = image.copy()
+        return self._rows[row_key]
 
     def _lay_out(self, spans: BandSpans, view: Viewport, pixels: int) -> None:
         shown = laid_out(spans, view.start_s, view.stop_s, pixels)

@@ -135,8 +135,8 @@ def paint_y_axis(
     metrics = QFontMetricsF(painter.font())
     grid = mixed(theme.border, theme.base, 0.55)
     tall = metrics.height()
-    for place, text in zip(ticks.places, ticks.texts, strict=True):
-        y = round(area.bottom() - (place - low) / (high - low) * area.height())
+    for value, text in zip(ticks.places, ticks.texts, strict=True):
+        y = round(area.bottom() - (value - low) / (high - low) * area.height())
         if not area.top() - 1 <= y <= area.bottom() + 1:
             continue
         painter.setPen(line_pen(grid))
@@ -207,14 +207,14 @@ def paint_time_axis(
             Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
             f" {ticks.base}",
         )
-    for place, text in zip(ticks.places, ticks.texts, strict=True):
-        x = round(area.left() + view.fraction(place) * area.width())
+    for at_s, text in zip(ticks.places, ticks.texts, strict=True):
+        x = round(area.left() + view.fraction(at_s) * area.width())
         if not area.left() - 1 <= x <= area.right() + 1:
             continue
         painter.setPen(line_pen(grid))
         for lane in lanes.areas:
             painter.drawLine(QPointF(x, lane.top()), QPointF(x, lane.bottom()))
-        shown = f"{text} {ticks.unit}" if place == ticks.places[-1] else text
+        shown = f"{text} {ticks.unit}" if at_s == ticks.places[-1] else text
         wide = metrics.horizontalAdvance(shown) + 4
         left = min(max(x - wide / 2, 0.0), area.right() + RIGHT_PX - wide)
         if ticks.base and left < metrics.horizontalAdvance(f" {ticks.base} "):

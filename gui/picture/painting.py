@@ -86,7 +86,7 @@ def mixed(colour: str, background: str, share: float) -> QColor:
     fronts = front.redF(), front.greenF(), front.blueF()
     backs = back.redF(), back.greenF(), back.blueF()
     red, green, blue = (
-        share * one + (1 - share) * other
-        for one, other in zip(fronts, backs, strict=True)
+        share * of_front + (1 - share) * of_back
+        for of_front, of_back in zip(fronts, backs, strict=True)
     )
     return QColor.fromRgbF(red, green, blue)

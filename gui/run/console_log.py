@@ -69,11 +69,11 @@ class ConsoleLog:
 
     def add(self, line: WireLine) -> None:
         """Add a line, from any thread."""
-        said = line.text if line.name == "text" else f"{line.name} {line.text}"
+        text = line.text if line.name == "text" else f"{line.name} {line.text}"
         short = (
-            said
-            if len(said) <= SHOWN
-            else f"{said[:SHOWN]}... ({len(said)} characters)"
+            text
+            if len(text) <= SHOWN
+            else f"{text[:SHOWN]}... ({len(text)} characters)"
         )
         with self._lock:
             self._count += 1

@@ -100,9 +100,11 @@ class PhaseTrack:
         UNKNOWN."""
         with self._lock:
             falls_s = np.fromiter(self._falls, np.float64, len(self._falls))
-            one = self._falls_trace == self._marks_trace
+            same_trace = self._falls_trace == self._marks_trace
             codes = np.fromiter(
-                self._codes if one else (), np.int32, len(self._codes) * one
+                self._codes if same_trace else (),
+                np.int32,
+                len(self._codes) * same_trace,
             )
             ahead = (self._falls_seen - len(falls_s)) - (self._marks_seen - len(codes))
             names = ("", UNKNOWN, *self._phases, *_NAMES.values(), "reached")
@@ -114,10 +116,10 @@ class PhaseTrack:
 
     def _places(self) -> NDArray[np.int32]:
         """Return the place among the names of each code of a mark."""
-        found = np.ones(256, dtype=np.int32)
+        places = np.ones(256, dtype=np.int32)
         count = len(self._phases)
-        found[1 : 1 + count] = np.arange(2, 2 + count)
+        places[1 : 1 + count] = np.arange(2, 2 + count)
         for number, (code, name) in enumerate(_NAMES.items()):
-            found[code] = 2 + count + number if name else 0
-        found[completion.REACHED :] = 2 + count + len(_NAMES)
-        return found
+            places[code] = 2 + count + number if name else 0
+        places[completion.REACHED :] = 2 + count + len(_NAMES)
+        return places

@@ -82,20 +82,20 @@ class PlanPage(QWidget):
         """Say that the estimate is being made."""
         self._head.setText("What will happen ...")
 
-    def show_estimate(self, found: Estimate, command: str) -> None:
+    def show_estimate(self, estimate: Estimate, command: str) -> None:
         """Show what will happen, and the command that does the same."""
-        self._estimate = found
+        self._estimate = estimate
         self._command = command
         self._head.setText("What will happen")
         self.notice.clear()
-        self.table.set_rows(found.rows)
+        self.table.set_rows(estimate.rows)
         head = self.table.horizontalHeader().height()
-        rows = self.table.verticalHeader().defaultSectionSize() * len(found.rows)
+        rows = self.table.verticalHeader().defaultSectionSize() * len(estimate.rows)
         self.table.setMaximumHeight(
             head + rows + 2 * self.table.frameWidth() + _SPARE_PX
         )
         self.table.show()
-        self._show_lines(plan_text.summary(found))
+        self._show_lines(plan_text.summary(estimate))
         self._same.setText(command)
         self._same.setToolTip(tip(command))
         self._same.setCursorPosition(0)

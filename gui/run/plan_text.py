@@ -38,41 +38,42 @@ def basis(row: Row) -> str:
     return "limit" if row.each.expected_s is None else "estimate"
 
 
-def summary(found: Estimate) -> list[PlanLine]:
+def summary(estimate: Estimate) -> list[PlanLine]:
     """Return what will happen, line by line."""
-    known = found.trial.expected_s is not None
-    clock = " of virtual time" if found.virtual else ""
+    known = estimate.trial.expected_s is not None
+    clock = " of virtual time" if estimate.virtual else ""
     about = "about" if known else "at least"
-    trials = "1 trial" if found.trials == 1 else f"{found.trials} trials"
-    each_trial = f"{duration(found.trial.known_s)} a trial"
-    if found.interleaved:
+    trials = "1 trial" if estimate.trials == 1 else f"{estimate.trials} trials"
+    each_trial = f"{duration(estimate.trial.known_s)} a trial"
+    if estimate.interleaved:
         each_trial = "trials interleaved"
     lines = [
         PlanLine(
-            "What", f"{found.task}, {found.scenario}: {trials} of {found.steps} steps"
+            "What",
+            f"{estimate.task}, {estimate.scenario}: {trials} of {estimate.steps} steps",
         ),
         PlanLine(
             "Time",
-            f"{about} {duration(found.session.known_s)}{clock},"
+            f"{about} {duration(estimate.session.known_s)}{clock},"
             f" {each_trial};"
-            f" {duration(found.session.most_s)} if every limit is reached",
+            f" {duration(estimate.session.most_s)} if every limit is reached",
         ),
     ]
-    if found.interleaved is not None and found.trials > 1:
-        other_s = duration(found.in_order(interleaved=not found.interleaved).known_s)
+    if estimate.interleaved is not None and estimate.trials > 1:
+        other_s = duration(estimate.in_order(interleaved=not estimate.interleaved).known_s)
         how = (
             "trial by trial"
-            if found.interleaved
+            if estimate.interleaved
             else "interleaved, each sample loaded once"
         )
         lines.append(PlanLine("", f"{how}: {about} {other_s}"))
-    if found.virtual:
+    if estimate.virtual:
         lines.append(
             PlanLine(
                 "", "virtual time passes faster than the clock on the wall: SIMULATED"
             )
         )
-    if found.unknown:
+    if estimate.unknown:
         lines.append(
             PlanLine(
                 "",
@@ -82,16 +83,16 @@ def summary(found: Estimate) -> list[PlanLine]:
         )
     lines += [
         PlanLine("Rail" if not rail.name else rail.name, _rail(rail))
-        for rail in found.rails
+        for rail in estimate.rails
     ]
-    if not found.rails:
+    if not estimate.rails:
         lines.append(PlanLine("Rail", "no monitor: no energy is measured", "warn"))
-    if found.claim:
+    if estimate.claim:
         claimed = ", ".join(
-            f"{name} = {value:g}" for name, value in found.claim.items()
+            f"{name} = {value:g}" for name, value in estimate.claim.items()
         )
         lines.append(PlanLine("Claim", f"{claimed} (SI units)"))
-    lines.append(_disk(found, known))
+    lines.append(_disk(estimate, known))
     return lines
 
 
@@ -104,19 +105,19 @@ def _rail(rail: Rail) -> str:
     )
 
 
-def _disk(found: Estimate, known: bool) -> PlanLine:
-    needed = f"about {bytes_text(found.known_b)}"
-    if found.rails and not known:
-        needed = f"{bytes_text(found.known_b)} to {bytes_text(found.most_b)}"
-    if found.free_b is None:
+def _disk(estimate: Estimate, known: bool) -> PlanLine:
+    needed = f"about {bytes_text(estimate.known_b)}"
+    if estimate.rails and not known:
+        needed = f"{bytes_text(estimate.known_b)} to {bytes_text(estimate.most_b)}"
+    if estimate.free_b is None:
         return PlanLine("Disk", f"{needed}; what is free is not known", "warn")
-    free = f"{needed}; {bytes_text(found.free_b)} are free"
-    if not found.room:
+    free = f"{needed}; {bytes_text(estimate.free_b)} are free"
+    if not estimate.room:
         return PlanLine(
             "Disk",
             f"{free}: NO ROOM. Free some, choose another folder, or fewer trials",
             "bad",
         )
-    if not found.room_at_most:
+    if not estimate.room_at_most:
         return PlanLine("Disk", f"{free}: too little if every limit is reached", "warn")
     return PlanLine("Disk", free)

@@ -113,16 +113,16 @@ def metric_values(row: RunningMetric) -> str:
 
 def so_far(picture: RunState) -> list[tuple[str, str]]:
     """Return preliminary numbers of the current trial, as names and texts."""
-    found = []
+    rows = []
     if picture.right.count:
-        found.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
+        rows.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
     if picture.latency.count:
-        found.append(
+        rows.append(
             ("latency", quantity(picture.latency.mean, "s", picture.latency.half))
         )
     if picture.retransmissions:
-        found.append(("retransmissions", f"{picture.retransmissions}"))
-    return found
+        rows.append(("retransmissions", f"{picture.retransmissions}"))
+    return rows
 
 
 def outcome(picture: RunState) -> str:

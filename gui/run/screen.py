@@ -252,15 +252,15 @@ class RunScreen(Screen):
                     f"PASS: {count} trials agree{about} ({judged.rule}).",
                     Severity.SUCCESS,
                 )
-            said = f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
-            return said, _SEVERITIES[judged.outcome]
+            sentence = f"{judged.outcome.upper()}: {judged.reason} ({judged.rule})."
+            return sentence, _SEVERITIES[judged.outcome]
 
         self.outcome.say(
             "Finished; the verdict is being read ...", Severity.INFORMATION
         )
         self.shell.worker.do(
             verdict,
-            lambda found: self.outcome.say(*found),
+            lambda outcome: self.outcome.say(*outcome),
             self.notice.show_error,
             key="run-verdict",
         )
@@ -308,15 +308,15 @@ class RunScreen(Screen):
         self.plan.setup.set_bench(path, None)
         self.shell.worker.do(
             lambda: form.facts(path),
-            lambda found: self._take_facts(path, found),
+            lambda facts: self._take_facts(path, facts),
             lambda error: self._take_facts(path, None),
             key="run-facts",
         )
 
-    def _take_facts(self, path: Path, found: BenchFacts | None) -> None:
+    def _take_facts(self, path: Path, facts: BenchFacts | None) -> None:
         if not self._busy:
-            self.bar.set_title("" if found is None else found.name)
-        self.plan.setup.set_bench(path, found)
+            self.bar.set_title("" if facts is None else facts.name)
+        self.plan.setup.set_bench(path, facts)
 
     def _plan(self) -> None:
         """Estimate the run that the form describes."""
@@ -324,7 +324,7 @@ class RunScreen(Screen):
         self.plan.show_waiting()
         self.shell.worker.do(
             lambda: (value.estimate(), value.command()),
-            lambda found: self.plan.show_estimate(*found),
+            lambda planned: self.plan.show_estimate(*planned),
             self.plan.show_error,
             key="run-plan",
         )

@@ -105,8 +105,10 @@ class SetupPanel(QWidget):
         self.bench.setText("" if path is None else str(path))
         self.bench.setToolTip(tip(self.bench.text()))
         for section, box in self.kinds.items():
-            own = "" if facts is None else facts.kinds[section]
-            box.setItemText(0, f"{own}  (bench file)" if own else _OF_THE_FILE)
+            in_bench = "" if facts is None else facts.kinds[section]
+            box.setItemText(
+                0, f"{in_bench}  (bench file)" if in_bench else _OF_THE_FILE
+            )
         own_trials = _OF_THE_FILE if facts is None else f"{facts.trials}  (bench file)"
         self.trials.setSpecialValueText(own_trials)
         self._settle.start()

@@ -37,8 +37,8 @@ class Tiles(QFrame):
         self._add("supply", "supply")
         self._add("lost", "lost samples")
         self._head("power, mean of the trials")
-        for place, bar in enumerate(self._bars):
-            self._add(f"power-{place}", "-")
+        for row, bar in enumerate(self._bars):
+            self._add(f"power-{row}", "-")
             self._grid.addWidget(bar, self._row, 0, 1, 2)
             self._row += 1
         self._head("this trial so far")
@@ -66,10 +66,10 @@ class Tiles(QFrame):
 
     def show_picture(self, picture: RunState, lost: int) -> None:
         """Show how things are."""
-        said, state = run_text.supply(picture)
+        supply, state = run_text.supply(picture)
         theme = self._theme
         colours = {"ok": theme.ok, "bad": theme.bad, "": theme.text}
-        self._set("supply", said, colours[state], bool(state))
+        self._set("supply", supply, colours[state], bool(state))
         self._set("lost", f"{lost}", theme.bad if lost else theme.text, bool(lost))
         rows = powers(picture.metrics)
         highest = max((row.value for row in rows), default=0.0)

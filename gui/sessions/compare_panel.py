@@ -135,34 +135,34 @@ class ComparePanel(QWidget):
         self.metrics.set_rows([])
         self.changes.set_rows([])
 
-    def show_comparison(self, found: SessionComparison) -> None:
+    def show_comparison(self, comparison: SessionComparison) -> None:
         """Show a comparison."""
-        self._found = found
-        labels = dict.fromkeys((*found.first.labels, *found.second.labels))
+        self._found = comparison
+        labels = dict.fromkeys((*comparison.first.labels, *comparison.second.labels))
         self._labels.set_labels(tuple(labels))
         self.metrics.set_labels(tuple(labels))
         self._show()
 
     def _show(self) -> None:
-        found = self._found
-        if found is None:
+        comparison = self._found
+        if comparison is None:
             return
-        self._notes.setText(visible("\n".join(found.notes)))
-        self._notes.setVisible(bool(found.notes))
-        told = [
+        self._notes.setText(visible("\n".join(comparison.notes)))
+        self._notes.setVisible(bool(comparison.notes))
+        lines = [
             f"{count} {outcome.value}"
-            for outcome, count in counts(found.metrics).items()
+            for outcome, count in counts(comparison.metrics).items()
         ]
         self._counts.setText(
-            f"{len(found.metrics)} metrics: {', '.join(told)}" if told else ""
+            f"{len(comparison.metrics)} metrics: {', '.join(lines)}" if lines else ""
         )
         whole = self._details.isChecked()
         self.metrics.set_rows(
-            [pair for pair in found.metrics if whole or _is_main(pair)]
+            [pair for pair in comparison.metrics if whole or _is_main(pair)]
         )
-        self.metrics.setColumnHidden(_SHARED_COLUMN, not found.shared_rails)
+        self.metrics.setColumnHidden(_SHARED_COLUMN, not comparison.shared_rails)
         changed: list[Change] = [
-            one for one in found.changes if whole or not one.ordinary
+            change for change in comparison.changes if whole or not change.ordinary
         ]
         self.changes.set_rows(changed)
 
@@ -172,9 +172,9 @@ def _is_main(pair: MetricPair) -> bool:
     return any(row.prominence is not Prominence.DETAIL for row in rows)
 
 
-def _text(name: str, said: str) -> QLabel:
+def _text(name: str, accessible: str) -> QLabel:
     label = PlainLabel()
     label.setObjectName(name)
-    label.setAccessibleName(said)
+    label.setAccessibleName(accessible)
     label.setWordWrap(True)
     return label

@@ -133,8 +133,10 @@ class DetailPanel(QWidget):
         )
         set_severity(self._checked, Severity.SUCCESS if checked.ok else Severity.ERROR)
         self._checked.setVisible(True)
-        found: list[Finding] = sorted(checked.findings, key=lambda finding: finding.ok)
-        self._findings.set_rows(found)
+        findings: list[Finding] = sorted(
+            checked.findings, key=lambda finding: finding.ok
+        )
+        self._findings.set_rows(findings)
         self._findings.show()
 
     def show_report(self, row: Listed, path: Path) -> None:
@@ -146,13 +148,13 @@ class DetailPanel(QWidget):
         self._buttons["see-report"].setEnabled(True)
         self.notice.show_text(f"the report is written: {path}", Severity.SUCCESS)
 
-    def set_busy(self, said: str) -> None:
+    def set_busy(self, work: str) -> None:
         """Show the work in progress; empty for none."""
         for name in ("check", "report"):
-            self._buttons[name].setEnabled(not said)
-        self._checked.setText(said)
+            self._buttons[name].setEnabled(not work)
+        self._checked.setText(work)
         set_severity(self._checked, None)
-        self._checked.setVisible(bool(said))
+        self._checked.setVisible(bool(work))
 
     def _tag(self) -> None:
         if self._row is not None:
@@ -195,7 +197,7 @@ class DetailPanel(QWidget):
             "see-report": ("See re&port", "in the browser", self._see_report),
             "delete": ("&Delete ...", "to the trash, or for good", self._ask_delete),
         }
-        found = {}
+        buttons = {}
         for name, (text, tip, action) in actions.items():
             button = push_button(
                 f"session-{name}",
@@ -204,14 +206,14 @@ class DetailPanel(QWidget):
                 accessible=f"{text.replace('&', '').rstrip(' .')}: {tip}",
                 tip=tip,
             )
-            found[name] = button
-        found["open"].setProperty("role", "primary")
-        return found
+            buttons[name] = button
+        buttons["open"].setProperty("role", "primary")
+        return buttons
 
     def _lay_out(self) -> None:
         grid = QGridLayout()
-        for place, button in enumerate(self._buttons.values()):
-            grid.addWidget(button, place // 3, place % 3)
+        for number, button in enumerate(self._buttons.values()):
+            grid.addWidget(button, number // 3, number % 3)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 12, 14, 12)
         column.setSpacing(9)
@@ -232,10 +234,10 @@ class DetailPanel(QWidget):
         column.addStretch(1)
 
 
-def _label(name: str, said: str, text: str = "") -> QLabel:
+def _label(name: str, accessible: str, text: str = "") -> QLabel:
     label = PlainLabel(text)
     label.setObjectName(name)
-    label.setAccessibleName(said)
+    label.setAccessibleName(accessible)
     label.setWordWrap(True)
     # By mouse only: a label is no stop of the Tab key.
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

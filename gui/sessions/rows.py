@@ -56,7 +56,7 @@ COLUMNS = (
 
 def facts(row: Listed) -> list[tuple[str, str]]:
     """Return the facts of a session as names and texts."""
-    found = [
+    rows = [
         ("task", row.task),
         ("scenario", row.scenario),
         ("device", row.device),
@@ -67,4 +67,4 @@ def facts(row: Listed) -> list[tuple[str, str]]:
         ("size", bytes_text(row.size_b)),
         ("folder", str(row.path)),
     ]
-    return [(name, text) for name, text in found if text]
+    return [(name, text) for name, text in rows if text]

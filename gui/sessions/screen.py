@@ -123,20 +123,20 @@ class SessionsScreen(Screen):
 
     def look(self) -> None:
         """Read the folder again, in the background."""
-        found = self._listing
+        listing = self._listing
         self.shell.worker.do(
-            lambda: (found, found.rows()),
+            lambda: (listing, listing.rows()),
             self._take_rows,
             self._notice.show_error,
             key="sessions",
         )
 
     def _take_rows(self, taken: tuple[Listing, list[Listed]]) -> None:
-        found, rows = taken
-        if found is not self._listing:
+        listing, rows = taken
+        if listing is not self._listing:
             return
-        if found.fault:
-            self._notice.show_text(found.fault, Severity.WARNING)
+        if listing.fault:
+            self._notice.show_text(listing.fault, Severity.WARNING)
         if rows != self._rows or not self.table.rows:
             self._rows = rows
             self._filter()
@@ -145,13 +145,13 @@ class SessionsScreen(Screen):
         kept = [row.path for row in self.table.selected()]
         rows = listing.search(self._rows, self._search.text())
         self.table.set_rows(rows)
-        told = listing.summary(rows)
+        summary = listing.summary(rows)
         if not self._rows:
-            told = (
+            summary = (
                 f"no sessions in {self._listing.root}: run a bench, or name another"
                 " folder"
             )
-        self._summary.setText(visible(told))
+        self._summary.setText(visible(summary))
         self._choose(kept)
 
     def _choose(self, paths: Sequence[Path]) -> None:
@@ -217,10 +217,10 @@ class SessionsScreen(Screen):
             self._widths = []
         self._side.setCurrentWidget(panel)
 
-    def _take_comparison(self, found: SessionComparison) -> None:
+    def _take_comparison(self, comparison: SessionComparison) -> None:
         chosen = {row.path for row in self.table.selected()}
-        if chosen == {found.first.path, found.second.path}:
-            self.compared.show_comparison(found)
+        if chosen == {comparison.first.path, comparison.second.path}:
+            self.compared.show_comparison(comparison)
 
     def _swap(self) -> None:
         self._swapped = not self._swapped
@@ -281,8 +281,8 @@ class SessionsScreen(Screen):
 
         def work() -> list[Path]:
             for row in rows:
-                place = how(row.path)
-                moved.extend([place] if isinstance(place, Path) else [])
+                moved_to = how(row.path)
+                moved.extend([moved_to] if isinstance(moved_to, Path) else [])
             return moved
 
         def say(paths: list[Path]) -> None:

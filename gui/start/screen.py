@@ -71,11 +71,11 @@ class StartScreen(Screen):
         super().__init__(shell)
         title = PlainLabel("neurorig")
         title.setProperty("role", "title")
-        said = PlainLabel(
+        subtitle = PlainLabel(
             "Accuracy, latency and energy of a device, every number with its"
             " uncertainty"
         )
-        said.setProperty("role", "muted")
+        subtitle.setProperty("role", "muted")
         self._notice = Notice()
         self._recent = Table(_COLUMNS, "recent")
         self._recent.setAccessibleName("Recent sessions, bench files and traces")
@@ -109,7 +109,7 @@ class StartScreen(Screen):
         column = QVBoxLayout(self)
         column.setContentsMargins(28, 24, 28, 18)
         column.setSpacing(14)
-        for widget in (title, said):
+        for widget in (title, subtitle):
             column.addWidget(widget)
         column.addWidget(self._notice)
         column.addLayout(cards)
@@ -234,12 +234,12 @@ class StartScreen(Screen):
             self._notice.show_error(error)
 
 
-def _card(title: str, said: str, *widgets: QWidget) -> QFrame:
+def _card(title: str, explained: str, *widgets: QWidget) -> QFrame:
     card = QFrame()
     card.setProperty("role", "card")
     heading = PlainLabel(title)
     heading.setProperty("role", "heading")
-    text = PlainLabel(said)
+    text = PlainLabel(explained)
     text.setWordWrap(True)
     text.setProperty("role", "muted")
     column = QVBoxLayout(card)

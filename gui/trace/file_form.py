@@ -103,9 +103,9 @@ class FileForm(QFrame):
         for widget in self.in_place_of:
             widget.show()
 
-    def _show(self, path: Path, found: tuple[Question, ...]) -> None:
+    def _show(self, path: Path, questions: tuple[Question, ...]) -> None:
         self._title.setText(visible(f"What does {path.name} hold?"))
-        self._questions = found
+        self._questions = questions
         self._editors = {}
         rows = QWidget()
         grid = QGridLayout(rows)
@@ -113,7 +113,7 @@ class FileForm(QFrame):
         grid.setHorizontalSpacing(10)
         grid.setColumnStretch(3, 1)
         before = self._shell.said_of(path)
-        for row, question in enumerate(found):
+        for row, question in enumerate(questions):
             self._add(grid, row, question, getattr(before, question.field.name))
         self._column.replaceWidget(self._rows, rows)
         # The rows of before are gone at once, and not when Qt comes to it.
@@ -202,8 +202,8 @@ class FileForm(QFrame):
         self._command.setText(visible(f"The same in a terminal: {shlex.join(words)}"))
 
     def _lay_out(self) -> None:
-        said = PlainLabel(_EXPLAINED)
-        said.setProperty("role", "muted")
+        explained = PlainLabel(_EXPLAINED)
+        explained.setProperty("role", "muted")
         buttons = QHBoxLayout()
         buttons.addWidget(self._open)
         buttons.addWidget(self._cancel)
@@ -211,7 +211,7 @@ class FileForm(QFrame):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(18, 14, 18, 14)
         self._column.setSpacing(10)
-        for widget in (self._title, said, self._rows):
+        for widget in (self._title, explained, self._rows):
             self._column.addWidget(widget)
         self._column.addLayout(buttons)
         self._column.addWidget(self._command)

@@ -106,8 +106,8 @@ class Header(QWidget):
 
     def set_enabled(self, enabled: bool) -> None:
         """Let the tools be used, or not."""
-        for place in range(self._tools.count()):
-            item = self._tools.itemAt(place)
+        for number in range(self._tools.count()):
+            item = self._tools.itemAt(number)
             widget = None if item is None else item.widget()
             if widget is not None:
                 widget.setEnabled(enabled)

@@ -380,10 +380,10 @@ class TraceScreen(Screen):
         if state is None:
             return
 
-        def take(found: Annotations) -> None:
-            state.load(annotation_marks.marks(found))
+        def take(annotations: Annotations) -> None:
+            state.load(annotation_marks.marks(annotations))
             self.markers.notice.show_text(
-                f"{len(found.markers)} markers loaded", Severity.SUCCESS
+                f"{len(annotations.markers)} markers loaded", Severity.SUCCESS
             )
 
         self._views_worker.do(

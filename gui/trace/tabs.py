@@ -25,8 +25,8 @@ class Tabs(QTabWidget):
 
     def name(self, widget: QWidget, title: str) -> None:
         """Give a widget a tab of this name, or its tab another name."""
-        place = self.indexOf(widget)
-        if place < 0:
-            place = self.addTab(widget, title)
-        self.setTabText(place, title)
-        self.setTabToolTip(place, title)
+        number = self.indexOf(widget)
+        if number < 0:
+            number = self.addTab(widget, title)
+        self.setTabText(number, title)
+        self.setTabToolTip(number, title)

@@ -45,11 +45,11 @@ class BudgetView(QWidget):
         """Show the budget of a metric."""
         self._lines = () if metric is None else metric.budget[:_ROWS_MAX]
         self._unit = "" if metric is None else metric.metric.unit
-        told = [
+        lines = [
             f"{line.component} {quantity(line.standard_uncertainty, self._unit)}"
             for line in self._lines
         ]
-        self.setAccessibleDescription("; ".join(told))
+        self.setAccessibleDescription("; ".join(lines))
         self.setFixedHeight(max(_ROW_PX * len(self._lines), _ROW_PX))
         self.update()
 

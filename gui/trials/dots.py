@@ -109,7 +109,9 @@ class Dots(QWidget):
 
     def row_middle(self, name: str) -> QPointF:
         """Return the middle of a metric's row."""
-        row = next(place for place, one in enumerate(self._metrics) if one.name == name)
+        row = next(
+            number for number, metric in enumerate(self._metrics) if metric.name == name
+        )
         return QPointF(self.width() / 2, _HEAD_PX + (row + 0.5) * _ROW_PX)
 
     def sizeHint(self) -> QSize:  # noqa: N802
@@ -206,8 +208,8 @@ class Dots(QWidget):
         painter.drawLine(QPointF(plot.left(), middle), QPointF(plot.right(), middle))
         self._paint_intervals(painter, plot, metric, middle)
         last = len(metric.dots) - 1
-        for place, dot in enumerate(metric.dots):
-            y = middle + (_SPREAD_PX * (2 * place / last - 1) if last else 0.0)
+        for number, dot in enumerate(metric.dots):
+            y = middle + (_SPREAD_PX * (2 * number / last - 1) if last else 0.0)
             self._paint_dot(painter, plot, metric, dot, y)
         if metric.claimed is not None:
             away = deviation(metric.mean, metric.reference, metric.row.deviation)

@@ -75,7 +75,7 @@ class DriftView(QWidget):
         factor, unit = words.shown_unit(metric)
         bottom = self.plot.getAxis("bottom")
         bottom.setTicks(
-            [[(place + 1, str(dot.trial)) for place, dot in enumerate(metric.dots)]]
+            [[(number + 1, str(dot.trial)) for number, dot in enumerate(metric.dots)]]
         )
         bottom.setLabel("trial, in order of time")
         left = self.plot.getAxis("left")
@@ -177,17 +177,17 @@ class DriftView(QWidget):
         self.plot.addItem(bars, ignoreBounds=True)
         spots = [
             {
-                "pos": (place, value),
+                "pos": (x, value),
                 "size": 11,
                 "brush": self._colour(metric, dot) if dot.valid else None,
                 "pen": pyqtgraph.mkPen(self._colour(metric, dot), width=1.5),
             }
-            for place, value, dot in zip(places, values, metric.dots, strict=True)
+            for x, value, dot in zip(places, values, metric.dots, strict=True)
             if math.isfinite(value)
         ]
         self.plot.addItem(pyqtgraph.ScatterPlotItem(spots), ignoreBounds=True)
         odd = metric.odd
-        for place, value, dot in zip(places, values, metric.dots, strict=True):
+        for x, value, dot in zip(places, values, metric.dots, strict=True):
             if (
                 odd is not None
                 and odd.found
@@ -197,9 +197,9 @@ class DriftView(QWidget):
                 text = pyqtgraph.TextItem(
                     f" the odd one: {percent(odd.deviation)}",
                     color=self._theme.bad,
-                    anchor=(1.05 if place > 2 else -0.05, 0.5),
+                    anchor=(1.05 if x > 2 else -0.05, 0.5),
                 )
-                text.setPos(place, value)
+                text.setPos(x, value)
                 self.plot.addItem(text, ignoreBounds=True)
 
     def _colour(self, metric: MetricTrials, dot: TrialDot) -> str:
@@ -214,6 +214,6 @@ class DriftView(QWidget):
         if self._metric is None or not event.double():
             return
         at = self.plot.plotItem.vb.mapSceneToView(event.scenePos())
-        place = round(at.x()) - 1
-        if 0 <= place < len(self._metric.dots):
-            self.trial_chosen.emit(self._metric.dots[place].trial)
+        number = round(at.x()) - 1
+        if 0 <= number < len(self._metric.dots):
+            self.trial_chosen.emit(self._metric.dots[number].trial)

@@ -57,26 +57,27 @@ def metric_table(view: SessionTrials) -> Table:
         Column("claim", _claim, right=True),
         Column("verdict", words.verdict),
     ]
-    for place, trial in enumerate(view.results.trials):
-        columns.append(Column(f"trial {trial.number}", _cell(place), right=True))
+    for number, trial in enumerate(view.results.trials):
+        columns.append(Column(f"trial {trial.number}", _cell(number), right=True))
     table = Table(columns, "trials-table")
     table.set_rows(view.metrics)
     return table
 
 
 def _claim(row: MetricTrials) -> str:
-    told = stated(row.row)
-    return (
-        "" if row.claimed is None else f"{row.claimed * told.factor:.{told.decimals}f}"
-    )
+    statement = stated(row.row)
+    if row.claimed is None:
+        return ""
+    return f"{row.claimed * statement.factor:.{statement.decimals}f}"
 
 
-def _cell(place: int) -> Callable[[MetricTrials], str]:
+def _cell(number: int) -> Callable[[MetricTrials], str]:
     def text(row: MetricTrials) -> str:
-        if place >= len(row.dots):
+        if number >= len(row.dots):
             return ""
-        told = stated(row.row)
-        return f"{row.dots[place].value * told.factor:.{told.decimals}f}"
+        statement = stated(row.row)
+        value = row.dots[number].value * statement.factor
+        return f"{value:.{statement.decimals}f}"
 
     return text
 
@@ -101,16 +102,16 @@ def _coverage(cells: tuple[CellState, ...]) -> Table:
 
 def _targets(rows: tuple[comparison.Compared, ...]) -> Table:
     columns = [
-        Column(head, _of_row(place), right=place >= 2)
-        for place, head in enumerate(comparison.HEAD)
+        Column(head, _of_row(number), right=number >= 2)
+        for number, head in enumerate(comparison.HEAD)
     ]
     table = Table(columns, "trials-targets")
     table.set_rows(rows)
     return table
 
 
-def _of_row(place: int) -> Callable[[comparison.Compared], str]:
-    return lambda row: comparison.shown(row)[place]
+def _of_row(number: int) -> Callable[[comparison.Compared], str]:
+    return lambda row: comparison.shown(row)[number]
 
 
 def _facts(view: SessionTrials) -> str:
@@ -118,13 +119,13 @@ def _facts(view: SessionTrials) -> str:
     targets.
     """
     facts = view.results.provenance.task.stored
-    told = [
+    lines = [
         f"{name.replace('_', ' ')}: {value}"
         for name, value in facts.items()
         if isinstance(value, str) and value and name != "name"
     ]
     return "\n".join(
-        [f"{comparison.MEANING[0].upper()}{comparison.MEANING[1:]}.", *told]
+        [f"{comparison.MEANING[0].upper()}{comparison.MEANING[1:]}.", *lines]
     )
 
 

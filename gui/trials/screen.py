@@ -151,14 +151,14 @@ class TrialsScreen(Screen):
         if self.view is None or self._session is None:
             return
         found_pictures, drifts = drawn
-        found = " ".join([*self.view.sentences, *drifts])
-        self._findings.setText(found)
-        self._findings.setVisible(bool(found))
+        sentences = " ".join([*self.view.sentences, *drifts])
+        self._findings.setText(sentences)
+        self._findings.setVisible(bool(sentences))
         # Between the first page and the tables.
-        for place, picture in enumerate(found_pictures, start=1):
+        for number, picture in enumerate(found_pictures, start=1):
             name = f"{self._session.path.name}-{picture.name}"
             self.pictures.append(PictureView(picture, name, self.shell.theme))
-            self.tabs.insertTab(place, self.pictures[-1], picture.title)
+            self.tabs.insertTab(number, self.pictures[-1], picture.title)
 
     def _fail(self, error: BaseException) -> None:
         self._show_nothing("")
@@ -243,9 +243,9 @@ class TrialsScreen(Screen):
         top = QHBoxLayout()
         top.addWidget(self._headline, 1)
         top.addWidget(self._labels)
-        found = QHBoxLayout()
-        found.addWidget(self._findings, 1)
-        found.addWidget(self._trace)
+        findings_row = QHBoxLayout()
+        findings_row.addWidget(self._findings, 1)
+        findings_row.addWidget(self._trace)
         area = QScrollArea()
         area.setObjectName("trials-dots-area")
         area.setWidgetResizable(True)
@@ -271,7 +271,7 @@ class TrialsScreen(Screen):
         whole.setContentsMargins(10, 8, 10, 6)
         whole.addWidget(self._notice)
         whole.addLayout(top)
-        whole.addLayout(found)
+        whole.addLayout(findings_row)
         whole.addWidget(self.tabs, 1)
         whole.addStretch(0)
 

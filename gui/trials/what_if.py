@@ -267,9 +267,9 @@ class HoldStrip(QWidget):
         painter.drawLine(round(at), 0, round(at), self.height())
         painter.end()
 
-    def _x(self, place: float) -> float:
+    def _x(self, relative: float) -> float:
         room = self.width() - 2 * _HANDLE_PX
-        return _HANDLE_PX + room * (min(max(place, -1.0), 1.0) + 1) / 2
+        return _HANDLE_PX + room * (min(max(relative, -1.0), 1.0) + 1) / 2
 
 
 def _text() -> QLabel:

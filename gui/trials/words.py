@@ -72,14 +72,14 @@ def value(metric: MetricTrials) -> str:
 
 def statement(metric: MetricTrials) -> tuple[str, str]:
     """Return both intervals of a metric in words."""
-    told = stated(metric.row)
-    same = _interval(told.same_samples, told, metric.row.same_samples.reason)
-    other = _interval(told.other_samples, told, metric.row.other_samples.reason)
+    texts = stated(metric.row)
+    same = _interval(texts.same_samples, texts, metric.row.same_samples.reason)
+    other = _interval(texts.other_samples, texts, metric.row.other_samples.reason)
     return f"Same samples again: {same}", f"Other samples of the kind: {other}"
 
 
-def _interval(text: str, told: Stated, reason: str) -> str:
-    return text if reason else f"{text} {told.unit}".rstrip()
+def _interval(text: str, texts: Stated, reason: str) -> str:
+    return text if reason else f"{text} {texts.unit}".rstrip()
 
 
 def verdict(metric: MetricTrials) -> str:
@@ -97,22 +97,22 @@ def mark(ok: bool) -> str:
 
 def judged(metric: MetricTrials, rule: str) -> str:
     """Return the session's own verdict on a metric, and the rule."""
-    found = metric.replication
+    replication = metric.replication
     if metric.drawn is not None:
         return drawn(metric.drawn, metric.metric.unit)
-    if found is None:
+    if replication is None:
         reason = metric.not_tested or "the session's rule is not about it"
         return f"Not tested: {reason}."
     if rule == _SELF:
-        what = "every trial is" if found.ok else "not every trial is"
+        what = "every trial is" if replication.ok else "not every trial is"
         return (
-            f"{mark(found.ok)} Nothing is claimed: {what} within {found.limit:.0%} of"
-            f" the mean (farthest {percent(found.deviation)})."
+            f"{mark(replication.ok)} Nothing is claimed: {what} within"
+            f" {replication.limit:.0%} of the mean"
+            f" (farthest {percent(replication.deviation)})."
         )
     claimed = quantity(metric.claimed, metric.metric.unit)
-    parts = [
-        f"{mark(found.ok)} claim {claimed}: the mean is {percent(found.deviation)} off"
-    ]
+    off = percent(replication.deviation)
+    parts = [f"{mark(replication.ok)} claim {claimed}: the mean is {off} off"]
     if metric.audit is not None:
         parts.append(f"audit {mark(metric.audit.ok)}")
     return ", ".join(parts) + "."
@@ -130,19 +130,20 @@ def drawn(test: DrawnVerdict, unit: str) -> str:
 
 def headline(view: SessionTrials) -> str:
     """Return the verdict of a session in a line."""
-    found = view.results.replication
-    if found.judged is Outcome.PASS:
-        about = f" for {found.scope}" if found.scope else ""
-        return f"✓ PASS{about} ({found.rule})."
-    sign = "" if found.judged is Outcome.NOT_TESTED else "✗ "
-    return f"{sign}{found.judged.upper()}: {found.reason} ({found.rule})."
+    replication = view.results.replication
+    if replication.judged is Outcome.PASS:
+        about = f" for {replication.scope}" if replication.scope else ""
+        return f"✓ PASS{about} ({replication.rule})."
+    sign = "" if replication.judged is Outcome.NOT_TESTED else "✗ "
+    word = replication.judged.upper()
+    return f"{sign}{word}: {replication.reason} ({replication.rule})."
 
 
-def outcome(found: WhatIf, rule: str, name: str) -> str:
+def outcome(what_if: WhatIf, rule: str, name: str) -> str:
     """Return the result of a rule for the claim."""
-    if found.refused:
-        return found.refused
-    judged = found.verdicts[rule]
+    if what_if.refused:
+        return what_if.refused
+    judged = what_if.verdicts[rule]
     if judged.outcome is Outcome.NOT_TESTED:
         return f"not tested: {judged.not_tested.get(name) or judged.reason}"
     test = judged.drawn.get(name)
@@ -208,9 +209,9 @@ def slope(metric: MetricTrials) -> str:
             )
         )
     ends = f"95 %: {percent(drift.low)} to {percent(drift.high)}"
-    found = f"{drift.sentence}." if drift.found else ""
+    sentence = f"{drift.sentence}." if drift.found else ""
     return (
-        found
+        sentence
         or f"Slope {percent(drift.relative)} a trial ({ends}): no significant drift."
     )
 

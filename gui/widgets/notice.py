@@ -106,6 +106,6 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, RigError):
         return "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, OSError):
-        place = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror or error}{place}"
+        file_name = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror or error}{file_name}"
     return f"a fault of the rig itself: {error!r}"

@@ -261,8 +261,8 @@ class Table(QTableView):
         # The first column says what the row is, and a number is not to be cut.
         words = [
             number
-            for number, one in enumerate(self._rows.columns)
-            if number and not one.right
+            for number, column in enumerate(self._rows.columns)
+            if number and not column.right
         ]
         over = sum(widths) - self.viewport().width()
         while over > 0 and words:

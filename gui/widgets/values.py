@@ -30,10 +30,10 @@ _FORM = re.compile(
 def parse(text: str, unit: str) -> float:
     """Return a value in SI units; raises ValueError with a sentence where it is
     none."""
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text.strip()!r} is no number with a unit, as 1.25 m{unit}")
-    number, prefix, name = found.groups()
+    number, prefix, name = match.groups()
     if name not in ("", unit):
         raise ValueError(f"{text.strip()!r} is not in {unit}")
     value = float(number.replace(",", ".")) * _PREFIXES[prefix]

@@ -136,9 +136,9 @@ class ValuesView(QWidget):
         grid.addWidget(self.remark, len(_AMOUNTS) + 1, 0, 1, 3)
         return frame
 
-    def _cell(self, name: str, said: str) -> QLabel:
+    def _cell(self, name: str, accessible: str) -> QLabel:
         label = plain(f"meter-{name}", selectable=True)
-        label.setAccessibleName(said)
+        label.setAccessibleName(accessible)
         label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         # Numbers that grow by a digit must not widen the window.
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -146,10 +146,10 @@ class ValuesView(QWidget):
         return label
 
 
-def _table(name: str, said: str) -> tuple[QFrame, QGridLayout]:
+def _table(name: str, accessible: str) -> tuple[QFrame, QGridLayout]:
     frame = QFrame()
     frame.setObjectName(name)
-    frame.setAccessibleName(said)
+    frame.setAccessibleName(accessible)
     frame.setProperty("role", "card")
     grid = QGridLayout(frame)
     grid.setHorizontalSpacing(10)

@@ -53,15 +53,15 @@ class KeySheet(QFrame):
         grid.setContentsMargins(18, 14, 18, 14)
         grid.setHorizontalSpacing(14)
         half = -(-len(KEYS) // 2)
-        for place, (keys, text) in enumerate(KEYS):
-            column = 3 * (place // half)
+        for row, (keys, text) in enumerate(KEYS):
+            column = 3 * (row // half)
             name = PlainLabel(keys)
             font = name.font()
             font.setBold(True)
             name.setFont(font)
             name.setAlignment(Qt.AlignmentFlag.AlignRight)
-            grid.addWidget(name, place % half, column)
-            grid.addWidget(PlainLabel(text), place % half, column + 1)
+            grid.addWidget(name, row % half, column)
+            grid.addWidget(PlainLabel(text), row % half, column + 1)
         self.hide()
 
     def toggle(self) -> None:

@@ -249,8 +249,8 @@ class MarkerPanel(QWidget):
         form.addRow("dt", self.dt)
         form.addRow("1/dt", self.rate)
         grid = QGridLayout()
-        for place, button in enumerate(self._buttons.values()):
-            grid.addWidget(button, place // 3, place % 3)
+        for number, button in enumerate(self._buttons.values()):
+            grid.addWidget(button, number // 3, number % 3)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.addWidget(self.hint)

@@ -43,14 +43,14 @@ class Trouble:
 def troubles(subject: Subject) -> list[Trouble]:
     """Return the problems of a trial, then the gaps of the trace and notes of how it
     was read."""
-    found = []
+    rows = []
     for problem in subject.problems:
         elsewhere = (
             problem.rail not in ("", subject.rail)
             or problem.segment != subject.choice.segment
         )
-        place = None if elsewhere else subject.trace.locate(problem)
-        start_s, stop_s = place or (None, None)
+        span = None if elsewhere else subject.trace.locate(problem)
+        start_s, stop_s = span or (None, None)
         where = f"segment {problem.segment} {problem.rail}".strip()
         trouble = Trouble(
             problem.code,
@@ -60,9 +60,9 @@ def troubles(subject: Subject) -> list[Trouble]:
             stop_s,
             elsewhere=where if elsewhere else "",
         )
-        found.append(trouble)
+        rows.append(trouble)
     for (start_s, stop_s), cause in zip(subject.gaps_s, subject.causes, strict=True):
-        found.append(
+        rows.append(
             Trouble(
                 "gap",
                 cause,
@@ -73,10 +73,10 @@ def troubles(subject: Subject) -> list[Trouble]:
                 float(stop_s),
             )
         )
-    found += [
+    rows += [
         Trouble("note", note, "Of how the file was read.") for note in subject.notes
     ]
-    return found
+    return rows
 
 
 COLUMNS = (

@@ -25,70 +25,77 @@ class Line:
     values: tuple[str, ...]
 
 
-def lines(found: TraceStatistics) -> tuple[Line, ...]:
+def lines(numbers: TraceStatistics) -> tuple[Line, ...]:
     """Return a line a signal that the trace has."""
     rows = []
-    for name, unit, signal in _signals(found):
+    for name, unit, signal in _signals(numbers):
         texts = tuple(_shown(value, unit, signal) for value in _values(signal))
         rows.append(Line(name, texts))
     return tuple(rows)
 
 
-def headline(found: TraceStatistics) -> tuple[tuple[str, str], ...]:
+def headline(numbers: TraceStatistics) -> tuple[tuple[str, str], ...]:
     """Return the totals of the stretch: names and texts, the energy first."""
-    energy = with_u(found.energy_j, found.energy_u_j, "J")
+    energy = with_u(numbers.energy_j, numbers.energy_u_j, "J")
     rows = [
         ("energy", energy),
-        ("span", digits(found.span_s, "s")),
-        ("samples", f"{found.count:,}".replace(",", " ")),
-        ("lost", f"{found.lost:,}".replace(",", " ")),
+        ("span", digits(numbers.span_s, "s")),
+        ("samples", f"{numbers.count:,}".replace(",", " ")),
+        ("lost", f"{numbers.lost:,}".replace(",", " ")),
     ]
-    if found.current is not None:
-        rows.insert(1, ("charge", with_u(found.charge_c, found.charge_u_c, "C")))
+    if numbers.current is not None:
+        rows.insert(1, ("charge", with_u(numbers.charge_c, numbers.charge_u_c, "C")))
     return tuple(rows)
 
 
-def copied(found: TraceStatistics, name: str) -> str:
+def copied(numbers: TraceStatistics, name: str) -> str:
     """Return all numbers as lines with tabs, in SI units with all digits, for a
     table."""
     rows = [
-        *([("labels", ", ".join(found.labels), "")] if found.labels else []),
+        *([("labels", ", ".join(numbers.labels), "")] if numbers.labels else []),
         ("stretch", name, ""),
-        ("start", repr(found.start_s), "s"),
-        ("stop", repr(found.stop_s), "s"),
-        ("span", repr(found.span_s), "s"),
-        ("samples", str(found.count), ""),
-        ("lost samples", str(found.lost), ""),
-        ("energy", _exact(found.energy_j), "J"),
-        ("energy, standard uncertainty", _exact(found.energy_u_j), "J"),
-        ("charge", _exact(found.charge_c), "C"),
-        ("charge, standard uncertainty", _exact(found.charge_u_c), "C"),
+        ("start", repr(numbers.start_s), "s"),
+        ("stop", repr(numbers.stop_s), "s"),
+        ("span", repr(numbers.span_s), "s"),
+        ("samples", str(numbers.count), ""),
+        ("lost samples", str(numbers.lost), ""),
+        ("energy", _exact(numbers.energy_j), "J"),
+        ("energy, standard uncertainty", _exact(numbers.energy_u_j), "J"),
+        ("charge", _exact(numbers.charge_c), "C"),
+        ("charge, standard uncertainty", _exact(numbers.charge_u_c), "C"),
     ]
-    for signal, unit, one in _signals(found):
+    for signal, unit, statistics in _signals(numbers):
         rows += [
             (f"{signal} {head}", _exact(value), unit)
-            for head, value in zip(HEADS, _values(one), strict=True)
+            for head, value in zip(HEADS, _values(statistics), strict=True)
         ]
-    if found.remark:
-        rows.append(("remark", found.remark, ""))
+    if numbers.remark:
+        rows.append(("remark", numbers.remark, ""))
     return "\n".join(line.rstrip("\t") for line in table_file.tabbed(rows).split("\n"))
 
 
-def _signals(found: TraceStatistics) -> Iterator[tuple[str, str, SignalStatistics]]:
+def _signals(numbers: TraceStatistics) -> Iterator[tuple[str, str, SignalStatistics]]:
     for name, unit in _SIGNALS:
-        one = getattr(found, name)
-        if one is not None:
-            yield name, unit, one
+        statistics = getattr(numbers, name)
+        if statistics is not None:
+            yield name, unit, statistics
 
 
-def _values(one: SignalStatistics) -> tuple[float, ...]:
-    return one.mean, one.std, one.rms, one.least, one.most, one.p2p
+def _values(statistics: SignalStatistics) -> tuple[float, ...]:
+    return (
+        statistics.mean,
+        statistics.std,
+        statistics.rms,
+        statistics.least,
+        statistics.most,
+        statistics.p2p,
+    )
 
 
-def _shown(value: float, unit: str, one: SignalStatistics) -> str:
+def _shown(value: float, unit: str, statistics: SignalStatistics) -> str:
     """Return a value of a signal; 0 where it is less than the samples can tell
     apart."""
-    if abs(value) < _RESOLUTION * max(abs(one.least), abs(one.most)):
+    if abs(value) < _RESOLUTION * max(abs(statistics.least), abs(statistics.most)):
         value = 0.0
     return digits(value, unit)
 

@@ -102,9 +102,13 @@ class StatisticsPanel(QWidget):
     def waiting(self) -> bool:
         """Return whether numbers are being computed, or the view still moves."""
         numbers = [
-            one for one in (self._of_view, self._of_selection) if one is not None
+            numbers_of
+            for numbers_of in (self._of_view, self._of_selection)
+            if numbers_of is not None
         ]
-        return self._rest.isActive() or any(one.pending for one in numbers)
+        return self._rest.isActive() or any(
+            numbers_of.pending for numbers_of in numbers
+        )
 
     def stop(self) -> None:
         """Cancel the computation."""
@@ -206,8 +210,8 @@ class StatisticsBox(QFrame):
     def show_numbers(self, numbers: Numbers) -> None:
         """Show numbers, or why there are none."""
         self._numbers = numbers
-        found = numbers.now
-        if found is None:
+        statistics = numbers.now
+        if statistics is None:
             self._fill(_PENDING if numbers.pending else "")
             self._remark(
                 "" if numbers.error is None else error_text(numbers.error),
@@ -215,13 +219,15 @@ class StatisticsBox(QFrame):
             )
             return
         self._fill("-")
-        for key, text in readout.headline(found):
+        for key, text in readout.headline(statistics):
             self.headline[key].setText(text)
-        for line in readout.lines(found):
+        for line in readout.lines(statistics):
             for head, text in zip(readout.HEADS, line.values, strict=True):
                 self.cells[line.name, head].setText(text)
-        at_edges = "ends at edges, as in results.json" if found.at_edges else ""
-        self._remark("; ".join(part for part in (at_edges, found.remark) if part), None)
+        at_edges = "ends at edges, as in results.json" if statistics.at_edges else ""
+        self._remark(
+            "; ".join(part for part in (at_edges, statistics.remark) if part), None
+        )
 
     def _remark(self, text: str, severity: Severity | None) -> None:
         self.remark.setText(f"✗ error: {text}" if text and severity else text)

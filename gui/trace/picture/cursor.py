@@ -28,17 +28,17 @@ def cursor_text(state: TraceState, pictures: Pictures | None) -> str:
     columns = None if pictures is None or pictures.now is None else pictures.now.columns
     if columns is None or not len(columns):
         return parts[0]
-    place = int(np.searchsorted(columns.start_s, at_s, side="right")) - 1
-    if not 0 <= place < len(columns) or at_s > columns.stop_s[place]:
+    column = int(np.searchsorted(columns.start_s, at_s, side="right")) - 1
+    if not 0 <= column < len(columns) or at_s > columns.stop_s[column]:
         return parts[0]
     for name in SIGNALS:
         band = getattr(columns, name)
-        if band is None or not math.isfinite(band.mean[place]):
+        if band is None or not math.isfinite(band.mean[column]):
             continue
-        least, most = float(band.least[place]), float(band.most[place])
-        one = quantity(float(band.mean[place]), UNITS[name])
+        least, most = float(band.least[column]), float(band.most[column])
+        mean = quantity(float(band.mean[column]), UNITS[name])
         low, high = quantity(least, UNITS[name]), quantity(most, UNITS[name])
-        parts.append(one if low == high else f"{low} to {high}")
+        parts.append(mean if low == high else f"{low} to {high}")
     spans = state.subject.spans_at(at_s)
     if spans:
         parts.append(min(spans, key=lambda span: span.stop_s - span.start_s).phase)

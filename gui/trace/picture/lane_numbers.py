@@ -35,19 +35,27 @@ AskNumbers = Callable[[], LaneNumbers]
 
 def texts(name: str, numbers: LaneNumbers) -> list[str]:
     """Return the numbers of a signal, the most wanted first."""
-    found = numbers.now
-    if found is None:
+    statistics = numbers.now
+    if statistics is None:
         return [f"{numbers.of}: {_PENDING}"]
-    one = getattr(found, name)
-    if one is None:
+    signal = getattr(statistics, name)
+    if signal is None:
         return []
     unit = UNITS[name]
-    parts = [f"{numbers.of}: mean {digits(one.mean, unit)}"]
-    if name == "power" and found.energy_j is not None:
-        parts.append(f"integral {with_u(found.energy_j, found.energy_u_j, 'J')}")
-    if name == "current" and found.charge_c is not None:
-        parts.append(f"integral {with_u(found.charge_c, found.charge_u_c, 'C')}")
-    return [*parts, f"min {digits(one.least, unit)}", f"max {digits(one.most, unit)}"]
+    parts = [f"{numbers.of}: mean {digits(signal.mean, unit)}"]
+    if name == "power" and statistics.energy_j is not None:
+        parts.append(
+            f"integral {with_u(statistics.energy_j, statistics.energy_u_j, 'J')}"
+        )
+    if name == "current" and statistics.charge_c is not None:
+        parts.append(
+            f"integral {with_u(statistics.charge_c, statistics.charge_u_c, 'C')}"
+        )
+    return [
+        *parts,
+        f"min {digits(signal.least, unit)}",
+        f"max {digits(signal.most, unit)}",
+    ]
 
 
 def level_text(name: str, levels: tuple[float, float]) -> str:
@@ -64,9 +72,9 @@ def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) 
     metrics = QFontMetricsF(painter.font())
     x = area.left() + 2
     painter.setPen(QColor(theme.muted))
-    for place, part in enumerate(parts):
+    for number, part in enumerate(parts):
         wide = metrics.horizontalAdvance(part) + 14
-        last = place == len(parts) - 1
+        last = number == len(parts) - 1
         more = 0.0 if last else metrics.horizontalAdvance("…") + 4
         if x + wide + more > area.right():
             whole = part if last else f"{part}   …"

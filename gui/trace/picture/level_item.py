@@ -68,9 +68,9 @@ def grabbed_level(
     """Return which of two lines is within reach."""
     places = [y_of(level, area, y_range, scale) for level in levels]
     near = [
-        (abs(place - y), which)
-        for which, place in enumerate(places)
-        if place is not None
+        (abs(level_y - y), which)
+        for which, level_y in enumerate(places)
+        if level_y is not None
     ]
     distance, which = min(near, default=(math.inf, 0))
     return which if distance <= GRAB_PX else None

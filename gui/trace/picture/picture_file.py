@@ -74,11 +74,13 @@ def _about(stack: PlotStack) -> tuple[str, str]:
     if state is None:
         return "", ""
     subject = state.subject
-    of = [subject.title]
+    title = [subject.title]
     if subject.session is not None:
-        of += [f"trial {subject.trial}", subject.rail]
-        of += [f"segment {subject.choice.segment}"] * (subject.choice.segment_count > 1)
-    return visible(", ".join(filter(None, of))), visible(", ".join(subject.labels))
+        title += [f"trial {subject.trial}", subject.rail]
+        title += [f"segment {subject.choice.segment}"] * (
+            subject.choice.segment_count > 1
+        )
+    return visible(", ".join(filter(None, title))), visible(", ".join(subject.labels))
 
 
 def _paint(device: QPaintDevice, stack: PlotStack, legend: Legend) -> bool:
@@ -90,9 +92,9 @@ def _paint(device: QPaintDevice, stack: PlotStack, legend: Legend) -> bool:
     theme = stack.theme
     painter.fillRect(0, 0, stack.width(), stack.height() + _HEAD_PX, QColor(theme.base))
     painter.setFont(stack.font())
-    of, labels = _about(stack)
+    title, labels = _about(stack)
     line = QRectF(_LEFT_PX, 0, stack.width() - 2 * _LEFT_PX, _HEAD_PX / 3)
-    for text, colour in ((of, theme.text), (labels, theme.bad)):
+    for text, colour in ((title, theme.text), (labels, theme.bad)):
         painter.setPen(QColor(colour))
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
         line.translate(0, line.height())

@@ -89,21 +89,21 @@ class InteractiveStack(PlotStack):
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         if state is None or event.button() != Qt.MouseButton.LeftButton:
             return
-        place = event.position()
-        at_s = self.time_at(place.x())
-        if (level := self._level_at(place)) is not None:
-            self._drag = _Drag(place.x(), at_s, level=level)
+        point = event.position()
+        at_s = self.time_at(point.x())
+        if (level := self._level_at(point)) is not None:
+            self._drag = _Drag(point.x(), at_s, level=level)
             return
-        found = grabbed(state.markers, place.x(), place.y(), state.view, self.lanes)
+        marker = grabbed(state.markers, point.x(), point.y(), state.view, self.lanes)
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if found is not None:
-            mark, part = found
+        if marker is not None:
+            mark, part = marker
             state.select(mark.number)
             state.begin_drag()
             both: Part = "both" if shift and mark.is_dual else part
-            self._drag = _Drag(place.x(), at_s - mark.a_s, mark.number, both)
+            self._drag = _Drag(point.x(), at_s - mark.a_s, mark.number, both)
         else:
-            self._drag = _Drag(place.x(), at_s, selects=shift)
+            self._drag = _Drag(point.x(), at_s, selects=shift)
             if not shift:
                 self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
@@ -121,7 +121,7 @@ class InteractiveStack(PlotStack):
         if drag is None:
             self.pointed = self._signal_at(event.position()) or self.pointed
             inside = lanes.whole.contains(event.position())
-            found = (
+            marker = (
                 grabbed(state.markers, x, event.position().y(), state.view, lanes)
                 if inside
                 else None
@@ -129,7 +129,7 @@ class InteractiveStack(PlotStack):
             shape = Qt.CursorShape.CrossCursor
             if self._level_at(event.position()) is not None:
                 shape = Qt.CursorShape.SizeVerCursor
-            elif found is not None:
+            elif marker is not None:
                 shape = Qt.CursorShape.SizeHorCursor
             self.setCursor(shape)
             state.set_cursor(self.time_at(x) if inside else None)
@@ -219,34 +219,34 @@ class InteractiveStack(PlotStack):
             return 0.0
         return SNAP_PX / self.lanes.time.width() * self.state.view.span_s
 
-    def _signal_at(self, place: QPointF) -> str | None:
+    def _signal_at(self, point: QPointF) -> str | None:
         areas = self.lanes.signals.items()
-        return next((name for name, area in areas if area.contains(place)), None)
+        return next((name for name, area in areas if area.contains(point)), None)
 
-    def _uart_at(self, place: QPointF) -> int | None:
+    def _uart_at(self, point: QPointF) -> int | None:
         """Return the number of the line of uart.log under the mouse."""
         state, area = self.state, self.lanes.texts
         if state is None or area is None or state.shown_uart is None:
             return None
-        if not area.contains(place):
+        if not area.contains(point):
             return None
         # A stroke is hit a little before it too.
-        return state.shown_uart.timed.before(self.time_at(place.x() + _STROKE_PX))
+        return state.shown_uart.timed.before(self.time_at(point.x() + _STROKE_PX))
 
-    def _tip_at(self, place: QPointF) -> str:
+    def _tip_at(self, point: QPointF) -> str:
         """Return what stands under the mouse in the lanes below SYNC."""
-        line = self._uart_at(place)
+        line = self._uart_at(point)
         if line is not None and self.state is not None and self.state.uart is not None:
             return self.state.uart.tip(line)
         for name, area in self.lanes.lines.items():
-            if area.top() <= place.y() <= area.bottom():
+            if area.top() <= point.y() <= area.bottom():
                 count = len(self.state.lines[name]) if self.state is not None else 0
                 return f"{visible(name)}: {count} edges"
         return ""
 
-    def _level_at(self, place: QPointF) -> tuple[str, int] | None:
+    def _level_at(self, point: QPointF) -> tuple[str, int] | None:
         """Return the level under the mouse: its signal, and 0 or 1."""
-        name = self._signal_at(place)
+        name = self._signal_at(point)
         state = self.state
         if (
             state is None
@@ -256,7 +256,7 @@ class InteractiveStack(PlotStack):
         ):
             return None
         axis = self.lanes.signals[name], state.levels[name], self.y_ranges[name]
-        which = grabbed_level(place.y(), *axis, state.scales[name])
+        which = grabbed_level(point.y(), *axis, state.scales[name])
         return None if which is None else (name, which)
 
     def _move_level(self, state: TraceState, level: tuple[str, int], y: float) -> None:

@@ -150,16 +150,16 @@ class Markers:
         """Return the marker line within reach of an instant; of two that are equally
         near, that of the selected marker.
         """
-        found = []
+        near_lines = []
         for mark in self.marks:
             for part, _, line_s in mark.lines:
                 away_s = abs(line_s - at_s)
                 is_other = mark.number != self.selected
                 if away_s <= reach_s:
-                    found.append((away_s, is_other, mark.number, part))
-        if not found:
+                    near_lines.append((away_s, is_other, mark.number, part))
+        if not near_lines:
             return None
-        _, _, number, part = min(found)
+        _, _, number, part = min(near_lines)
         nearest = self.mark(number)
         return None if nearest is None else (nearest, part)
 

@@ -34,9 +34,9 @@ class UartLane:
         bad = np.array([not line.ok for line in lines], dtype=np.bool_)
         return cls(lines, log.unplaced, TimedTexts(at_s, list(map(_text, lines)), bad))
 
-    def tip(self, place: int) -> str:
+    def tip(self, number: int) -> str:
         """State a line, its time, and how far that may be off."""
-        line = self.lines[place]
+        line = self.lines[number]
         text = _text(line)
         shown = text if len(text) <= _TIP else f"{text[:_TIP]} …"
         way = "to the device" if line.direction == "tx" else "from the device"
@@ -46,9 +46,9 @@ class UartLane:
         )
         return f"{shown}\n{when}"
 
-    def stretch(self, place: int) -> Stretch:
+    def stretch(self, number: int) -> Stretch:
         """Return the times that a line may have, named by its text."""
-        line = self.lines[place]
+        line = self.lines[number]
         text = _text(line)
         name = text if len(text) <= _NAMED else f"{text[:_NAMED]} …"
         start_s = max(line.at_s - line.limit_s, 0.0)

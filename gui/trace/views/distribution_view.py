@@ -126,32 +126,35 @@ class DistributionView(QWidget):
         if self.shown is not None:
             self._show(self.shown)
 
-    def _show(self, found: Histogram | Spectrum) -> None:
-        self.shown = found
+    def _show(self, distribution: Histogram | Spectrum) -> None:
+        self.shown = distribution
         self.plot.clear()
-        colour = getattr(self.theme, found.signal)
+        colour = getattr(self.theme, distribution.signal)
         log_y = self.logarithmic.isChecked()
-        if isinstance(found, Spectrum):
+        if isinstance(distribution, Spectrum):
             # The first value is that of the mean, which was taken away.
-            frequency_hz, root = found.frequency_hz[1:], found.amplitude[1:]
+            frequency_hz, root = (
+                distribution.frequency_hz[1:],
+                distribution.amplitude[1:],
+            )
             self.plot.logarithmic(True, log_y)
-            self.plot.label("frequency", "Hz", f"{found.signal} density", "")
+            self.plot.label("frequency", "Hz", f"{distribution.signal} density", "")
             known = root > 0
             self.plot.curve(frequency_hz[known], root[known], colour)
-            unit = UNITS[found.signal]
+            unit = UNITS[distribution.signal]
             peak = int(np.argmax(root)) if len(root) else 0
             text = (
-                f"{unit}/√Hz, mean of {found.segments} segments of "
-                f"{quantity(found.segment_s, 's')} (Welch, half overlapping)"
+                f"{unit}/√Hz, mean of {distribution.segments} segments of "
+                f"{quantity(distribution.segment_s, 's')} (Welch, half overlapping)"
             )
             if len(root):
                 text += f"; highest at {quantity(float(frequency_hz[peak]), 'Hz')}"
-            if found.left_out:
-                text += f"; {found.left_out} segments with lost samples left out"
+            if distribution.left_out:
+                text += f"; {distribution.left_out} segments with lost samples left out"
         else:
-            seconds = found.seconds
+            seconds = distribution.seconds
             self.plot.logarithmic(False, log_y)
-            self.plot.label(found.signal, found.unit, "time", "s")
+            self.plot.label(distribution.signal, distribution.unit, "time", "s")
             floor = None
             if log_y:
                 known = seconds > 0
@@ -159,7 +162,8 @@ class DistributionView(QWidget):
                 seconds = np.maximum(seconds, least)
             else:
                 floor = 0.0
-            self.plot.steps(found.borders, seconds, colour, floor)
-            text = f"{found.count} samples, {found.lost} lost, {len(seconds)} bins"
+            self.plot.steps(distribution.borders, seconds, colour, floor)
+            counts = f"{distribution.count} samples, {distribution.lost} lost"
+            text = f"{counts}, {len(seconds)} bins"
         self.plot.fit()
         self.text.setText(text)

@@ -169,20 +169,24 @@ class EdgeView(QWidget):
             self.notice.show_error,
         )
 
-    def _show(self, found: EdgePicture) -> None:
-        self.shown = found
-        edge, theme = found.edge, self.theme
+    def _show(self, picture: EdgePicture) -> None:
+        self.shown = picture
+        edge, theme = picture.edge, self.theme
         self.plot.clear()
-        self.plot.label("time after the edge", "s", found.signal, UNITS[found.signal])
-        self.plot.band(-2 * found.u_s, 2 * found.u_s, theme.marker, 0.15)
-        self.plot.band(-found.u_s, found.u_s, theme.marker, 0.30)
-        self.plot.steps(found.borders_s, found.values, getattr(theme, found.signal))
+        self.plot.label(
+            "time after the edge", "s", picture.signal, UNITS[picture.signal]
+        )
+        self.plot.band(-2 * picture.u_s, 2 * picture.u_s, theme.marker, 0.15)
+        self.plot.band(-picture.u_s, picture.u_s, theme.marker, 0.30)
+        self.plot.steps(
+            picture.borders_s, picture.values, getattr(theme, picture.signal)
+        )
         self.plot.line(edge.seen_s - edge.at_s, theme.sync, "as seen", dashed=True)
         self.plot.line(0.0, theme.marker, "marker" if edge.is_window_end else "edge")
         self.plot.fit()
         what = "falling" if edge.falls else "rising"
         text = (
-            f"{what} edge at {edge.at_s:.9f} s, known to {quantity(found.u_s, 's')}"
+            f"{what} edge at {edge.at_s:.9f} s, known to {quantity(picture.u_s, 's')}"
             " (standard uncertainty; the bands are one and two of them)."
         )
         if edge.is_window_end:

@@ -142,11 +142,11 @@ class OverlayView(QWidget):
             return
         start_s, stop_s = state.chosen.start_s, state.chosen.stop_s
         around = [
-            (one.stop_s - one.start_s, place)
-            for place, one in enumerate(state.subject.occasions)
-            if one.segment == state.subject.choice.segment
-            and one.start_s <= start_s
-            and stop_s <= one.stop_s
+            (occasion.stop_s - occasion.start_s, number)
+            for number, occasion in enumerate(state.subject.occasions)
+            if occasion.segment == state.subject.choice.segment
+            and occasion.start_s <= start_s
+            and stop_s <= occasion.stop_s
         ]
         if around and min(around)[1] != self.occasion.currentIndex():
             self._stale = True
@@ -157,22 +157,24 @@ class OverlayView(QWidget):
     @property
     def wanted(self) -> Occasion | None:
         """Return the sample that the overlay shows."""
-        place = self.occasion.currentIndex()
+        number = self.occasion.currentIndex()
         offered = () if self._state is None else self._state.subject.occasions
-        return offered[place] if 0 <= place < len(offered) else None
+        return offered[number] if 0 <= number < len(offered) else None
 
     def _offer(self, occasions: Sequence[Occasion], wanted: Occasion | None) -> None:
         """Offer the samples of a trial; the one at hand is `wanted`, or the first that
         counts."""
         identity = None if wanted is None else wanted.identity
-        kinds = [one.kind in _COUNTED for one in occasions]
+        kinds = [occasion.kind in _COUNTED for occasion in occasions]
         first = kinds.index(True) if True in kinds else 0
         same = [
-            place for place, one in enumerate(occasions) if one.identity == identity
+            number
+            for number, occasion in enumerate(occasions)
+            if occasion.identity == identity
         ]
         with QSignalBlocker(self.occasion):
             self.occasion.clear()
-            self.occasion.addItems([str(one) for one in occasions])
+            self.occasion.addItems([str(occasion) for occasion in occasions])
             self.occasion.setCurrentIndex(same[0] if same else first)
 
     def _beside(self, by: int) -> None:
@@ -181,11 +183,11 @@ class OverlayView(QWidget):
         if self._state is None or now is None:
             return
         offered = self._state.subject.occasions
-        place = self.occasion.currentIndex() + by
-        while 0 <= place < len(offered) and offered[place].kind != now.kind:
-            place += by
-        if 0 <= place < len(offered):
-            self.occasion.setCurrentIndex(place)
+        number = self.occasion.currentIndex() + by
+        while 0 <= number < len(offered) and offered[number].kind != now.kind:
+            number += by
+        if 0 <= number < len(offered):
+            self.occasion.setCurrentIndex(number)
 
     def _ask(self) -> None:
         state = self._state
@@ -221,28 +223,30 @@ class OverlayView(QWidget):
         self._remark.clear()
         self.notice.show_error(error)
 
-    def _show(self, found: Overlay) -> None:
-        self.shown = found
+    def _show(self, overlay: Overlay) -> None:
+        self.shown = overlay
         self.notice.clear()
         colours = self.theme.phases
         for plot in (self.power, self.difference):
             plot.clear()
         self.power.legend()
-        for one in found.trials:
-            own = colours[(one.trial - 1) % len(colours)]
-            colour = self.theme.bad if one.trial == found.odd else own
-            width = 2.0 if one.trial == found.odd else 1.0
-            name = f"trial {one.trial}" + (
-                ", the odd one" if one.trial == found.odd else ""
+        for laid in overlay.trials:
+            colour_of_trial = colours[(laid.trial - 1) % len(colours)]
+            colour = self.theme.bad if laid.trial == overlay.odd else colour_of_trial
+            width = 2.0 if laid.trial == overlay.odd else 1.0
+            name = f"trial {laid.trial}" + (
+                ", the odd one" if laid.trial == overlay.odd else ""
             )
-            self.power.curve(found.middle_s, one.power_w, colour, name, width)
-            self.difference.curve(found.middle_s, one.difference_w, colour, width=width)
+            self.power.curve(overlay.middle_s, laid.power_w, colour, name, width)
+            self.difference.curve(
+                overlay.middle_s, laid.difference_w, colour, width=width
+            )
         for plot in (self.power, self.difference):
             plot.line(0.0, self.theme.marker, dashed=True)
             plot.fit()
-        self.table.set_rows(found.trials)
+        self.table.set_rows(overlay.trials)
         self._remark.setText(
-            visible(found.remark or "no trial stands out in this sample")
+            visible(overlay.remark or "no trial stands out in this sample")
         )
 
     def _lay_out(self) -> None:
