@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.bench.diagram_layout import Box, Layout, Route, lay_out
 from gui.theme import Theme
+from gui.widgets.text import CENTRE
 from rig.bench.diagram import Diagram, Wire
 from rig.model.wiring import WireName
 
@@ -159,9 +160,8 @@ class DiagramView(QWidget):
         bold.setBold(True)
         painter.setFont(bold)
         painter.setPen(QColor(self._theme.text))
-        middle = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(
-            QRectF(box.x, box.y + 5, box.width, 18), middle, box.part.title
+            QRectF(box.x, box.y + 5, box.width, 18), CENTRE, box.part.title
         )
         painter.setFont(self.font())
         painter.setPen(
@@ -172,7 +172,7 @@ class DiagramView(QWidget):
             if box.part.simulated
             else box.part.subtitle
         )
-        painter.drawText(QRectF(box.x, box.y + 23, box.width, 17), middle, subtitle)
+        painter.drawText(QRectF(box.x, box.y + 23, box.width, 17), CENTRE, subtitle)
 
     def _paint_pins(self, painter: QPainter) -> None:
         assert self._layout is not None

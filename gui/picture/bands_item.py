@@ -19,6 +19,7 @@ from gui.picture.band_layout import (
 from gui.picture.painting import draw_rectangles, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
+from gui.widgets.text import CENTRE
 
 Array = NDArray[np.float64]
 
@@ -115,7 +116,7 @@ class BandsItem:
             painter.setPen(QColor("#101216" if dark else "#ffffff"))
             painter.drawText(
                 QRectF(area.left() + left, area.top(), right - left, area.height()),
-                Qt.AlignmentFlag.AlignCenter,
+                CENTRE,
                 text,
             )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from gui.picture import sync_shape, ticks
@@ -22,6 +22,7 @@ from gui.picture.lanes import (
 from gui.picture.painting import draw_lines, line_pen, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
+from gui.widgets.text import CENTRE, RIGHT
 
 Array = NDArray[np.float64]
 
@@ -89,8 +90,7 @@ def paint_sync(
     painter.setPen(QColor(theme.muted))
     for level, y in (("high", inner.top()), ("low", inner.bottom())):
         box = QRectF(18.0, y - 8, area.left() - 24.0, 16)
-        aligned = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(box, aligned, level)
+        painter.drawText(box, RIGHT, level)
     painter.setPen(QColor(theme.sync))
     paint_upright(painter, area, "SYNC")
     paint_frame(painter, area, theme)
@@ -114,7 +114,7 @@ def paint_line(
         _paint_levels(painter, inner, edges, view, theme)
     else:
         painter.setPen(QColor(theme.muted))
-        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "no edges")
+        painter.drawText(area, CENTRE, "no edges")
     paint_frame(painter, area, theme)
 
 

@@ -13,6 +13,7 @@ from gui.picture.painting import line_pen, mixed
 from gui.picture.ticks import Ticks
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
+from gui.widgets.text import CENTRE, LEFT, RIGHT
 
 #: Widths and heights in pixels; those of a digital line and of a line of texts shrink
 #: where the signals would have too little.
@@ -145,7 +146,7 @@ def paint_y_axis(
         top = min(max(y - tall / 2, area.top() - 2), area.bottom() - tall + 2)
         painter.drawText(
             QRectF(18.0, top, area.left() - 24.0, tall),
-            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+            RIGHT,
             text,
         )
     painter.setPen(QColor(colour))
@@ -154,8 +155,7 @@ def paint_y_axis(
         # A lane that is too low for its title has the symbol of the signal, upright.
         symbol = _SYMBOLS.get(title.partition(",")[0], "")
         box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
-        aligned = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(box, aligned, f"{symbol} {ticks.unit}")
+        painter.drawText(box, LEFT, f"{symbol} {ticks.unit}")
         return
     paint_upright(painter, area, unit)
 
@@ -167,7 +167,7 @@ def paint_upright(painter: QPainter, area: QRectF, text: str) -> None:
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
     box = QRectF(0.0, 0.0, area.height(), tall)
-    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+    painter.drawText(box, CENTRE, text)
     painter.restore()
 
 
@@ -178,8 +178,7 @@ def paint_row_title(painter: QPainter, area: QRectF, text: str, colour: str) -> 
     box = QRectF(3.0, area.center().y() - tall / 2, area.left() - 9.0, tall)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
     painter.setPen(QColor(colour))
-    aligned = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-    painter.drawText(box, aligned, shown)
+    painter.drawText(box, RIGHT, shown)
 
 
 def paint_frame(painter: QPainter, area: QRectF, theme: Theme) -> None:
@@ -204,7 +203,7 @@ def paint_time_axis(
         painter.setPen(QColor(theme.text))
         painter.drawText(
             QRectF(0.0, area.top(), LEFT_PX + 60, area.height()),
-            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+            LEFT,
             f" {ticks.base}",
         )
     for at_s, text in zip(ticks.places, ticks.texts, strict=True):
@@ -222,6 +221,6 @@ def paint_time_axis(
         painter.setPen(QColor(theme.muted))
         painter.drawText(
             QRectF(left, area.top() + 2, wide, area.height() - 4),
-            Qt.AlignmentFlag.AlignCenter,
+            CENTRE,
             shown,
         )

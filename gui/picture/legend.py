@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture.bands_item import band_colour
 from gui.theme import Theme
-from gui.widgets.text import tip
+from gui.widgets.text import LEFT, tip
 from rig.files.plain_text import visible
 
 _BOX_PX = 11
@@ -84,7 +84,7 @@ def paint_legend(
         )
         painter.drawText(
             QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height()),
-            Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+            LEFT,
             name,
         )
         x += _BOX_PX + 5 + wide + _SPACE_PX

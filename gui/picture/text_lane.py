@@ -15,6 +15,7 @@ from gui.picture.lanes import paint_frame, paint_row_title
 from gui.picture.painting import draw_lines, line_pen
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
+from gui.widgets.text import LEFT
 
 Array = NDArray[np.float64]
 
@@ -68,7 +69,6 @@ def paint_texts(
         draw_lines(painter, strokes, top, strokes, top + area.height())
     ends = np.append(x[1:], area.right())
     metrics = QFontMetricsF(painter.font())
-    aligned = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
     lefts = np.maximum(x, area.left()) + _INDENT_PX
     for place in np.flatnonzero(ends - lefts >= _TEXT_PX):
         box = QRectF(
@@ -79,6 +79,6 @@ def paint_texts(
             timed.texts[number], Qt.TextElideMode.ElideRight, box.width()
         )
         painter.setPen(QColor(theme.bad if timed.bad[number] else theme.text))
-        painter.drawText(box, aligned, shown)
+        painter.drawText(box, LEFT, shown)
     painter.setClipping(False)
     paint_frame(painter, area, theme)

@@ -22,6 +22,7 @@ from gui.run.frame import Frame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
 from gui.run.scale import Ceiling
 from gui.theme import Theme
+from gui.widgets.text import CENTRE, RIGHT
 from rig.report import palette
 from rig.units import quantity
 
@@ -101,7 +102,7 @@ class LiveView(QWidget):
             self.frames_painted += 1
             if self._frame.empty:
                 painter.setPen(QColor(self._theme.muted))
-                words = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+                words = CENTRE | Qt.TextFlag.TextWordWrap
                 painter.drawText(self.rect(), words, self._silence)
             else:
                 self._paint(painter, self._frame)
@@ -154,8 +155,7 @@ class LiveView(QWidget):
             if old
             else f"newest sample {age_s * 1e3:.0f} ms old"
         )
-        where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(area, where, latest + age)
+        painter.drawText(area, RIGHT, latest + age)
 
 
 def bands(strip: Strip, stop_s: float, phases: Sequence[str]) -> BandSpans:

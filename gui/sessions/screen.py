@@ -30,7 +30,7 @@ from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import Table
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import CENTRE, PlainLabel
 from gui.worker import Worker
 from rig.api.archive import listing, removal, tags
 from rig.api.archive.listing import Listed, Listing
@@ -353,7 +353,7 @@ class SessionsScreen(Screen):
         hint.setText(
             "Choose a session; with Shift or Ctrl a second one, to compare them."
         )
-        hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        hint.setAlignment(CENTRE)
         hint.setWordWrap(True)
         hint.setProperty("role", "muted")
         for widget in (hint, self.detail, self.compared):

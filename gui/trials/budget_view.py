@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.theme import Theme
+from gui.widgets.text import LEFT
 from rig.api.trials.replication import BudgetLine, MetricTrials
 from rig.units import quantity, share
 
@@ -82,11 +83,10 @@ class BudgetView(QWidget):
         counted = line.variance_share is not None
         first = row == 0 and counted
         painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
-        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         name = self.fontMetrics().elidedText(
             line.component, Qt.TextElideMode.ElideRight, _NAME_PX - 8
         )
-        painter.drawText(QRect(0, top, _NAME_PX - 8, _ROW_PX), left, name)
+        painter.drawText(QRect(0, top, _NAME_PX - 8, _ROW_PX), LEFT, name)
         colour = QColor(self._theme.warn if first else self._theme.accent)
         bar = QRectF(_NAME_PX, top + 4, max(long_px, 1.0), _ROW_PX - 8)
         if counted:
@@ -104,7 +104,7 @@ class BudgetView(QWidget):
         text = f"{number} ({share(line.relative)}), {part}"
         painter.drawText(
             QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX),
-            left,
+            LEFT,
             text,
         )
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 from gui.theme import Theme
 from gui.trials import words
 from gui.trials.words import DotScale
-from gui.widgets.text import tip
+from gui.widgets.text import CENTRE, LEFT, tip
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
 from rig.results.replication import LIMIT, deviation
@@ -188,7 +188,7 @@ class Dots(QWidget):
             at = self._x(plot, tick)
             text = f"{tick * 100:+g} %".replace("-", "−") if tick else "0"
             box = QRectF(at - 40, 4, 80, _HEAD_PX - 6)
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+            painter.drawText(box, CENTRE, text)
 
     def _paint_row(self, painter: QPainter, plot: QRectF, row: int) -> None:
         metric = self._metrics[row]
@@ -223,14 +223,12 @@ class Dots(QWidget):
         name = words_px.elidedText(
             metric.name, Qt.TextElideMode.ElideMiddle, box.width()
         )
-        painter.drawText(
-            box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name
-        )
+        painter.drawText(box, LEFT, name)
         painter.setPen(QColor(self._theme.muted))
         box = box.translated(0, half - 2)
         painter.drawText(
             box,
-            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+            LEFT,
             words.value(metric),
         )
         judged = metric.replication
@@ -245,7 +243,7 @@ class Dots(QWidget):
         end = QRect(self.width() - _VERDICT_PX + 6, top, _VERDICT_PX - 10, _ROW_PX)
         painter.drawText(
             end,
-            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+            LEFT,
             words.verdict(metric),
         )
 

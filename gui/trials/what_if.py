@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from gui.theme import Theme
 from gui.trials import words
 from gui.widgets.controls import push_button
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import LEFT, PlainLabel
 from rig.api.trials.replication import (
     AUDIT,
     REPLICATION,
@@ -260,8 +260,7 @@ class HoldStrip(QWidget):
                 painter.fillRect(QRectF(low, box.top(), max(high - low, 1.0), 15), good)
             painter.setPen(QColor(self._theme.text))
             text = f"{title}: {'no claim holds' if ends is None else 'holds in green'}"
-            left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-            painter.drawText(box.adjusted(4, 0, 0, 0), left, text)
+            painter.drawText(box.adjusted(4, 0, 0, 0), LEFT, text)
         painter.setPen(QPen(QColor(self._theme.text), 2.0))
         at = self._x(self._at)
         painter.drawLine(round(at), 0, round(at), self.height())

@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import theme
-from gui.widgets.text import tip
+from gui.widgets.text import LEFT, RIGHT, tip
 from rig.files import table_file
 from rig.files.plain_text import visible
 
@@ -50,8 +50,6 @@ _COLOURED = Qt.ItemDataRole.ForegroundRole
 #: answer.
 _ANSWERED = frozenset((_SHOWN, _SORT, _ALIGNED, _COLOURED, Qt.ItemDataRole.ToolTipRole))
 _NOWHERE = QModelIndex()
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 #: The columns are as wide as so many of the first rows need.
 _MEASURED_ROWS = 1000
 #: A column that is wider would leave no room for the others.
@@ -96,7 +94,7 @@ class _Rows(QAbstractTableModel):
             return None
         column = self.columns[index.column()]
         if role == _ALIGNED:
-            return _RIGHT if column.right else None
+            return RIGHT if column.right else None
         row = self.rows[index.row()]
         if role == _SHOWN:
             return visible(column.text(row))
@@ -121,7 +119,7 @@ class _Rows(QAbstractTableModel):
             column = self.columns[section]
             return tip("\n".join(filter(None, (column.head, column.tip)))) or None
         if role == _ALIGNED:
-            return _RIGHT if self.columns[section].right else _LEFT
+            return RIGHT if self.columns[section].right else LEFT
         return None
 
 

@@ -13,6 +13,11 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from rig.files.plain_text import visible
 
+#: Alignments of texts, each in the middle of its height.
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+CENTRE = Qt.AlignmentFlag.AlignCenter
+
 #: A label that shrinks keeps so many letters.
 _FEW = 6
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -14,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import Theme
-from gui.widgets.text import PlainLabel, plain
+from gui.widgets.text import RIGHT, PlainLabel, plain
 from gui.widgets.values import digits, with_u
 from rig.live.accumulated import Amounts
 from rig.live.meter import MeterReading, RecordState
@@ -139,7 +138,7 @@ class ValuesView(QWidget):
     def _cell(self, name: str, accessible: str) -> QLabel:
         label = plain(f"meter-{name}", selectable=True)
         label.setAccessibleName(accessible)
-        label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        label.setAlignment(RIGHT)
         # Numbers that grow by a digit must not widen the window.
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._cells[name] = label
@@ -161,5 +160,5 @@ def _head(text: str, right: bool = False) -> PlainLabel:
     label = PlainLabel(text)
     label.setProperty("role", "muted")
     if right:
-        label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        label.setAlignment(RIGHT)
     return label

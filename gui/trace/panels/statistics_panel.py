@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -25,7 +25,7 @@ from gui.trace.shown.engine import Does, Numbers
 from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.notice import Severity, error_text, set_severity
-from gui.widgets.text import PlainLabel, plain, shortened
+from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
 from rig.api.traces.statistics import TraceStatistics
 from rig.files.plain_text import visible
 
@@ -33,8 +33,6 @@ from rig.files.plain_text import visible
 _REST_MS = 120
 _PENDING = "..."
 _ROWS = ("current", "voltage", "power")
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 #: A box with all numbers of a signal in a line needs so much.
 _WIDE_PX = 560
 
@@ -245,14 +243,14 @@ class StatisticsBox(QFrame):
         self._narrow = narrow
         for number, name in enumerate(_ROWS, start=1):
             self._grid.addWidget(self._names[name], *_turned(number, 0, narrow))
-            self._names[name].setAlignment(_RIGHT if narrow else _LEFT)
+            self._names[name].setAlignment(RIGHT if narrow else LEFT)
             for column, head in enumerate(readout.HEADS, start=1):
                 self._grid.addWidget(
                     self.cells[name, head], *_turned(number, column, narrow)
                 )
         for column, head in enumerate(readout.HEADS, start=1):
             self._grid.addWidget(self._names[head], *_turned(0, column, narrow))
-            self._names[head].setAlignment(_LEFT if narrow else _RIGHT)
+            self._names[head].setAlignment(LEFT if narrow else RIGHT)
             self._grid.setColumnStretch(column, int(column <= (3 if narrow else 6)))
 
     def _fill(self, text: str) -> None:
@@ -303,5 +301,5 @@ def _label(name: str, right: bool = False) -> QLabel:
     if right:
         # Numbers that grow by a digit must not widen the window.
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        label.setAlignment(RIGHT)
     return label

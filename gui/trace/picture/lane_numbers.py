@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.theme import Theme
 from gui.trace.shown.state import UNITS
+from gui.widgets.text import LEFT
 from gui.widgets.values import digits, with_u
 from rig.api.traces.statistics import TraceStatistics
 
@@ -84,9 +85,7 @@ def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) 
             last = True
             wide = area.right() - x
         box = QRectF(x, area.top() - HEAD_PX, wide, HEAD_PX)
-        painter.drawText(
-            box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, part
-        )
+        painter.drawText(box, LEFT, part)
         x += wide
         if last:
             return

@@ -5,7 +5,7 @@ one a bar that says how far they are apart and moves both.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.picture.lanes import Lanes
@@ -13,6 +13,7 @@ from gui.picture.painting import line_pen, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
 from gui.trace.shown.markers import Mark, Markers, Part
+from gui.widgets.text import CENTRE
 from rig.units import quantity
 
 #: How near a line is grabbed, in pixels.
@@ -99,7 +100,7 @@ def _paint(
         seen = bar.intersected(strip)
         if QFontMetricsF(painter.font()).horizontalAdvance(text) + 60 < seen.width():
             painter.setPen(QColor(theme.text))
-            painter.drawText(seen, Qt.AlignmentFlag.AlignCenter, text)
+            painter.drawText(seen, CENTRE, text)
     painter.setPen(line_pen(colour if chosen else faint, 2.0 if chosen else 1.0))
     for part, name, at_s in mark.lines:
         x = place(at_s)
@@ -114,4 +115,4 @@ def _paint(
         flag = QRectF(left, strip.top() + 1, wide, strip.height() - 3)
         painter.fillRect(flag, colour if chosen else faint)
         painter.setPen(QColor(theme.base))
-        painter.drawText(flag, Qt.AlignmentFlag.AlignCenter, text)
+        painter.drawText(flag, CENTRE, text)

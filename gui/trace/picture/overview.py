@@ -24,6 +24,7 @@ from gui.theme import Theme
 from gui.trace.shown.engine import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.text import RIGHT
 
 _HEIGHT_PX = 46
 _EDGE_PX = 6.0
@@ -200,7 +201,7 @@ class Overview(QWidget):
         painter.setPen(QColor(self.theme.muted))
         painter.drawText(
             QRectF(0.0, area.top(), LEFT_PX - 6, area.height()),
-            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+            RIGHT,
             f"{name},\nwhole trace",
         )
 

@@ -45,6 +45,7 @@ from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.picture.utc_ticks import of_utc
 from gui.trace.shown.engine import Pictures
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
+from gui.widgets.text import CENTRE
 from rig.api.traces.columns import Band, Columns
 
 Array = NDArray[np.float64]
@@ -237,9 +238,7 @@ class PlotStack(QWidget):
         band: Band | None = None if columns is None else getattr(columns, name)
         if columns is None or band is None:
             painter.setPen(QColor(self.theme.muted))
-            painter.drawText(
-                area, Qt.AlignmentFlag.AlignCenter, f"{name}: reading the trace ..."
-            )
+            painter.drawText(area, CENTRE, f"{name}: reading the trace ...")
             paint_frame(painter, area, self.theme)
             return
         whole = Envelope(
@@ -272,9 +271,7 @@ class PlotStack(QWidget):
         edges = state.edges
         if edges is None:
             painter.setPen(QColor(self.theme.muted))
-            painter.drawText(
-                area, Qt.AlignmentFlag.AlignCenter, "SYNC: reading the edges ..."
-            )
+            painter.drawText(area, CENTRE, "SYNC: reading the edges ...")
             return
         seen = LineEdges(edges.seen_s, edges.falls)
         paint_sync(painter, area, seen, state.view, self.theme)
