@@ -6,19 +6,19 @@ own end finished it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from gui.engine_thread import EngineThread
 from rig.bench.power import powered
 from rig.bench.probe import probe
 from rig.bench.scan import scan
 from rig.bench.wiring import expected, prove_wiring
 from rig.errors import Stopped
-from rig.host.stop import Stop, pause
+from rig.host.stop import pause
 from rig.session.session import open_bench
 
 _LOOK_S = 0.1
@@ -79,46 +79,25 @@ class Over:
     error: BaseException | None
 
 
-class BenchLink:
+class BenchLink(EngineThread):
     """A deed with a bench; calls `post` with Told from its thread."""
 
     def __init__(
         self, deed: Deed, path: Path | None, post: Callable[[Told], None]
     ) -> None:
+        super().__init__(f"rig-bench-{deed}")
         self.deed = deed
         self.path = path
-        self._post = post
         self.stopped = False
-        self._stop = Stop()
-        self._thread = threading.Thread(target=self._work, name=f"rig-bench-{deed}")
-        self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        """Return whether it is at work, and the supply may be on."""
-        return self._thread.is_alive()
-
-    def stop(self) -> None:
-        """Ask for the end; returns at once."""
-        self._stop.request()
-
-    def wait(self, limit_s: float) -> bool:
-        """Wait for the end; return whether it came."""
-        self._thread.join(limit_s)
-        return not self._thread.is_alive()
+        self._post = post
+        self._begin(self._do, self._ended)
 
     def _tell(self, what: Any) -> None:
         self._post(Told(self, what))
 
-    def _work(self) -> None:
-        error: BaseException | None = None
-        try:
-            self._do()
-        except Stopped:
-            self.stopped = True
-        except BaseException as failure:
-            error = failure
-        self._tell(Over(error))
+    def _ended(self, error: BaseException | None) -> None:
+        self.stopped = isinstance(error, Stopped)
+        self._tell(Over(None if self.stopped else error))
 
     def _do(self) -> None:
         if self.deed is Deed.SCAN:

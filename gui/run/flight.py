@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gui.engine_thread import EngineThread
 from gui.run.console_log import ConsoleLog
 from gui.run.frame import Frame, newest
 from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
 from rig.bench import config
 from rig.bench.console import console
-from rig.host.stop import Stop
 from rig.interfaces.context import Wire
 from rig.live.block import LiveBlock
 from rig.live.recent import Recent
@@ -48,21 +48,20 @@ class FlightEnded:
     flight: Flight
 
 
-class Flight:
+class Flight(EngineThread):
     """One run or resumption of a session; `post` is called from other threads, with
     FlightChanged and FlightEnded."""
 
     def __init__(self, post: Callable[[FlightChanged | FlightEnded], None]) -> None:
+        super().__init__("rig-engine")
         self.record = RunRecord(time.monotonic)
         self.recent = Recent(KEPT_S)
         self.phases = PhaseTrack()
         self.console = ConsoleLog(time.monotonic)
-        self._stop = Stop()
         self._post = post
         self._told = threading.Event()
         self._lost: Counter[str] = Counter()
         self._first_rail: str | None = None
-        self._thread: threading.Thread | None = None
 
     def run(
         self, bench: Path, overrides: Sequence[str], trials: int | None, root: Path
@@ -81,7 +80,7 @@ class Flight:
             ) as opened:
                 opened.run(trials, root)
 
-        self._start(work)
+        self._begin(work, self._ended)
 
     def resume(self, folder: Path) -> None:
         """Go on with a session that was cut off."""
@@ -95,28 +94,17 @@ class Flight:
                 listeners=(self._console(folder / BENCH, ()),),
             )
 
-        self._start(work)
+        self._begin(work, self._ended)
 
     def stop(self) -> None:
         """Ask for the end; the session is kept, and can be resumed."""
         self.record.stopping()
-        self._stop.request()
+        super().stop()
         self._tell()
 
     def seen(self) -> None:
         """Note that the record was read: the next change posts a message again."""
         self._told.clear()
-
-    def wait(self, limit_s: float) -> bool:
-        """Wait for the end; return whether it came."""
-        if self._thread is not None:
-            self._thread.join(limit_s)
-        return not self.alive
-
-    @property
-    def alive(self) -> bool:
-        """Return whether the engine is at work."""
-        return self._thread is not None and self._thread.is_alive()
 
     @property
     def lost(self) -> int:
@@ -141,18 +129,7 @@ class Flight:
         kind = config.load(bench, overrides).sut.kind
         return console(kind, self.console.add)
 
-    def _start(self, work: Callable[[], None]) -> None:
-        self._thread = threading.Thread(
-            target=self._work, args=(work,), name="rig-engine"
-        )
-        self._thread.start()
-
-    def _work(self, work: Callable[[], None]) -> None:
-        error: BaseException | None = None
-        try:
-            work()
-        except BaseException as failure:
-            error = failure
+    def _ended(self, error: BaseException | None) -> None:
         self.record.ended(error)
         self._post(FlightEnded(self))
 

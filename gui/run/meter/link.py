@@ -6,17 +6,16 @@ However it ends, by `stop`, by an error or with the window, the supply is off th
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gui.engine_thread import EngineThread
 from gui.run.frame import Frame, newest
 from rig.bench import config
 from rig.bench.metering import Metering, alone, meter_supply
-from rig.host.stop import Stop
 from rig.live.meter import Meter
 from rig.live.recent import Recent
 
@@ -63,38 +62,22 @@ class MeterOver:
     error: BaseException | None
 
 
-@dataclass(slots=True, eq=False)
-class MeterLink:
+class MeterLink(EngineThread):
     """One run of a meter; `post` is called from its thread with MeterSaid and
-    MeterOver."""
+    MeterOver.
+    """
 
-    source: Source
-    post: Callable[[Any], None]
-    meter: Meter | None = None
-    _recent: Recent = field(default_factory=lambda: Recent(KEPT_S))
-    _stop: Stop = field(default_factory=Stop)
-    _thread: threading.Thread | None = None
-    _told_s: float = 0.0
+    def __init__(self, source: Source, post: Callable[[Any], None]) -> None:
+        super().__init__("rig-meter")
+        self.source = source
+        self.meter: Meter | None = None
+        self._post = post
+        self._recent = Recent(KEPT_S)
+        self._began_s = 0.0
 
     def start(self) -> None:
         """Begin."""
-        self._thread = threading.Thread(target=self._work, name="rig-meter")
-        self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        """Return whether it is at work, and the supply may be on."""
-        return self._thread is not None and self._thread.is_alive()
-
-    def stop(self) -> None:
-        """Ask for the end; returns at once."""
-        self._stop.request()
-
-    def wait(self, limit_s: float) -> bool:
-        """Wait for the end; return whether it came."""
-        if self._thread is not None:
-            self._thread.join(limit_s)
-        return not self.alive
+        self._begin(self._work, lambda error: self._post(MeterOver(self, error)))
 
     def frame(self, span_s: float, columns: int) -> Frame | None:
         """Return the newest seconds, None while there are none."""
@@ -103,21 +86,15 @@ class MeterLink:
     @property
     def silent_s(self) -> float:
         """Return for how long no sample has come, since there was a meter."""
-        return min(self._recent.newest_age_s, time.monotonic() - self._told_s)
+        return min(self._recent.newest_age_s, time.monotonic() - self._began_s)
 
     def _tell(self, what: Any) -> None:
         if isinstance(what, Metering):
             self.meter = what.meter
-            self._told_s = time.monotonic()
-        self.post(MeterSaid(self, what))
+            self._began_s = time.monotonic()
+        self._post(MeterSaid(self, what))
 
     def _work(self) -> None:
-        error: BaseException | None = None
-        try:
-            resolved = self.source.resolved()
-            meter_supply(
-                resolved, self.source.rail, self._tell, self._stop, (self._recent,)
-            )
-        except BaseException as failure:
-            error = failure
-        self.post(MeterOver(self, error))
+        observers = (self._recent,)
+        resolved = self.source.resolved()
+        meter_supply(resolved, self.source.rail, self._tell, self._stop, observers)

@@ -10,9 +10,9 @@ import pytest
 
 from gui.run import run_text
 from gui.run.record import (
-    Picture,
     Running,
     RunRecord,
+    RunState,
     Stage,
     TrialRow,
     powers,
@@ -214,8 +214,8 @@ def test_a_trial_is_valid_or_says_why_not() -> None:
 
 
 def test_ready_says_nothing_of_an_outcome() -> None:
-    assert run_text.outcome(Picture()) == ""
-    assert run_text.supply(Picture()) == ("not switched", "")
+    assert run_text.outcome(RunState()) == ""
+    assert run_text.supply(RunState()) == ("not switched", "")
 
 
 def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
