@@ -60,7 +60,8 @@ def summary(estimate: Estimate) -> list[PlanLine]:
         ),
     ]
     if estimate.interleaved is not None and estimate.trials > 1:
-        other_s = duration(estimate.in_order(interleaved=not estimate.interleaved).known_s)
+        other = estimate.in_order(interleaved=not estimate.interleaved)
+        other_s = duration(other.known_s)
         how = (
             "trial by trial"
             if estimate.interleaved
