@@ -37,14 +37,17 @@ class Again:
         )
 
     def of_session(self) -> Iterator[Finding]:
-        """Yield what settings, data and files of the whole session say otherwise."""
+        """Yield where settings, data and files of the whole session contradict each
+        other.
+        """
         yield from settings_again.findings(self.context.config, self.context.provenance)
         yield from self.data.findings()
         yield from data_again.of_derived(self.folder, self.context)
 
     def of_trial(self, trial: Path) -> Iterator[Finding]:
-        """Yield what the log of a trial, its idle times and its answers say
-        otherwise."""
+        """Yield where the log of a trial, its idle times and its answers contradict the
+        session.
+        """
         yield from self.uart.findings(trial)
         name = f"{trial.name}/{COMPLETIONS}"
         records = list(chain.from_iterable(self.context.recordings.steps(trial)))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recompute every number of a session from its raw files and compare; read what is left
-of one that was cut off.
+"""Recompute every number of a session from its raw files and compare; read the files of
+one that was cut off.
 
-The folder is not trusted: it may have been made to pass as genuine, or to harm whoever
-checks it: what is found is a finding, and nothing in it is a crash.
+The folder is not trusted: it may be forged to pass as genuine, or to harm the computer
+that checks it. Every fault becomes a finding, and no content of the folder crashes the
+check.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from rig.trace.fingerprint import Fingerprint
 from rig.trace.recovery import Begun
 from rig.trace.trace import TRACE
 
-#: What status a folder has in which something lies that belongs into no session.
+#: Status of a folder with files that belong into no session.
 UNREAD = "not read"
 
 #: What a journal claims may ask for any amount of time: so many interleaved plans are
@@ -210,8 +211,9 @@ class _Session:
     def _guarded(
         self, name: str, findings: Callable[[], Iterable[Finding]]
     ) -> list[Finding]:
-        """Return findings; whatever an untrusted file does to the code that reads it is
-        one."""
+        """Return findings; an exception that an untrusted file causes becomes a
+        finding.
+        """
         try:
             return list(findings())
         except Exception as error:
@@ -278,7 +280,7 @@ class _Session:
         return sum(event.trials for event in self.journal.events)
 
     def _complete(self) -> Iterator[Finding]:
-        """Compare the number of trials with what was begun."""
+        """Compare the number of trials with the number in events.jsonl."""
         due = self._due()
         there = self.folder.trials()
         if self.journal.status == "success" and there != list(range(1, due + 1)):
@@ -361,7 +363,7 @@ class _Session:
     def _unread(
         self, name: str, found: Sequence[Finding], broken: Mapping[Path, str]
     ) -> Iterator[Finding]:
-        """Yield why a trial's traces are not read; nothing where they can be."""
+        """Yield the reasons why a trial's traces are not read, if there are any."""
         damaged = [
             file for file in files.changed(found, f"{name}/") if file.endswith(TRACE)
         ]

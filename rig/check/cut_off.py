@@ -28,7 +28,7 @@ def cut_off(
     seed: int,
     begun: Begun | None = None,
 ) -> tuple[Trial | None, list[Finding]]:
-    """Measure what a killed or failed trial left; the original files stay untouched.
+    """Measure the steps of a killed or failed trial; the original files stay untouched.
     `begun` as of `recover`.
     """
     with tempfile.TemporaryDirectory() as scratch:

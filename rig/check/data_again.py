@@ -43,7 +43,7 @@ class DataAgain:
 
     @classmethod
     def of(cls, context: Context) -> DataAgain:
-        """Make them; what cannot be made is said by `findings`."""
+        """Generate the data again; `findings` names those that cannot be generated."""
         choice = context.config.task
         kind = plugins.find("task", choice.kind)
         told = f"the task {choice.kind} offers no way to make its data again"
@@ -61,8 +61,8 @@ class DataAgain:
             return cls(context, Regeneration({}), cannot("the data", error))
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what catalogue and provenance say otherwise than the data made again,
-        and what was not made.
+        """Yield where catalogue and provenance differ from the generated data, and
+        which data were not generated.
         """
         if self.fault:
             yield Finding(CATALOGUE, False, self.fault)
@@ -132,8 +132,9 @@ class DataAgain:
         return {index: crc32(task.payload(index)) for index in range(len(task))}
 
     def answers(self, name: str, records: Sequence[StepRecord]) -> Iterator[Finding]:
-        """Yield which answer a simulated device cannot have given; nothing of other
-        devices."""
+        """Yield the answers that a simulated device cannot have given; other devices
+        have none.
+        """
         choice = self.context.config.sut
         kind = plugins.find("sut", choice.kind)
         reference = getattr(self.made.task, "reference", None)

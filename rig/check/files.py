@@ -124,8 +124,8 @@ def changed(found: Sequence[Finding], prefix: str) -> list[str]:
 
 
 def renamed(journal: Journal) -> Iterator[str]:
-    """Yield which line names a file with another content than a line before it; what
-    was made of the finished session may be made again.
+    """Yield the lines that name a file with another content than an earlier line; files
+    derived from the finished session may be made again.
     """
     first: dict[str, tuple[int, str, bool]] = {}
     for number, event in enumerate(journal.events, start=1):

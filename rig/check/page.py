@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a report as a tree, read so strictly that every browser reads it alike.
 
-A page with anything in it that no report of the rig has, as a script, an image, a
-reference to elsewhere or an element that is not closed, is refused: it may show another
-thing than what is compared.
+A page is refused where it has a part that no report of the rig has: a script, an image,
+a reference to another place, an element that is not closed. Such a part may show a text
+that is not compared.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report says, as far as another revision must say the same: labels, verdict,
-rows of tables, tiles, and the numbers of all other text.
+"""Content of a report that another revision must state too: labels, verdict, rows of
+tables, tiles, and the numbers of all other text.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _PICTURE = "svg"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """A cell of a row: the heading of its column, and the words that it tells. `due`
-    are those that every revision has there: not those of a sentence that says why there
-    is no interval.
+    """A cell of a row: the heading of its column, and its words. `due` are the words
+    that every revision has there; a sentence that explains a missing interval is not
+    among them.
     """
 
     heading: str
@@ -42,14 +42,15 @@ class Cell:
     due: tuple[str, ...] = ()
 
     def tells_other(self, own: Cell) -> bool:
-        """Return whether a cell tells what `own`, made again, does not, or lacks what
-        is due."""
+        """Return whether a cell has a word that `own`, made again, has not, or lacks a
+        required word.
+        """
         return bool(left_over(own.due, self.words) or left_over(self.words, own.words))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table, or a tile: what it is about, and its cells. `required`: a page
+    """A row of a table, or a tile: its subject, and its cells. `required`: a page
     without it lacks a metric or a problem.
     """
 
@@ -59,7 +60,7 @@ class Row:
 
     @property
     def whole(self) -> Cell:
-        """Return what all cells tell, as one."""
+        """Return the words of all cells as one cell."""
         words = chain.from_iterable(cell.words for cell in self.cells)
         due = chain.from_iterable(cell.due for cell in self.cells)
         return Cell("", tuple(words), tuple(due))
@@ -102,8 +103,9 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page tells; `shown`: the texts of elements that a reader sees above all
-    tables."""
+    """Content of a page; `shown` are the texts of elements that a reader sees above all
+    tables.
+    """
 
     title: str
     shown: frozenset[str]
@@ -119,8 +121,9 @@ class Content:
 
 
 def content(page: Element) -> Content:
-    """Return what a page tells; raise NotOfTheRig where it has two style sheets, or two
-    heads."""
+    """Return the content of a page; raise NotOfTheRig where it has two style sheets, or
+    two heads.
+    """
     every = list(page.each(_PICTURE))
     sheets = [one for one in every if one.name == "style"]
     titles = [one.text() for one in every if one.name == "title"]
@@ -243,8 +246,9 @@ def _telling(text: str, *, units: bool) -> Iterator[str]:
 
 
 def left_over(words: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return the words that have no equal among others, each of which is the equal of
-    one."""
+    """Return the words without an equal among the others; each of the others is the
+    equal of at most one word.
+    """
     free = list(others)
     left = []
     for word in words:
@@ -257,9 +261,9 @@ def left_over(words: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def is_same(word: str, other: str) -> bool:
-    """Return whether two words are one, or two numbers of which one is the other with
-    fewer digits: revisions show more of them, or less. Of a number at least its size
-    must be left.
+    """Return whether two words are the same, or two numbers that differ in the number
+    of digits only: revisions print more or fewer. A number that was rounded keeps its
+    magnitude.
     """
     if word == other:
         return True

@@ -72,9 +72,8 @@ class Replay:
     def differences(
         self, seed: int, told: Sequence[StepRecord], trials: int
     ) -> Iterator[str]:
-        """Yield where what was done in a trial, or in all `trials` where they are
-        interleaved, is not the plan of its seed; the first difference ends the
-        comparison.
+        """Yield the first step of a trial, or of all `trials` where they are
+        interleaved, that differs from the plan of its seed.
         """
         known = {item.number: item for item in told if kinds.planned(item.step)}
         if len(known) < sum(kinds.planned(item.step) for item in told):

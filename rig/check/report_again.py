@@ -87,7 +87,7 @@ def _other_versions(recorded: Provenance) -> str:
 def _by_content(
     stored: str, again: str, labels: Sequence[Label], differing: str, name: str
 ) -> Iterator[Finding]:
-    """Compare a report of other versions with the one made again, in what it tells."""
+    """Compare the content of a report of other versions with the page made again."""
     try:
         own = page_content.content(parsed(again))
     except NotOfTheRig as error:
@@ -128,8 +128,9 @@ def _by_content(
 def _differences(
     page: Content, own: Content, labels: Sequence[Label], name: str
 ) -> Iterator[str]:
-    """Yield what a page tells otherwise than the one made again; some have the folder's
-    `name`."""
+    """Yield the differences of a page from the one made again; some pages contain the
+    folder's `name`.
+    """
     if rule := style_sheet.foreign(page.sheet, own.sheet):
         yield f"its style sheet has {rule!r}, which may hide or add text"
     # A browser applies the style sheet of a picture to the whole page.
@@ -176,8 +177,8 @@ def _listed(words: Counter[str]) -> str:
 
 
 def _facts(page: Content, own: Content) -> Iterator[str]:
-    """Compare what a page says of task, device and instruments, at its head and in its
-    provenance; another revision may have other terms, and say less.
+    """Compare the facts on task, device and instruments, at the head of a page and in
+    its provenance; another revision may have other terms, and fewer.
     """
     for fact in own.facts:
         if fact.at_head and fact.term in _NAMED and fact.text not in page.shown:
@@ -227,8 +228,8 @@ def _tells_same(row: Row, other: Row) -> bool:
 
 
 def _apart(row: Row, other: Row) -> str:
-    """Return what a row tells that the other one does not, or the other way round;
-    empty where both tell the same.
+    """Return the first difference between two rows; empty where they have the same
+    content.
     """
     pairs = [(row.whole, other.whole)]
     if row.headings == other.headings:

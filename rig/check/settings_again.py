@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the provenance repeats of the bench file, computed from it once more: metadata,
-and what settings determine of the device and of the instruments.
+"""Parts of the provenance that repeat the bench file, computed once more: metadata, and
+the facts on device and instruments that settings determine.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from rig.store.session_folder import PROVENANCE
 
 
 def findings(config: Config, provenance: Provenance) -> Iterator[Finding]:
-    """Yield what the provenance says otherwise than the bench file, and what cannot be
-    computed."""
+    """Yield where the provenance differs from the bench file, and which facts cannot be
+    computed.
+    """
     metadata = typed.to_json(config.metadata)
     if text := difference_of(provenance.metadata, metadata):
         yield Finding(PROVENANCE, False, f"metadata, from bench.toml: {text}")

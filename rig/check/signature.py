@@ -25,8 +25,8 @@ _LIMIT_S = 20.0
 
 
 def unverified(session: Path) -> list[Finding]:
-    """Return what there is to say of a signature that was not to be verified: nothing
-    where there is none.
+    """Return the finding on a signature that was not verified; empty where there is
+    none.
     """
     said = (
         "is a signature, not verified: rig check --signers FILE, with the keys that you"

@@ -64,7 +64,7 @@ def foreign(sheet: str, own: str) -> str:
 
 
 def _rules(sheet: str, around: str) -> Iterator[Rule]:
-    """Yield where each declaration holds, of what, and itself; raise ValueError."""
+    """Yield each declaration with its media rule and its selector; raise ValueError."""
     at = 0
     while sheet[at:].strip():
         opened = sheet.find("{", at)

@@ -25,8 +25,8 @@ def findings(
     prints: Mapping[Path, Fingerprint],
     may_be_reduced: bool = False,
 ) -> Iterator[Finding]:
-    """Yield which traces of a session's trials are copies, which say otherwise than the
-    provenance what is simulated, and which lack samples that its bench file wants kept.
+    """Yield the traces that are copies, those that contradict the provenance on being
+    simulated, and those that lack samples which the bench file wants kept.
     """
     for (one, ones), (_, others) in combinations(traces.items(), 2):
         copies = [
@@ -73,7 +73,7 @@ def findings(
 
 
 def _info(trace: Path, monitors: Mapping[str, MonitorInfo]) -> MonitorInfo | None:
-    """Return what the provenance says of the monitor of a trace: a rail's lies in a
-    folder of its name.
+    """Return the facts on the monitor of a trace in the provenance; the trace of a rail
+    lies in a folder of its name.
     """
     return monitors.get(trace.parent.name, monitors.get(""))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the device said, decoded again from uart.log by the backend's own decoder, and
-compared with the step records and with what the provenance says of the device.
+"""Answers of the device, decoded again from uart.log by the backend's own decoder, and
+compared with the step records and the facts on the device in the provenance.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from rig.timebase.edge_clock import EDGE_CLOCK
 
 #: Requests have whole microseconds.
 _REQUEST_S = 1e-6
-#: Stamps of the text layer, of which bursts and idle times consist.
+#: Stamps of the text layer, which make up bursts and idle times.
 _STAMP = "stamp"
 
 
 @dataclass(frozen=True, slots=True)
 class UartAgain:
-    """The logs of a session, its settings, and what gives the CRC-32 of every sample's
-    payload, where the data are known.
+    """The logs of a session, its settings, and a function that gives the CRC-32 of
+    every sample's payload, where the data are known.
     """
 
     session: Path
@@ -76,7 +76,8 @@ class UartAgain:
         self, recount: Recount, records: Sequence[StepRecord], is_open: bool
     ) -> Iterator[tuple[bool, str]]:
         told = self.context.provenance
-        # A session of this very rig has whole logs, whatever its provenance says.
+        # A session of this revision has whole logs, also where its provenance is
+        # edited.
         whole = told.uart_log == WHOLE or is_this_revision(told)
         if recount.unread or (not recount.facts and whole):
             why = (
@@ -105,7 +106,7 @@ class UartAgain:
 def _other_facts(recount: Recount, sut: SutInfo) -> Iterator[str]:
     for name, value in recount.facts.items():
         told = getattr(sut, name)
-        # Backends add the program that they run to what the firmware says of itself.
+        # Backends add the program that they run to the statements of the firmware.
         extended = name == "firmware" and str(told).startswith(f"{value}, ")
         if told != value and not extended:
             yield (
@@ -117,7 +118,7 @@ def _other_facts(recount: Recount, sut: SutInfo) -> Iterator[str]:
 def _of_shortened(
     heard: Sequence[HeardStep], records: Sequence[StepRecord]
 ) -> Iterator[tuple[bool, str]]:
-    """Compare what a log of before shows: all requests, and short answers."""
+    """Compare the requests and short answers of a log that has no long ones."""
     if len(heard) != len(records):
         yield (
             True,
@@ -148,8 +149,8 @@ def _of_whole(
     is_open: bool,
     known: dict[int, int],
 ) -> Iterator[tuple[bool, str]]:
-    """Compare all answers, in order; behind the records of an open segment there may be
-    more. `known` are the CRC-32 of samples.
+    """Compare all answers, in order; the log of an open segment may have more of them
+    than there are records. `known` are the CRC-32 of samples.
     """
     at = 0
     for item in records:
@@ -193,7 +194,7 @@ def _next(heard: Sequence[HeardStep], item: StepRecord) -> tuple[HeardStep | Non
 
 
 def _difference(step: HeardStep, item: StepRecord) -> str:
-    """Return what the record says otherwise than the log; empty where they agree."""
+    """Return where a record differs from the log; empty where they agree."""
     if step.kind != item.step.kind:
         return f"the log has a step of kind {step.kind}, the record {item.step.kind}"
     for name, value in step.asked.items():

@@ -11,8 +11,9 @@ from rig.store.provenance_file import Provenance
 
 
 def is_this_version(told: Provenance) -> bool:
-    """Return whether a session was measured by this version of the rig, of whatever
-    revision."""
+    """Return whether a session was measured by this version of the rig, of any
+    revision.
+    """
     return told.neurorig == provenance.version_of("neurorig")
 
 

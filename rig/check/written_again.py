@@ -36,8 +36,8 @@ ROUNDED = (
 
 
 def of_samples(path: Path, trial: Trial, older: bool = False) -> Iterator[Finding]:
-    """Yield whether samples.jsonl of a trial is what is made of it again; of an `older`
-    schema, but for uncertainties.
+    """Yield whether samples.jsonl of a trial equals the recomputed one; of an `older`
+    schema uncertainties are not compared.
     """
     stored = (
         foreign_files.read_text(path / SAMPLES, errors="replace").split("\n")
@@ -88,8 +88,8 @@ def _line(lines: list[str], number: int) -> str:
 
 
 def difference(stored: str, again: str) -> str:
-    """Return what differs between two JSON texts, by more than rounding; empty where
-    nothing does.
+    """Return the differences between two JSON texts beyond rounding; empty where there
+    are none.
     """
     try:
         return difference_of(strict_json.parse(stored), json.loads(again))

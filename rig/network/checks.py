@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks that `nir` does not make: what in a file cannot be right, and what is
-doubtful."""
+"""Checks that `nir` does not make: errors in a file, and doubtful parts."""
 
 from __future__ import annotations
 
@@ -62,8 +61,9 @@ class ModelFinding:
 
 
 def findings(graph: Any, dt_s: float | None = None) -> list[ModelFinding]:
-    """Return what is wrong or doubtful in a NIR graph, for a time step where one is
-    known."""
+    """Return the errors and doubtful parts of a NIR graph, for a time step where one is
+    known.
+    """
     found: list[ModelFinding] = []
     try:
         nodes, edges = taken_apart(graph)

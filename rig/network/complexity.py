@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 CONNECTIONS = (nir.Linear, nir.Affine, nir.Conv1d, nir.Conv2d)
 #: Nodes whose values are activations.
 ACTIVATIONS = (*NEURONS, nir.Threshold)
-#: So many values of a run are kept at a time; further samples are run behind them.
+#: Values of a run that are kept at a time; further samples are run after them.
 _VALUES_MAX = 4_000_000
 
 
@@ -51,7 +51,7 @@ def count(
     how: Conventions | None = None,
 ) -> Complexity:
     """Run a network of one input over its samples (batch, steps, *shape) and count;
-    raises DataError where there are none, and what the interpreter raises.
+    raises DataError where there are none, and the errors of the interpreter.
     """
     step_s = network.dt_s if dt_s is None else dt_s
     if inputs.ndim < 2 or not inputs.size:
@@ -102,7 +102,7 @@ def _count_part(
     how: Conventions,
     found: _Counts,
 ) -> None:
-    """Run some samples and add what they take."""
+    """Run some samples and add their counts."""
     active = [
         place.name for place in network.places if isinstance(place.node, ACTIVATIONS)
     ]
@@ -129,11 +129,11 @@ def _count_part(
 
 
 def _entered(place: Place, values: dict[str, Floats], network: Network) -> Floats:
-    """Return what entered a node in each step: its sources' values, of late ones the
-    step before's.
+    """Return the inputs of a node in each step: its sources' values, those of late ones
+    from the step before.
 
-    What a node gives only for the next step counts in that one, as it would be computed
-    there.
+    A value that a node gives only for the next step counts in that step, where it would
+    be computed.
     """
     now = [values[name] for name in place.sources]
     before = [values[name] for name in place.late_sources]

@@ -54,7 +54,7 @@ class Complexity:
 
 
 def rows(found: Complexity) -> tuple[tuple[str, str], ...]:
-    """Return what was counted, as name and value."""
+    """Return each count as name and value."""
     return (
         (
             "footprint",
@@ -74,7 +74,7 @@ def rows(found: Complexity) -> tuple[tuple[str, str], ...]:
 
 
 def basis(found: Complexity) -> str:
-    """Return what the numbers are of."""
+    """Return the samples and steps that the numbers are means over."""
     samples = "1 sample" if found.samples == 1 else f"{found.samples} samples"
     return f"{samples} of {found.steps} steps; operations are those of a sample"
 
@@ -92,7 +92,9 @@ def line(found: Complexity) -> str:
 
 
 def sentence(found: Complexity) -> str:
-    """Return all of it, and what it is of and where it was counted."""
+    """Return all counts in a sentence, with the samples and the place where they were
+    counted.
+    """
     return f"network: {line(found)}; {basis(found)}; {MEANING}"
 
 

@@ -37,8 +37,8 @@ class Current(Enum):
 
 
 class Reset(Enum):
-    """What a spike does to the membrane: to v_reset; v_threshold less at once;
-    v_threshold less in the next step, where the leak does not lessen it; nothing.
+    """Effect of a spike on the membrane: it becomes v_reset; v_threshold is subtracted
+    at once; v_threshold is subtracted in the next step, without the leak; no effect.
     """
 
     VALUE = "value"
@@ -163,7 +163,7 @@ STATE_IT = (
     " or reset"
 )
 
-#: In the metadata of a neuron's node: the rule by which it was trained to fire.
+#: Key in the metadata of a neuron's node: the firing rule of its training.
 RULE_KEY = "spike_rule"
 SUBTRACTS_EACH = "v >= v_threshold; v -= v_threshold for each spike"
 _RULES = {SUBTRACTS_EACH: "xylo"}
@@ -199,8 +199,8 @@ def of_rule(rule: str, nodes: dict[str, Any]) -> Conventions:
 
 
 def states_reset(nodes: Mapping[str, Any]) -> bool:
-    """Return whether a file says what a spike does: by a rule, or a v_reset that is not
-    0; True where none of its nodes spikes.
+    """Return whether a file states the effect of a spike: by a rule, or a v_reset that
+    is not 0; True where none of its nodes spikes.
     """
     spiking = [node for node in nodes.values() if hasattr(node, "v_threshold")]
     return all(
@@ -212,8 +212,8 @@ def states_reset(nodes: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Conventions as a user chooses them: a preset, empty for what the file states, and
-    what is to be other than there; None: as there.
+    """Conventions as a user chooses them: a preset, empty for those of the file, and
+    the choices that differ from it; None: as in the preset.
     """
 
     preset: str = ""
@@ -223,7 +223,7 @@ class Choice:
 
     @property
     def says_reset(self) -> bool:
-        """Return whether it decides what a spike does."""
+        """Return whether it determines the effect of a spike."""
         return bool(self.preset or self.reset)
 
     def of(self, nodes: dict[str, Any]) -> Conventions:
@@ -253,7 +253,7 @@ class Choice:
         return None if stated_s is not None else STEPS_S.get(self.preset)
 
 
-#: Nothing is chosen: as the file states.
+#: No choice: as the file states.
 AS_STATED = Choice()
 
 
@@ -265,8 +265,8 @@ def _known(what: str, name: str, known: Mapping[str, _Choice]) -> _Choice:
 
 
 def by_name(how: Conventions) -> dict[str, Any]:
-    """Return conventions as JSON has them, each choice by its name; what came later
-    than the first files is there only where it is another than in them.
+    """Return conventions as JSON has them, each choice by its name; keys added after
+    the first files are there only with another value than these had.
     """
     left_out = () if how.late else ("late",)
     return {

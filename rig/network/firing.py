@@ -31,8 +31,8 @@ def of_firing(
     input channel brings up to 1 in every step, and integrators that need more than a
     hundred such steps.
 
-    Only sums of positive weights are looked at: what is found cannot fire, what is not
-    may not.
+    Only sums of positive weights are examined: a node in the list cannot fire, one that
+    is not in it may be unable to as well.
     """
     step_s = network.dt_s if dt_s is None else dt_s
     if step_s is None or network.late_edges:

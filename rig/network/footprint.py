@@ -76,9 +76,9 @@ def parameters_b(node: Any) -> int:
 
 
 def states_b(network: Network, dt_s: float) -> int:
-    """Return how many bytes are kept from step to step: membranes and synaptic
-    currents, what is on its way through delays, and the values that arrive a step late;
-    each as wide as the numbers of its node.
+    """Return the bytes that are kept from step to step: membranes and synaptic
+    currents, values in delays, and values that arrive a step late; each as wide as the
+    numbers of its node.
     """
     late = {source for source, _ in network.late_edges}
     total = 0

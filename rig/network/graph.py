@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network: the nodes of a NIR file in the order in which a step goes through them.
+"""A network: the nodes of a NIR file in the order in which a step computes them.
 
-Subgraphs are taken apart, their inner names behind theirs and a dot. An edge that
-closes a cycle brings what its node gave in the step before.
+Subgraphs are taken apart; their nodes are named by both names and a dot. An edge that
+closes a cycle brings the value of the step before.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _ordered(
     cycles.
 
     Depth first from the inputs, along the edges in the file's order: so the first
-    neuron that an input reaches begins a cycle, and what comes back to it is late.
+    neuron that an input reaches begins a cycle, and the edge back to it is late.
     """
     following: dict[str, list[str]] = {name: [] for name in nodes}
     for source, target in edges:
@@ -193,8 +193,9 @@ def _ordered(
 def _shapes(
     nodes: dict[str, Any], edges: list[Edge], late: set[Edge], order: list[str]
 ) -> dict[str, tuple[Shape, Shape]]:
-    """Return the shapes that enter and leave each node; what is late must fit what is
-    not."""
+    """Return the shapes that enter and leave each node; late inputs must have the shape
+    of the others.
+    """
     shapes: dict[str, tuple[Shape, Shape]] = {}
     for name in order:
         before = [
@@ -239,8 +240,8 @@ def neurons(found: Network) -> list[Place]:
 
 
 def membrane_of(found: Network, name: str) -> str:
-    """Return the population that alone feeds an output, through nodes that change
-    nothing; "" where there is none.
+    """Return the population that alone feeds an output, through nodes that change no
+    value; "" where there is none.
     """
     place = found.place(name)
     while not isinstance(place.node, NEURONS):

@@ -87,7 +87,7 @@ class Tree:
         return ["array", name]
 
     def _require_room(self, dataset: h5py.Dataset) -> None:
-        """Raise before memory is taken for what a dataset only claims to hold."""
+        """Raise before memory is allocated for the claimed size of a dataset."""
         claimed_b = int(dataset.size or 0) * dataset.dtype.itemsize
         held_b = INFLATION * dataset.id.get_storage_size() + _SMALL_B
         if claimed_b > held_b:
@@ -101,7 +101,7 @@ class Tree:
 
 
 def own(group: h5py.Group, name: str) -> Any:
-    """Return what a group holds under a name; raises Elsewhere for a link."""
+    """Return the content of a group under a name; raises Elsewhere for a link."""
     link = group.get(name, getlink=True)
     if isinstance(link, h5py.ExternalLink):
         raise Elsewhere(f"{group.name.rstrip('/')}/{name} is a link into another file")
@@ -158,7 +158,7 @@ def answer(path: str, limit_b: int) -> bytes:
 
 
 def main() -> None:
-    """Read the file; write its tree, or one line of what went wrong and exit code 1."""
+    """Read the file; write its tree, or one line with the error and exit code 1."""
     path = sys.argv[1]
     processor_s, wall_s = map(float, sys.argv[2:4])
     limit_b, parent = map(int, sys.argv[4:6])
@@ -169,7 +169,7 @@ def main() -> None:
     limit_processor(processor_s)
     try:
         block = answer(path, limit_b)
-    except Exception as error:  # h5py raises whatever it stumbles over
+    except Exception as error:  # h5py raises exceptions of many classes
         text = " ".join(str(error).split()) or "no reason was given"
         sys.stderr.write(f"{type(error).__name__}: {text}\n")
         sys.exit(1)

@@ -24,9 +24,9 @@ _DEFAULT = Conventions()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What a network did: for each output, and each node asked for, its values (batch,
-    steps, *shape); the membranes of all neurons behind the last step (batch, *shape);
-    and how many spikes each spiking node fired in all.
+    """Outcome of a run: for each output, and each recorded node, its values (batch,
+    steps, *shape); the membranes of all neurons after the last step (batch, *shape);
+    and the number of spikes of each spiking node.
     """
 
     values: dict[str, Floats]

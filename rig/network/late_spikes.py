@@ -18,9 +18,9 @@ _BEHIND = ".next"
 
 
 def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network:
-    """Return a network with a delay of one step of `dt_s` behind each node that spikes,
-    where the conventions have spikes leave a step later; else, and where they are there
-    already, the network itself.
+    """Return a network with a delay of one step of `dt_s` after each node that spikes,
+    where the conventions have spikes leave a step later; else, and where the delays are
+    there already, the network itself.
 
     Raises DataError for spikes that close a cycle, which are a step late already.
     """

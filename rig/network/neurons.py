@@ -112,10 +112,10 @@ class Neurons:
 
 
 def taken(name: str, threshold: Floats, kept: Floats, reset: Reset) -> Floats:
-    """Return what a spike takes off a membrane of which a step leaves the share `kept`:
-    the threshold; so much that the threshold is missing behind the next leak; nothing.
-    Raises DataError where a membrane keeps nothing from which a threshold could be
-    missing.
+    """Return the amount that a spike subtracts from a membrane that keeps the share
+    `kept` in a step: the threshold; so much that the threshold is missing after the
+    next leak; zero. Raises DataError where a membrane keeps no share from which a
+    threshold could be subtracted.
     """
     if reset is Reset.NONE:
         return np.zeros_like(threshold)

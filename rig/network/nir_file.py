@@ -52,7 +52,7 @@ def read(path: Path, *, type_check: bool = False) -> Any:
         if "type_check" in content:
             raise ValueError("its graph has an entry type_check")
         return nir.dict2NIRNode({**content, "type_check": type_check})
-    except Exception as error:  # nir raises whatever it stumbles over
+    except Exception as error:  # nir raises exceptions of many classes
         raise _not_nir(path, f"{type(error).__name__}: {error}") from error
 
 
@@ -61,8 +61,9 @@ def _not_nir(path: Path, evidence: str) -> DataError:
 
 
 def _answer(path: Path) -> bytes:
-    """Return what the process says of a file, unless it is known of the same file
-    already."""
+    """Return the output of the process on a file, unless it is known of the same file
+    already.
+    """
     try:
         foreign_files.checked(path)
         about = path.stat()
@@ -82,8 +83,8 @@ def _answer(path: Path) -> bytes:
 
 
 def _ask(path: Path, limit_s: float) -> bytes:
-    """Return what the process writes; raises DataError where it fails, or is not
-    through within `limit_s` of processor time.
+    """Return the output of the process; raises DataError where it fails, or does not
+    end within `limit_s` of processor time.
     """
     wall_s = processor_limit.wall_s(limit_s)
     asked = [

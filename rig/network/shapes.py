@@ -124,7 +124,7 @@ def _conv_output(name: str, node: Any, shape: Shape) -> Shape:
 
 
 def paddings(node: Any, axes: int) -> list[tuple[int, int]]:
-    """Return the padding before and behind each axis of a convolution."""
+    """Return the padding on both sides of each axis of a convolution."""
     if not isinstance(node.padding, str):
         return [(one, one) for one in pair(node.padding, axes)]
     if node.padding == "valid":
@@ -178,7 +178,7 @@ def _strided(
 
 
 def _flattened(node: Any, shape: Shape) -> Shape:
-    """Return the shape behind Flatten; its axes are those without a batch."""
+    """Return the shape after Flatten; its axes are those without a batch."""
     first = int(node.start_dim) % len(shape) if shape else 0
     last = int(node.end_dim) % len(shape) if shape else 0
     return (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])

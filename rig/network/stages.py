@@ -17,13 +17,14 @@ from rig.network.graph import Place
 from rig.network.shapes import NEURONS, paddings, pair
 
 Floats = NDArray[np.float64]
-#: What a step of a node does: values (batch, *shape in) -> (batch, *shape out).
+#: Step function of a node: values (batch, *shape in) -> (batch, *shape out).
 Stage = Callable[[Floats], Floats]
 
 
 def stage(place: Place, dt_s: float, batch: int) -> Stage:
-    """Return what a step of a node that is no neuron does; raises DataError for one not
-    known."""
+    """Return the step function of a node that is no neuron; raises DataError for an
+    unknown kind.
+    """
     node = place.node
     match node:
         case nir.Input() | nir.Output():
@@ -56,7 +57,7 @@ def stage(place: Place, dt_s: float, batch: int) -> Stage:
 
 
 def has_state(place: Place) -> bool:
-    """Return whether what a node gives in a step depends on the steps before."""
+    """Return whether the output of a node depends on earlier steps."""
     return isinstance(place.node, (*NEURONS, nir.Delay))
 
 

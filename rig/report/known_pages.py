@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports that this computer drew, remembered by what they were drawn from.
+"""Reports that this computer drew, remembered by the files they were drawn from.
 
 Drawing takes a third of the check of a small session. A page that was drawn on this
 computer, by the same versions, from files with the same hashes, needs no second
 drawing. The memory is an empty file in the user's cache folder, named by a hash of all
-of these: a session from elsewhere cannot bring one along.
+of these: a session from another computer cannot bring one along.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: In the order in which they are given away, as #rrggbb.
+#: In the order of their assignment, as #rrggbb.
 LIGHT = ("#0072b3", "#e69f01", "#56b4ea", "#cc79a8", "#8c510a", "#80146e")
 DARK = ("#3d8fd1", "#f0a030", "#9fdcff", "#e58fbe", "#a0785a", "#f7e97a")
 #: Signals of a trace on light paper.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenario of a session draws; a scenario that fails to draw is a sentence."""
+"""Pictures that the scenario of a session draws; a sentence where drawing fails."""
 
 from __future__ import annotations
 

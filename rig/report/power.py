@@ -104,9 +104,8 @@ def power(trace: Trace, trial: TrialSamples, results: Results) -> Plot:
 
 
 def _view(trace: Trace, start_s: float, stop_s: float) -> View:
-    """Return a window with a bit of what comes before and after, up to the marks of the
-    neighbours.
-    """
+    """Return a window with a margin on both sides, up to the marks of the
+    neighbours."""
     near_s = 4 / min(trace.edge_hz, trace.sample_hz)
     far_s = max(0.12 * (stop_s - start_s), near_s)
     before = trace.falls_s[trace.falls_s < start_s - near_s][-1:].tolist()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report page: one HTML file that says what was measured, how, and whether it
-holds; derived from the session folder.
+"""The report page: one HTML file that states the measurements, how they were made, and
+whether they hold; derived from the session folder.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def _template() -> Template:
 
 
 def _seen(value: object) -> object:
-    """Return what is written into the page: of text, only what can be seen."""
+    """Return a value as it is written into the page: texts without invisible
+    characters.
+    """
     if isinstance(value, Markup):
         return Markup(visible(value))
     return visible(value) if isinstance(value, str) else value
@@ -192,8 +194,9 @@ def _page(session: SessionFolder, results: Results) -> dict[str, Any]:
 
 
 def _split(results: Results) -> tuple[list[str], list[str]]:
-    """Part the metrics into rows and details; what is claimed or beyond the limit is a
-    row."""
+    """Divide the metrics into rows and details; a metric that is claimed or beyond the
+    limit is a row.
+    """
     telling = {
         name
         for name, row in results.replication.per_metric.items()
@@ -236,8 +239,9 @@ def _row(name: str, results: Results) -> dict[str, Any]:
 
 
 def _methods(results: Results) -> list[tuple[str, str, list[str]]]:
-    """Return which interval was made how, or why it was not, and of which metrics that
-    holds."""
+    """Return the method of each interval, or the reason why there is none, with the
+    metrics it applies to.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for name, metric in results.metrics.items():
         for title, interval in (

@@ -99,7 +99,7 @@ class Margins(LayoutEngine):
             (width - left - right, grid.ncols),
             (height - bottom - top, grid.nrows),
         )
-        # Gaps are told in shares of the mean axes.
+        # Gaps are stated in shares of the mean axes.
         gaps = [
             gap * count / (room - gap * (count - 1))
             for gap, (room, count) in zip(self._between, inner, strict=True)
@@ -125,7 +125,7 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
             metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
         )
     svg = text.getvalue()
-    # Numbered ids are the same in every figure, and nothing refers to them.
+    # Numbered ids are the same in every figure, and have no reference.
     svg = re.sub(r' id="[A-Za-z][A-Za-z0-9.]*_\d+"', "", svg[svg.index("<svg") :])
     svg = re.sub(
         r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>',
@@ -141,8 +141,8 @@ def svg(figure: Figure, name: str, beside: Sequence[Label]) -> Markup:
 
 
 def label(figure: Figure, marked: str, session: str = "") -> None:
-    """Put above a figure what must stand beside its numbers, and the session that they
-    are of; what is in its texts and cannot be seen is shown.
+    """Put the labels above a figure, and the session where it is named; show invisible
+    characters in its texts as signs.
     """
     above = "   ".join(filter(None, (session, marked)))
     colour, weight = (BAD, "bold") if marked else (FAINT, "normal")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of sessions: its list, tags, and what is taken away."""
+"""A folder of sessions: its list, tags, and the removal of sessions."""

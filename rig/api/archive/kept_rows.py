@@ -42,8 +42,8 @@ class KeptRows:
 
 
 def stamp(folder: Path) -> str:
-    """Return a hash of names, sizes and times of what lies at the top of a session: it
-    changes whenever one of these files, or the list of files of a trial, does.
+    """Return a hash of names, sizes and times of the files at the top of a session: it
+    changes whenever one of these, or the list of files of a trial, does.
     """
     facts = []
     with suppress(OSError), os.scandir(folder) as entries:
@@ -70,7 +70,7 @@ def load(root: Path, fields: Sequence[str]) -> dict[str, StampedValues]:
 
 
 def save(root: Path, fields: Sequence[str], rows: Mapping[str, StampedValues]) -> None:
-    """Keep rows; without a cache folder nothing is kept."""
+    """Keep rows; a missing cache folder is no error."""
     text = json.dumps(typed.to_json(_kept(fields, dict(rows))))
     with suppress(ConfigError, OSError):
         path = _file(root)

@@ -43,7 +43,7 @@ KILLED = "killed"
 #: Its run ended before its first line: the folder can be removed.
 EMPTY = "empty"
 UNREADABLE = "unreadable"
-#: The outcome of a session that ended, and of which a file was changed after its run.
+#: The outcome of a session that ended, with a file that was changed after its run.
 CHANGED = "changed after the run"
 #: How a session can stand, from the best to the worst.
 STATUSES = ("success", RUNNING, "abort", "fail", KILLED, EMPTY, UNREADABLE)
@@ -54,12 +54,12 @@ _ENDED_EMPTY = "the run ended before its first line; the folder can be removed"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One session as a row of a list; what is not known is empty.
+    """One session as a row of a list; unknown values are empty.
 
     `verdict` is None where there are no results. `trials` of `trials_due` are finished.
     `reason` says why a session cannot be read, did not end, or has a verdict that is
-    not true. `changed`: a file from which the row is made is not as events.jsonl has
-    it; then the verdict is false.
+    not true. `changed`: a file that the row is made from is not as events.jsonl has it;
+    then the verdict is false.
     """
 
     path: Path
@@ -194,8 +194,7 @@ def _keep(root: Path, rows: Mapping[Path, tuple[str, Listed]]) -> None:
 
 
 def read(path: Path) -> Listed:
-    """Return the row of one session folder, whatever state that is in; without its
-    tags."""
+    """Return the row of one session folder, in any state; without its tags."""
     try:
         if strange := inventory.strange(path):
             # The rest of such a folder is not read either: it may hold a million files.
@@ -216,15 +215,15 @@ def read(path: Path) -> Listed:
 
 
 def search(rows: Iterable[Listed], words: str) -> list[Listed]:
-    """Return the rows in which every word is found; -word leaves out, #tag is a whole
-    tag, status:killed and verdict:fail name what they say.
+    """Return the rows that contain every word; -word excludes rows, #tag is a whole
+    tag, status:killed and verdict:fail match these columns.
     """
     wanted = words.lower().split()
     return [row for row in rows if _matches(row, wanted)]
 
 
 def is_session(path: Path) -> bool:
-    """Return whether a folder is a session's, whatever state that is in."""
+    """Return whether a folder is a session's, in any state."""
     folder = SessionFolder(path)
     return (
         any(os.path.lexists(path / mark) for mark in _MARKS)
@@ -272,7 +271,7 @@ def _now(status: str, path: Path) -> str:
 
 def _read(path: Path, size_b: int) -> Listed:
     folder = SessionFolder(path)
-    # Whatever a damaged session still has of itself stands beside the reason.
+    # The facts that a damaged session still has are shown with the reason.
     row = _with_provenance(Listed(path, UNREADABLE, size_b=size_b), folder)
     row = replace(row, has_report=(path / REPORT).is_file())
     if folder.is_unbegun():
@@ -383,8 +382,9 @@ class _Replication:
 
 @dataclass(frozen=True, slots=True)
 class _Results:
-    """What a row shows of results.json; of any schema, and quicker to read than all of
-    it."""
+    """Keys of results.json that a row shows, of any schema; quicker to read than all of
+    it.
+    """
 
     bench: str
     scenario: str
@@ -406,7 +406,7 @@ def _of_bench(path: Path) -> tuple[str, str]:
 
 
 def _bench_of(name: str) -> str:
-    """Return the bench that the name of a folder tells: what stands behind the time."""
+    """Return the bench in the name of a folder: the part after the time."""
     return name.partition("-")[2]
 
 

@@ -60,8 +60,8 @@ def trashed(root: Path) -> list[Path]:
 
 @contextmanager
 def _taken(path: Path) -> Iterator[None]:
-    """Keep a session from being taken up while it is moved; refuse one that runs, and
-    what is none at all.
+    """Lock a session while it is moved, so that no run resumes it; refuse one that
+    runs, and a folder that is no session.
     """
     if path.is_symlink() or not path.is_dir() or not is_session(path):
         raise DataError(

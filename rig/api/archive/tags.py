@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tags of sessions: words that a person gives them, kept beside the session folders.
+"""Tags of sessions: words that a person gives them, in a file beside the session
+folders.
 
-They lie in one file in the folder of sessions, never in a session's own: `rig check`
-refuses every file there that events.jsonl does not name. A session is known by the hash
-of its first event, so that its tags stay when its folder gets another name.
+It is no file of a session: `rig check` refuses every file there that events.jsonl does
+not name. A session is identified by the hash of its first event, so its tags stay when
+its folder gets another name.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ class Tags:
 
 
 def identity(path: Path) -> str:
-    """Return what a session is known by: the hash of its first event, else its folder's
-    name."""
+    """Return the identity of a session: the hash of its first event, else its folder's
+    name.
+    """
     try:
         with foreign_files.opened(path / EVENTS, path) as stream:
             first = strict_json.parse_object(stream.readline(_LINE_MAX_B).decode())
@@ -59,8 +61,8 @@ def identity(path: Path) -> str:
 
 
 def cleaned(words: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the tags that somebody typed: words between blanks, commas or #, each
-    once, in order.
+    """Return the tags in a typed text: words between blanks, commas or #, each once, in
+    order.
     """
     text = words if isinstance(words, str) else " ".join(words)
     found = [

@@ -31,8 +31,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered to a sample: the decision that the task made of it, and the
-    bytes."""
+    """The answer to a sample: the decision that the task makes of it, and its bytes."""
 
     decision: str
     output: bytes
@@ -45,11 +44,11 @@ Answers = Mapping[int, Sequence[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """So many of the samples agree in one respect; `largest` is the largest difference
-    of numbers that stand in the same place, None where bytes or words were compared, or
-    their count differs. `told` is False where one side has nothing but zeros: it does
-    not tell this part. `lag_steps`: equal so many time steps later. `unit`: of the
-    largest difference, where it is said.
+    """Number of samples that agree in one respect; `largest` is the largest difference
+    between numbers at the same position, None where bytes or words were compared, or
+    their count differs. `told` is False where one side has zeros only, so that it does
+    not report this part. `lag_steps`: equal so many time steps later. `unit` is that of
+    the largest difference, where it is known.
     """
 
     what: str
@@ -84,8 +83,8 @@ _NAMED = 10
 
 
 def answers(session: Session) -> dict[int, list[Answer]]:
-    """Return what the device answered to each sample, in all finished trials, warm-up
-    apart; raises DataError.
+    """Return the device's answers to each sample, in all finished trials, without
+    warm-up; raises DataError.
     """
     folder = SessionFolder(session.path)
     found: dict[int, list[Answer]] = defaultdict(list)
@@ -115,8 +114,7 @@ def _of_step(done: StepRecord) -> Iterator[tuple[int, Answer]]:
 
 
 def of_task(task: Task, indices: Sequence[int]) -> dict[int, list[Answer]] | None:
-    """Return what the task itself answers to samples; None where it has no answers of
-    its own."""
+    """Return the task's own answers to samples; None where it has none."""
     reference = getattr(task, "reference", None)
     if reference is None:
         return None

@@ -184,8 +184,9 @@ class _References:
 
     @property
     def beside(self) -> str:
-        """Return what sessions are compared with besides, as tables call it; empty:
-        nothing."""
+        """Return the name of the second reference, as tables call it; empty where there
+        is none.
+        """
         if self.file is None or self.own is None:
             return ""
         return AS_INTEGERS if self.by_file else AS_FILE
@@ -269,8 +270,8 @@ def _row(
 
 
 def _rule(details: Mapping[str, Any]) -> str:
-    """Return how a backend says that it runs the network: where its rule is another one
-    than the file's, why; else its arithmetic or program; empty where it says nothing.
+    """Return how a backend runs the network by its own statement: the reason where its
+    rule is not the file's, else its arithmetic or program; empty where it states none.
     """
     if differs := details.get("rule differs"):
         return f"differs: {differs}"
@@ -315,7 +316,7 @@ def _origin(unit: str, results: Results) -> str:
 
 
 def _notes(rows: Sequence[BackendRow]) -> list[str]:
-    """Return what a reader must know before the numbers."""
+    """Return the notes that stand before the numbers."""
     found = []
     labels = set(chain.from_iterable(row.labels for row in rows))
     for label in sorted(labels):

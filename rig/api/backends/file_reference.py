@@ -20,7 +20,7 @@ from rig.interfaces.task import Task
 from rig.network import conventions, graph, interpreter
 
 Floats = NDArray[np.float64]
-#: What is compared, as tables call it, and as tasks call the same part of an output.
+#: Name of the comparison in tables, and of that part of an output in tasks.
 MEMBRANES = "membranes"
 #: Membranes that are nearer are equal, as a share of the largest one.
 _ROUNDING = 1e-5
@@ -28,7 +28,7 @@ _ROUNDING = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """What a file gave in floating point, by the index of the sample: answers in the
+    """Outcome of a file in floating point, by the index of the sample: answers in the
     task's form, values (steps, outputs), the last membranes (outputs,) in the file's
     units; and its conventions.
     """

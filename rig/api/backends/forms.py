@@ -153,7 +153,7 @@ def about(found: ModelComparison) -> list[str]:
 
 
 def remarks(found: ModelComparison) -> list[str]:
-    """Return the lines below the table: what a reader must know, and where answers
+    """Return the lines below the table: notes, and the samples on which answers
     differ."""
     lines = list(found.notes)
     for row in found.rows:
@@ -219,8 +219,8 @@ def _line(text: str) -> str:
 
 
 def csv_text(found: ModelComparison) -> str:
-    """Return the comparison as CSV: a line a backend, numbers in SI units, the
-    network's complexity behind them.
+    """Return the comparison as CSV: a line a backend, numbers in SI units, then the
+    network's complexity.
     """
     names = [
         "decisions",

@@ -24,7 +24,7 @@ from rig.units import quantity
 _COLOURS = dict(
     zip(map(str, Origin), (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True)
 )
-#: Also told apart without colours.
+#: Distinguishable without colours.
 _MARKERS = dict(zip(map(str, Origin), "osD^", strict=True))
 _ROW_IN = 0.34
 #: Values of which the largest is more than so many times the least stand on a
@@ -34,7 +34,7 @@ Panel = list[tuple[float, float, float, str] | None]
 
 
 def write(found: ModelComparison, path: Path) -> None:
-    """Write the picture; the ending of the name says in which form (png, svg, pdf)."""
+    """Write the picture; the suffix of the name selects the format (png, svg, pdf)."""
     with (
         matplotlib.style.context(["default", STYLE]),
         matplotlib.rc_context({"svg.hashsalt": "neurorig-backends"}),
@@ -67,7 +67,7 @@ def drawing(found: ModelComparison) -> Drawing:
         range(len(found.rows)), [visible(row.name) for row in found.rows]
     )
     panels[0].set_ylim(len(found.rows) - 0.5, -0.5)
-    # What is written over the next panel is not covered by it.
+    # Text that extends over the next panel is not covered by it.
     panels[0].set_zorder(2)
     panels[0].patch.set_visible(False)
     for place, row in enumerate(found.rows):

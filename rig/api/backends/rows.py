@@ -62,13 +62,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class BackendRow:
-    """A backend: its name in the comparison, its session, and what came of it.
+    """A backend: its name in the comparison, its session, and its results.
 
-    `beside`: on how many samples it agrees with what the comparison has beside its
-    reference. `rule` is what the backend says of how it runs the network, where that is
-    told: conventions that differ explain answers that do. `failure` is there where it
-    has no result; then the rest is empty. `valid`: the session ended, and every trial
-    is valid; `verdict` is whether the trials replicate, `reason` why they do not.
+    `beside`: on how many samples it agrees with the second reference of the comparison.
+    `rule` is the backend's statement of how it runs the network, where it makes one:
+    conventions that differ explain answers that do. `failure` is set where it has no
+    result; then the rest is empty. `valid`: the session ended, and every trial is
+    valid; `verdict` is whether the trials replicate, `reason` why they do not.
     """
 
     name: str
@@ -118,7 +118,7 @@ class ModelComparison:
 
     @property
     def main_metrics(self) -> tuple[str, ...]:
-        """Return the first metric of each unit: what a narrow table shows."""
+        """Return the first metric of each unit, for a narrow table."""
         first: dict[str, str] = {}
         for name in self.metrics:
             found = [one for row in self.rows if (one := row.figure(name)) is not None]

@@ -28,10 +28,10 @@ from rig.store.session_folder import BENCH, EVENTS, SessionFolder
 #: The task of a model that no other task knows for its own.
 _ANY_MODEL = "network"
 _SAMPLES = 40
-#: Settings of that task that say what the file leaves open.
+#: Settings of that task for the choices that the file leaves open.
 _CONVENTIONS = frozenset({"dt_s", "rule", "reset", "spikes_max", "start"})
 _SCENARIO = {"single_stream": {"idle_s": 0.3}}
-#: A backend of which nothing is known draws nothing that could be simulated.
+#: An unknown backend draws no current that could be simulated.
 _NO_MONITOR: dict[str, Any] = {NO_MONITOR: {}}
 
 
@@ -124,9 +124,8 @@ def plan(name: str, wanted: Wanted) -> Planned:
 
 
 def overridden(resolved: Config, overrides: Sequence[str]) -> str:
-    """Return the whole text with all defaults, and with what the command line says: of
-    a device or monitor only where a backend has that kind, as another would be put in
-    its place.
+    """Return the whole text with all defaults and the command line's overrides: those
+    of a device or monitor apply only to backends of that kind.
     """
     text = resolved.toml()
     tree = tomllib.loads(text)
@@ -203,9 +202,7 @@ def _of_example(name: str, wanted: Wanted) -> Config:
 
 
 def _bare(sut: dict[str, Any]) -> Config:
-    """Return a bench of nothing but a backend; its task is the model's, which takes the
-    place of this one.
-    """
+    """Return a bench with a backend only; the model's task replaces its own."""
     bare = {
         "sut": sut,
         "monitor": _NO_MONITOR,

@@ -32,7 +32,7 @@ from rig.network.trains import unpacked
 from rig.store.event_file import write_derived
 from rig.store.session_folder import BENCH, TRAINS, SessionFolder
 
-#: What is compared, as tables call it.
+#: Name of the comparison of trains in tables.
 WHAT = "spike trains"
 #: So much later trains are looked at that are not equal as they are.
 _LAG_MAX = 4
@@ -51,8 +51,8 @@ def gives_trains(session: Session) -> bool:
 
 def record(session: Session, indices: Sequence[int]) -> None:
     """Run the backend's network over samples, and keep the trains in the session's
-    folder; raises what opening and running raise. Nothing is done where they are there,
-    or it gives none.
+    folder, unless they are there or the backend gives none; raises the errors of
+    opening and running.
     """
     if (session.path / TRAINS).exists() or not gives_trains(session):
         return

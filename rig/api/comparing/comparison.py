@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions side by side: metrics with the difference and its uncertainty, and what
-differs in how they came about.
+"""Two sessions side by side: metrics with the difference and its uncertainty, and the
+differences in how they were measured.
 
-Two sessions on one instrument share its gain, its offset and its clock: of a difference
-most of these cancel, if the instrument has not changed in between. That nobody
-measured, so both ends are stated: `apart` as if the two shared nothing, which is the
-wider one, and `shared` as if the instrument had stayed the same to the last digit. The
-truth lies between them.
+Two sessions on one instrument share its gain, its offset and its clock: most of these
+cancel in a difference, if the instrument has not changed in between. As that was not
+measured, both limits are stated: `apart` as if the two had no error in common, which is
+wider, and `shared` as if the instrument had not changed at all. The true uncertainty
+lies between them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OF_INSTRUMENT = (
 
 
 class Outcome(Enum):
-    """What a comparison of one metric says."""
+    """Outcome of the comparison of one metric."""
 
     DIFFERS = "differs"
     IF_UNCHANGED = "differs if the instrument stayed the same"
@@ -86,7 +86,7 @@ class MetricPair:
     same_samples: bool = True
 
     def interval(self, row: MetricResult) -> IntervalResult:
-        """Return the interval of one of the two by which they are compared."""
+        """Return the interval of one of the two that the comparison uses."""
         return row.same_samples if self.same_samples else row.other_samples
 
     @property
@@ -107,7 +107,7 @@ class MetricPair:
 
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
-    """Two sessions compared; `notes` are what a reader must know before the numbers."""
+    """Two sessions compared; `notes` stand before the numbers."""
 
     first: Session
     second: Session
@@ -124,8 +124,7 @@ class SessionComparison:
 
 
 def compare(first: Session, second: Session) -> SessionComparison:
-    """Compare two sessions, of which either may have crashed: then its finished trials
-    count."""
+    """Compare two sessions; of one that crashed the finished trials count."""
     results, notes = _both_results(first, second)
     rails: tuple[str, ...] = ()
     pairs: tuple[MetricPair, ...] = ()
@@ -376,8 +375,8 @@ def _spreads(
     *,
     by_parts: bool,
 ) -> tuple[Spread, Spread]:
-    """Return the uncertainty of the difference with nothing in common, and with the
-    named components in common.
+    """Return the uncertainty of the difference with no error in common, and with the
+    errors of the named components in common.
     """
     sizes = [interval.standard_uncertainty or 0.0 for interval in intervals]
     of_first = _uncertainties(first)

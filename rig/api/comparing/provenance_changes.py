@@ -36,8 +36,8 @@ class Change:
 
 
 def changes(first: Path, second: Path) -> Iterator[Change]:
-    """Yield what differs between two session folders: the bench files, then the
-    provenance; what is ordinary at the end.
+    """Yield the differences between two session folders: the bench files, then the
+    provenance, with the ordinary ones last.
     """
     before, after = (flat(_content(folder)) for folder in (first, second))
     found = [

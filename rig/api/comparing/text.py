@@ -10,13 +10,13 @@ from rig.results.stated import Notes, ends, stated
 from rig.units import scale
 
 _DECIMALS_MAX = 9
-#: Less than a ppm is said by no percentage.
+#: A difference below a ppm is shown without a percentage.
 _LEAST_RELATIVE = 1e-6
 
 
 def factor(pair: MetricPair) -> tuple[float, str]:
-    """Return by how much the values of a pair are multiplied to be shown, and in which
-    unit: that of the larger one.
+    """Return the factor for the values of a pair and the unit in which they are shown:
+    that of the larger one.
     """
     values = [
         abs(row.value)

@@ -299,7 +299,7 @@ def labels_html(labels: Sequence[str]) -> str:
 
 
 def table_html(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a table in HTML; whatever is in its cells is escaped."""
+    """Return a table in HTML; the content of its cells is escaped."""
     head = _row_html("th", heads)
     body = "".join(_row_html("td", row) for row in rows)
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"

@@ -66,12 +66,12 @@ class SessionProblem(Problem):
 
     @property
     def meaning(self) -> str:
-        """Return what the code means."""
+        """Return the meaning of the code."""
         return PROBLEM_CODES.get(self.code, "")
 
 
 class Session:
-    """A session folder; what it holds is read when it is asked for."""
+    """A session folder; its content is read on first use."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -132,8 +132,9 @@ class Session:
 
     @cached_property
     def problems(self) -> tuple[SessionProblem, ...]:
-        """Return what is wrong with the trials, and where; each problem makes its trial
-        invalid."""
+        """Return the problems of the trials with their places; each makes its trial
+        invalid.
+        """
         problems = self.results.problems
         if problems and self._has_older_results():
             problems = tuple(map(self._placed, problems))
@@ -183,7 +184,7 @@ class Session:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Return what is known of how the session came about."""
+        """Return the provenance of the session."""
         return self._folder.provenance()
 
     @property
@@ -291,8 +292,7 @@ class Session:
         return title + (table_html((*HEADS, "per trial"), rows) if rows else "")
 
     def _summary(self) -> str:
-        """Return status, verdict and labels in one line, whatever state the folder is
-        in."""
+        """Return status, verdict and labels in one line, for a folder in any state."""
         if self.status == _UNREADABLE:
             return self.status
         try:

@@ -15,12 +15,11 @@ from rig.results.verdict import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SessionVerdict:
-    """The verdict of a session: whether the trials replicate, by which rule, and of
-    what.
+    """The verdict of a session: whether the trials replicate, by which rule, and for
+    which metrics.
 
-    `reason` names what failed first, or why the rule was not applied. `scope` says in
-    one sentence what the verdict is about: the metrics `covered`, and those
-    `not_tested`, each with the reason.
+    `reason` names the first failure, or why the rule was not applied. `scope` states in
+    one sentence the metrics `covered`, and those `not_tested`, each with the reason.
     """
 
     outcome: Outcome

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support bundle: a zip of what somebody needs who helps from afar, listed before
-it is written.
+"""The support bundle: a zip with the facts that remote support needs, listed before it
+is written.
 
-Versions, the bench file, what is attached, how a session came about and how it went; no
-traces and no data. Every text passes rig/api/support/redaction.py. Of the link's log
+Versions, the bench file, attached devices, the provenance and the course of a session;
+no traces and no data. Every text passes rig/api/support/redaction.py. Of the link's log
 only its end, without the bytes that it carried.
 """
 
@@ -46,7 +46,7 @@ _LINES_MAX = 400
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """One file of a bundle: its name there, what it holds in a few words, and its
+    """One file of a bundle: its name there, its content in a few words, and its
     text."""
 
     name: str
@@ -61,7 +61,7 @@ class BundleFile:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle will hold; nothing is written yet."""
+    """Content of a bundle before it is written."""
 
     files: tuple[BundleFile, ...]
     serials_kept: bool
@@ -86,10 +86,10 @@ def collect(
     scan: Callable[[], Sequence[ScanRow]] | None = None,
     notes: str = "",
 ) -> Bundle:
-    """Return the bundle of a session, a bench file, or neither; `scan` looks what is
-    attached.
+    """Return the bundle of a session, a bench file, or neither; `scan` lists attached
+    devices.
 
-    `notes` is what the person who asks says.
+    `notes` are the words of the person who asks.
     """
     if session is not None:
         if not session.is_dir():
@@ -199,8 +199,8 @@ def _metrics(path: Path) -> str:
 
 
 def _lengths(path: Path, session: Path) -> str:
-    """Return time, direction and length of the last blocks on a link; what they carried
-    is the task's.
+    """Return time, direction and length of the last blocks on a link, without their
+    bytes, which are the task's.
     """
     lines = _text(path, session).splitlines()
     kept = [" ".join(line.split(" ")[:3]) for line in lines[-_LINES_MAX:]]

@@ -83,7 +83,7 @@ _ORDINARY_NAMES = frozenset(("root", "user", "admin", "localhost", "home"))
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What is taken out of texts; `serials` are the serial numbers to take out, none to
+    """Parts to remove from texts; `serials` are the serial numbers to remove, none to
     leave them.
     """
 
@@ -94,7 +94,8 @@ class Redaction:
 
     @classmethod
     def here(cls, hosts: Iterable[str] = (), serials: Iterable[str] = ()) -> Redaction:
-        """Return what this computer and its user are known by; besides other hosts."""
+        """Return the names that identify this computer and its user, and other
+        hosts."""
         try:
             user = getpass.getuser()
         except (KeyError, OSError):
@@ -104,8 +105,8 @@ class Redaction:
         return cls(home, user, tuple(filter(None, named)), tuple(filter(None, serials)))
 
     def text(self, content: str, addresses: bool = True) -> str:
-        """Return a text without them; `addresses` is False for a list of versions, some
-        of which look like addresses.
+        """Return a text without them; `addresses` is False for a list of versions, as
+        some of these look like addresses.
         """
         content = _KEYED.sub(_without_value, content)
         for form in _FORMS:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: What a span is of.
+#: Kinds of spans.
 KINDS = ("idle", "stream", "sample", "crossing", "warm-up")
 IDLE, STREAM, SAMPLE, CROSSING, WARM_UP = range(len(KINDS))
 #: No step, no sample; whether an answer is right is not known.

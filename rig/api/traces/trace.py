@@ -378,7 +378,13 @@ class SessionTrace:
             u_s = self.edge_uncertainty_s(start), self.edge_uncertainty_s(stop)
             ends = Ends(True, u_s, nominal)
         found = exact.statistics(
-            self._trace, start, stop, self.accuracy, ends, self.has_current, stopped
+            self._trace,
+            start,
+            stop,
+            accuracy=self.accuracy,
+            ends=ends,
+            has_current=self.has_current,
+            stopped=stopped,
         )
         return replaced(found, labels=self.labels)
 
@@ -398,7 +404,13 @@ class SessionTrace:
         first, last = self._places(start, stop)
         self._require_signal(signal)
         found = distributions.histogram(
-            self._trace, first, last, signal, bins, limits, stopped
+            self._trace,
+            first,
+            last,
+            signal=signal,
+            bins=bins,
+            limits=limits,
+            stopped=stopped,
         )
         return replaced(found, labels=self.labels)
 
@@ -417,7 +429,7 @@ class SessionTrace:
         first, last = self._places(start, stop)
         self._require_signal(signal)
         found = distributions.spectrum(
-            self._trace, first, last, signal, segment, stopped
+            self._trace, first, last, signal=signal, segment=segment, stopped=stopped
         )
         return replaced(found, labels=self.labels)
 

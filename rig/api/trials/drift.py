@@ -85,8 +85,8 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Drifts:
-    """What the tests give for each metric tested, and what they point at: the trial
-    whose chance is the least, by its main metric, and the metrics that drift.
+    """Results of the tests for each metric, and their conclusions: the trial with the
+    least chance, by its main metric, and the metrics that drift.
     """
 
     tested: tuple[str, ...]
@@ -96,7 +96,7 @@ class Drifts:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return what is found in words: nothing where nothing is."""
+        """Return the conclusions in words; empty where there are none."""
         found: list[str] = []
         if self.pointed is not None:
             one = self.pointed
@@ -119,8 +119,8 @@ class Drifts:
 
 
 def drifts(results: Results) -> Drifts:
-    """Test the metrics of a session that its trials are to repeat, of which the
-    uncertainty is known and which stand in the main table.
+    """Test the metrics of a session that its trials are to repeat, that have an
+    uncertainty and that stand in the main table.
     """
     valid = {trial.number for trial in results.trials if trial.valid}
     tested = {

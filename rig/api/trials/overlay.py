@@ -59,7 +59,8 @@ class Occasion:
 
     @property
     def identity(self) -> tuple[str, int | None, int]:
-        """Return what is the same in other trials: kind, sample and repetition."""
+        """Return the identity that trials have in common: kind, sample and
+        repetition."""
         return self.kind, self.sample, self.repetition
 
     def __str__(self) -> str:
@@ -198,8 +199,8 @@ def occasions(session: Session, trial: int, rail: str = "") -> tuple[Occasion, .
 
 
 def of_segments(parts: Iterable[Spans]) -> tuple[Occasion, ...]:
-    """Return the samples, streams and idle times of a trial, of which there are the
-    spans of each segment.
+    """Return the samples, streams and idle times of a trial from the spans of each
+    segment.
     """
     counts: Counter[tuple[int, int]] = Counter()
     found = []

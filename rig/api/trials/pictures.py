@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of a session's trials: figures of matplotlib, which say of what session
-they are."""
+"""Pictures of a session's trials: matplotlib figures with the session on each."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 def pictures(
     session: Session, within: Sequence[WithinTrial] | None = None
 ) -> tuple[Picture, ...]:
-    """Return what changes in the course of each trial, and what the scenario draws; the
-    session and its labels stand on each figure. One that cannot be drawn is a sentence.
-    `within` are the rows of `within_trials` where they are at hand.
+    """Return a picture of the changes within each trial, and those of the scenario; the
+    session and its labels stand on each figure. A sentence stands for one that cannot
+    be drawn. `within` are the rows of `within_trials` where they are at hand.
     """
     import matplotlib.style
 

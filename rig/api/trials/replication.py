@@ -105,8 +105,8 @@ class MetricTrials:
 
     @property
     def detail(self) -> bool:
-        """Return whether the metric stands behind the main ones, and no verdict makes
-        it one."""
+        """Return whether the metric is a detail that no verdict moves to the main
+        ones."""
         judged = (self.replication, self.audit, self.drawn)
         failed = any(one is not None and not one.ok for one in judged)
         return (
@@ -117,8 +117,7 @@ class MetricTrials:
 
     @property
     def improve_first(self) -> BudgetLine | None:
-        """Return the component that is worth improving first: the largest one that
-        counts."""
+        """Return the component to improve first: the largest one that counts."""
         counted = [line for line in self.budget if line.variance_share is not None]
         return max(counted, key=lambda line: line.standard_uncertainty, default=None)
 
@@ -144,7 +143,7 @@ class MetricTrials:
 
 @dataclass(frozen=True, slots=True)
 class SessionTrials:
-    """The trials of a session, metric by metric, with the rules and what they say."""
+    """The trials of a session, metric by metric, with the rules and their outcomes."""
 
     results: Results
     metrics: tuple[MetricTrials, ...]
@@ -250,7 +249,7 @@ def claims_that_hold(
 
 
 def _claimed(measured: Results, name: str, value: float) -> Verdicts:
-    """Return what the rules say of one claimed value."""
+    """Return the outcomes of the rules for one claimed value."""
     alone = replace(
         session_verdicts.measurement(measured), metrics={name: measured.metrics[name]}
     )

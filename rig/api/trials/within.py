@@ -2,8 +2,8 @@
 """Drift within the trials of a session: each sample against the same sample in the
 other trials.
 
-The samples of a task differ, and a trial has them in some order: only what the same
-sample took in the other trials tells whether the device changed.
+The samples of a task differ, and a trial has them in some order: only the same sample
+in the other trials shows whether the device changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class WithinTrial:
     """One quantity of one phase in the course of a trial: times since its first sample,
     values over those of the other trials less 1, and the straight line through them.
 
-    `change` is what the line gains from the first sample to the last, with its 95 %
+    `change` is the rise of the line from the first sample to the last, with its 95 %
     interval; `chance` is over all lines tested.
     """
 

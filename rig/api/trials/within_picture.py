@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of what changes in the course of each trial."""
+"""A picture of the changes in the course of each trial."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ TITLE = "Within trials"
 
 
 def picture(rows: Sequence[WithinTrial]) -> Picture | None:
-    """Draw each quantity of each phase over time, a colour a trial; None where there is
-    nothing."""
+    """Draw each quantity of each phase over time, a colour a trial; None where there
+    are none.
+    """
     whats = list(dict.fromkeys((row.phase, row.quantity) for row in rows))
     if not whats:
         return None

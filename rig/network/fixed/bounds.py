@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest values to be expected of each node: by its weights, or twice what was
-seen of it."""
+"""Largest expected values of each node: from its weights, or twice the largest one
+seen.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from rig.network.fixed.rates import rates
 from rig.network.graph import Network, Place
 from rig.network.shapes import NEURONS, SPIKING, pair
 
-#: Room above what was seen.
+#: Factor above the largest value seen.
 _ROOM = 2.0
 #: Cycles are gone through so often: behind a neuron that fires, once more changes
 #: nothing.
@@ -25,8 +26,8 @@ _ROUNDS = 3
 def bounds(
     network: Network, dt_s: float, how: Conventions, seen: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the largest absolute value that each node is expected to give; an input of
-    which nothing was seen gives 1.
+    """Return the largest absolute value that each node is expected to give; 1 for an
+    input without any seen value.
     """
     found: dict[str, float] = {}
     for _ in range(_ROUNDS if network.late_edges else 1):

@@ -98,7 +98,7 @@ def _numbers(kind: str, name: str, numbers: Sequence[int]) -> Iterator[str]:
 
 
 def _rows(name: str, rows: Sequence[Row], head: int) -> Iterator[str]:
-    """Write a constant array of structs; numbers behind the head are structs of two."""
+    """Write a constant array of structs; numbers after the head are structs of two."""
     yield f"static const struct nr_network_{name} nr_network_{name}s[{len(rows)}] = {{"
     for row in rows:
         words = [_word(number) for number in row[:head]]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a network in whole numbers that comes from a file: the firmware takes
-its tables as they are, so that nothing in them may lead out of its memory or its 32
-bits.
+"""Checks of a network in whole numbers that comes from a file: the firmware uses its
+tables without checks, so no entry may lead out of its memory or its 32 bits.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from rig.network.fixed.form import FACTOR_MAX, MULTIPLIER_MAX, Ints
 
 Floats = NDArray[np.float64]
 
-#: The longest shift behind a factor: a product of 62 bits has no more.
+#: The longest shift after a factor: a product has 62 bits.
 SHIFT_MAX = 62
-#: The longest shift behind a multiplier, whose product has 31 bits.
+#: The longest shift after a multiplier, whose product has 31 bits.
 MULTIPLIER_SHIFT_MAX = 30
 
 
@@ -38,14 +38,15 @@ def whole(values: Floats, limit: int) -> Ints:
 
 
 def factor(ratios: Floats) -> tuple[Ints, int]:
-    """Return factors of at most 2^30, and the shift behind their product, for the same
-    ratios."""
+    """Return factors of at most 2^30, and the shift of their product, for the same
+    ratios.
+    """
     return _shifted(ratios, FACTOR_MAX, SHIFT_MAX)
 
 
 def multiplier(ratios: Floats) -> tuple[Ints, int]:
-    """Return multipliers below 2^15, and the shift behind their product, for the same
-    ratios; a ratio of 1, or another whole one, as it is.
+    """Return multipliers below 2^15, and the shift of their product, for the same
+    ratios; a whole ratio stays as it is.
     """
     if bool(np.all(ratios == np.rint(ratios))) and bool(
         np.all(np.abs(ratios) <= MULTIPLIER_MAX)

@@ -53,7 +53,7 @@ _NOT_OURS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """The JSON of a file: what it is, and the network."""
+    """The JSON of a file: its schema, and the network."""
 
     format: str
     format_version: int
@@ -169,7 +169,7 @@ def _put_weights(graph: Any, prefix: str, network: FixedNetwork) -> None:
 
 
 def weights_of(node: FixedNode) -> Dense | Convolution:
-    """Return what a node with weights does."""
+    """Return the body of a node with weights."""
     if not isinstance(node.body, Dense | Convolution):
         raise DataError(f"{node.name} has no weights in whole numbers")
     return node.body

@@ -2,8 +2,8 @@
 """A network in whole numbers: every number that its arithmetic needs
 (docs/FIXED_POINT.md).
 
-A number times the scale of its node is the number of the NIR file, nearly. What runs it
-knows no floating point; the scales are there for whoever reads the answer.
+A number times the scale of its node is the number of the NIR file, nearly. The firmware
+has no floating point; the scales serve readers of the answer.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MULTIPLIER_MAX = 2**15 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """What a node brings to another: its value times `multiplier`, shifted right;
+class Connection:
+    """Input of a node from another: its value times `multiplier`, shifted right;
     `late`: the value of the step before.
     """
 
@@ -62,7 +62,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
-    """A node that gives what enters it: Input, Output, Flatten."""
+    """A node whose output is its input: Input, Output, Flatten."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +129,7 @@ class Population:
 
     `gain` takes the input to the current of a neuron that has one (`synaptic`), else to
     the membrane; `couple` takes the current to the membrane. `keep_current` and `keep`
-    are what is left of each after a step, in parts of 2^31. `together`: the input
+    are the shares of each that a step leaves, in parts of 2^31. `together`: the input
     decays with the current.
     """
 
@@ -162,13 +162,13 @@ Body = Pass | Dense | Convolution | Pool | Scaling | Above | Delaying | Populati
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedNode:
-    """A node: what feeds it, what it does, and what one unit of its output and of its
-    state is worth; `weight_scale` of a weight.
+    """A node: its sources, its operation, and the values of one unit of its output and
+    of its state; `weight_scale` of a weight.
     """
 
     name: str
     kind: str
-    edges: tuple[Edge, ...]
+    edges: tuple[Connection, ...]
     shape_in: Shape
     shape_out: Shape
     scale_in: float

@@ -21,9 +21,9 @@ from rig.network.fixed.stages import Stage, stage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRun:
-    """What a network did: for each output, and each node asked for, its values (batch,
-    steps, *shape); the membranes behind the last step; spikes of each spiking node; how
-    many values were limited at each node, of those with any.
+    """Outcome of a run: for each output, and each recorded node, its values (batch,
+    steps, *shape); the membranes after the last step; spikes of each spiking node;
+    number of limited values at each node that has any.
     """
 
     values: dict[str, Ints]
@@ -32,7 +32,7 @@ class FixedRun:
     saturated: dict[str, int]
 
     def answers(self, network: FixedNetwork) -> tuple[Ints, Ints]:
-        """Return what a device answers (batch, answers): the sum of each output's
+        """Return the answers of a device (batch, answers): the sum of each output's
         values over all steps, limited to 32 bit, and its last membrane, else its last
         value.
         """
@@ -127,8 +127,7 @@ def _entering(
     before: dict[str, Ints],
     saturation: Saturation,
 ) -> Ints:
-    """Return the sum of what a node's edges bring, each and the sum limited to 16
-    bit."""
+    """Return the sum of a node's inputs, each and the sum limited to 16 bit."""
     parts = []
     for edge in node.edges:
         value = (before if edge.late else now)[edge.source]

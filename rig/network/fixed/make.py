@@ -34,7 +34,7 @@ BITS_MAX = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantised:
-    """A network, what it became in whole numbers, and what that cost."""
+    """A network, its form in whole numbers, and the errors of that form."""
 
     network: Network
     fixed: FixedNetwork
@@ -49,8 +49,7 @@ def quantised(
     bits: int = BITS_MAX,
 ) -> Quantised:
     """Quantise a NIR graph for inputs (samples, steps, channels or *shape), and compare
-    it with floating point over them; without inputs, for spikes of which nothing is
-    known.
+    it with floating point over them; without inputs, for spikes at an unknown rate.
 
     Raises DataError for a graph that cannot be run, or has no form in whole numbers.
     """
@@ -119,9 +118,8 @@ def side_by_side(
 
 
 def input_form(values: Floats) -> tuple[float, int]:
-    """Return what a unit of an input is worth and its bytes: whole numbers stay as they
-    are, in 1 byte where none is negative or above 255; others are given half the room
-    of 16 bit.
+    """Return the scale of an input and its bytes: whole numbers stay as they are, in 1
+    byte where none is negative or above 255; others use half the range of 16 bit.
     """
     least = float(values.min(initial=0.0))
     most = float(np.abs(values).max(initial=0.0))

@@ -22,8 +22,8 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Places of values: `outputs` of what each node gives, `inputs` of what it takes,
-    `rings` of delays; `size` is that of all.
+    """Places of values: `outputs` of nodes, `inputs` of nodes, `rings` of delays;
+    `size` is that of all.
     """
 
     outputs: dict[str, int]
@@ -73,7 +73,7 @@ def _ring(node: FixedNode) -> str:
 
 
 def _root(network: FixedNetwork, node: FixedNode) -> str:
-    """Return the name of the buffer that holds what a node gives."""
+    """Return the name of the buffer with a node's output."""
     while isinstance(node.body, Pass) and node.edges:
         if gathers(node):
             return _gathered(node)
@@ -106,7 +106,7 @@ def _buffers(
     for number, node in enumerate(network.nodes):
         for edge in node.edges:
             root = roots[edge.source]
-            # What is needed a step later is kept all the time.
+            # Values used in the next step are never overlaid.
             first[root] = 0 if edge.late else first[root]
             last[root] = end if edge.late else max(last[root], number)
     return [Buffer(name, sizes[name], first[name], last[name]) for name in sizes]

@@ -31,8 +31,7 @@ def population(
     entering: float,
     expected: float,
 ) -> tuple[Population, float, float]:
-    """Return a population, and what a unit of its membranes and of its output is
-    worth."""
+    """Return a population, and the scales of its membranes and of its output."""
     own = rates(place, dt_s, how)
     scale = _membrane_scale(own, entering)
     current = own.current_max(entering) / _EXPECTED
@@ -85,8 +84,9 @@ def _membrane_scale(own: Rates, entering: float) -> float:
 
 
 def _threshold(own: Rates, scale: float, place: Place) -> Ints:
-    """Return the thresholds, of which several spikes a step take one each: at least 1
-    then."""
+    """Return the thresholds; each is at least 1 where a neuron may spike several times
+    a step.
+    """
     found = whole(_each(own.threshold / scale, place), STATE_MAX)
     if own.spikes_max == 1:
         return found

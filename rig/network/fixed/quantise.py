@@ -25,8 +25,8 @@ from rig.network.fixed.form import (
     VALUE_MAX,
     Above,
     Body,
+    Connection,
     Delaying,
-    Edge,
     FixedNetwork,
     FixedNode,
     Pass,
@@ -56,8 +56,8 @@ def quantise(
 ) -> FixedNetwork:
     """Return a network in whole numbers.
 
-    `bits`: of a weight, 2 to 8. `seen`: the largest absolute value that each node gave
-    in a run in floating point. `input_scale`: what a unit of the input is worth. Raises
+    `bits`: of a weight, 2 to 8. `seen`: the largest absolute value of each node in a
+    run in floating point. `input_scale`: the value of one unit of the input. Raises
     DataError for a node that has no form in whole numbers.
     """
     largest = bounds(network, dt_s, how, seen or {})
@@ -123,9 +123,9 @@ def _known_scale(
 def _entering_scale(
     place: Place, network: Network, made: Mapping[str, FixedNode], largest: float
 ) -> float:
-    """Return what a unit of a node's input is worth: that of its only source; of
-    several the finest, or finer where they differ and there is room, or coarser where
-    there is none.
+    """Return the scale of a node's input: that of its only source; of several the
+    finest, or finer where they differ and the range allows it, or coarser where it does
+    not.
     """
     scales = [
         _known_scale(network, made, one)
@@ -214,8 +214,7 @@ def _node(
 
 
 def room_shift(expected: float) -> int:
-    """Return the shift by which an expected number comes into the room that values
-    have."""
+    """Return the shift that brings an expected number into the range of values."""
     return (
         max(math.ceil(math.log2(expected / EXPECTED_MAX)), 0)
         if expected > EXPECTED_MAX
@@ -261,9 +260,9 @@ def _with_edges(place: Place, made: Mapping[str, FixedNode]) -> FixedNode:
         ratio = made[name].scale / node.scale_in
         # One that is the same but for rounding is the same.
         if abs(ratio - 1) < 2**-MULTIPLIER_SHIFT_MAX:
-            edges.append(Edge(name, late))
+            edges.append(Connection(name, late))
             continue
         numbers, shift = multiplier(np.asarray([ratio]))
-        edges.append(Edge(name, late, int(numbers[0]), shift))
+        edges.append(Connection(name, late, int(numbers[0]), shift))
     fields = {name: getattr(node, name) for name in FixedNode.__dataclass_fields__}
     return FixedNode(**{**fields, "edges": tuple(edges)})

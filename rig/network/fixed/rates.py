@@ -25,7 +25,7 @@ _STEPS = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """What a step of a population does, without units of whole numbers.
+    """Rates of a step of a population, in the units of the file.
 
     `share_current` and `share` are lost of current and membrane in a step; `leak` is
     added to the membrane in each.
@@ -102,8 +102,9 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
 
 
 def _reset(place: Place, kept: Floats, how: Conventions) -> Floats:
-    """Return to what a spike resets, or what it takes where that is not the
-    threshold."""
+    """Return the value that a spike resets to, or the amount it subtracts where that is
+    not the threshold.
+    """
     if how.reset in (Reset.SUBTRACT_NEXT, Reset.NONE):
         return taken(place.name, _number(place.node.v_threshold), kept, how.reset)
     return _number(0.0 if place.node.v_reset is None else place.node.v_reset)

@@ -57,8 +57,8 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True)
 class QuantisationReport:
-    """Every node's, and for so many samples, how many are decided as in floating point.
-    No samples: nothing was run, and nothing is known of the agreement.
+    """Reports of all nodes, and the number of samples with the decision of floating
+    point. No samples: the network was not run, and its agreement is not known.
     """
 
     nodes: tuple[NodeReport, ...]
@@ -99,7 +99,7 @@ def to_inputs(fixed: FixedNetwork, values: Floats) -> tuple[Ints, int]:
 def rounding_report(
     network: Network, fixed: FixedNetwork, how: Conventions
 ) -> QuantisationReport:
-    """Return what is known without a run."""
+    """Return the report of a network that was not run."""
     nodes = []
     for place in network.places:
         node = fixed.node(place.name)

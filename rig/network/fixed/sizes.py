@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network takes of a device's memory, node by node, before anything is built."""
+"""Memory that a network takes on a device, node by node, before a build."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Sizes:
 
 
 def sizes(network: FixedNetwork, steps: int) -> Sizes:
-    """Return what a network takes, its inputs of so many steps."""
+    """Return the memory of a network with inputs of so many steps."""
     made = tables(network)
     return Sizes(
         tuple(_node(node) for node in network.nodes),

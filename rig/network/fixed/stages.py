@@ -21,12 +21,12 @@ from rig.network.fixed.form import (
     Window,
 )
 
-#: What a step of a node does: values (batch, *shape in) -> (batch, *shape out).
+#: Step function of a node: values (batch, *shape in) -> (batch, *shape out).
 Stage = Callable[[Ints], Ints]
 
 
 def stage(node: FixedNode, batch: int, saturation: Saturation) -> Stage:
-    """Return what a step of a node does that has no neurons."""
+    """Return the step function of a node without neurons."""
     body = node.body
     match body:
         case Pass():
@@ -119,8 +119,7 @@ def _convolved(
 
 
 def _delay(node: FixedNode, body: Delaying, batch: int) -> Stage:
-    """Return a delay that keeps all it was given; what was before the first step is
-    0."""
+    """Return a delay that keeps all its inputs; values before the first step are 0."""
     steps = np.broadcast_to(_each(node, body.steps), node.shape_in)
     kept: list[Ints] = []
 

@@ -82,7 +82,7 @@ class Tables:
     input_b: int = 1
 
     def put(self, numbers: Ints) -> int:
-        """Append numbers; return their place. What is there already lies there once."""
+        """Append numbers, unless the table has them already; return their place."""
         values = numbers.reshape(-1).tolist()
         if len(values) == 1 and values[0] in self.numbers:
             return self.numbers.index(values[0])
@@ -169,7 +169,7 @@ def _node(
 
 
 def _details(node: FixedNode, row: NodeRow, places: Plan, made: Tables) -> str:
-    """Put what is a node's own into its row and the tables; return its kind."""
+    """Add a node's row and its tables; return its kind."""
     body = node.body
     match body:
         case Dense() | Convolution():

@@ -25,8 +25,7 @@ _UP_MAX = 8
 def weighted(
     place: Place, bits: int, scale_in: float, expected: float, most: int
 ) -> tuple[Dense | Convolution, float, float]:
-    """Return a node with weights, what a unit of its weights is worth, and of its
-    output.
+    """Return a node with weights, the scale of its weights, and that of its output.
 
     `expected`: its largest output; `most`: the largest whole number that can enter. No
     sum of 32 bit can overflow: weights get fewer bits where it could.
@@ -65,8 +64,9 @@ def weighted(
 
 
 def _up(expected: float) -> int:
-    """Return by how many bits sums may go up, of which the largest expected is
-    given."""
+    """Return the number of bits that sums may be shifted up, for the largest expected
+    sum.
+    """
     room = _EXPECTED_MAX / max(expected, 1.0)
     return min(math.floor(math.log2(room)), _UP_MAX) if room > 1 else 0
 
@@ -74,8 +74,8 @@ def _up(expected: float) -> int:
 def _scale(
     real: NDArray[np.float64], biases: NDArray[np.float64], limit: int, scale_in: float
 ) -> float:
-    """Return what a unit of the weights is worth: 1 where they are whole numbers that
-    fit, else the largest weight fills its bits.
+    """Return the scale of the weights: 1 where they are whole numbers that fit, else
+    the largest weight fills its bits.
     """
     largest = float(np.max(np.abs(real), initial=0.0))
     if largest == 0.0:

@@ -18,7 +18,7 @@ from rig.network import graph
 from rig.network.fixed import file
 from rig.network.fixed.form import (
     KEEP_ONE,
-    Edge,
+    Connection,
     FixedNetwork,
     FixedNode,
     Pass,
@@ -69,14 +69,16 @@ NEURON = Population(
 
 
 def small(
-    body: Any, edges: tuple[Edge, ...] = (Edge("in", False),), kind: str = "x"
+    body: Any,
+    edges: tuple[Connection, ...] = (Connection("in", False),),
+    kind: str = "x",
 ) -> Any:
     """Return a network of one node between an input and an output of one value."""
     nodes = [
         FixedNode("in", "Input", (), (1,), (1,), 1, 1, 0, 0, Pass()),
         FixedNode("one", kind, edges, (1,), (1,), 1, 1, 0, 0, body),
         FixedNode(
-            "out", "Output", (Edge("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()
+            "out", "Output", (Connection("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()
         ),
     ]
     return FixedNetwork(tuple(nodes), ("in",), ("out",), ("",), 2, 1e-3, 8, {})
@@ -121,7 +123,11 @@ def test_values_and_states_are_limited_and_counted() -> None:
 
 
 def test_edges_are_scaled_summed_and_late() -> None:
-    edges = (Edge("in", False, 3, 1), Edge("in", False), Edge("one", True, 20_000, 14))
+    edges = (
+        Connection("in", False, 3, 1),
+        Connection("in", False),
+        Connection("one", True, 20_000, 14),
+    )
     # round(3 x / 2) + x + round(1.2207 before)
     found = of(small(Pass(), edges), 3, -3, 30_000)
     assert found == ([5 + 3, -4 - 3 + 10, 32_767], 0, {"one": 2})
