@@ -222,64 +222,61 @@ def csv_text(found: ModelComparison) -> str:
     """Return the comparison as CSV: a line a backend, numbers in SI units, then the
     network's complexity.
     """
-    names = [
-        "decisions",
-        "outputs",
-        *(name for name in part_names(found) if name != "outputs"),
-    ]
-    columns = [
-        "backend",
-        "sut",
-        "kind",
-        "monitor",
-        "session",
-        "failure",
-        "trials",
-        "samples",
-    ]
-    columns += ["valid", "verdict", "labels", "rule", "time_origin", "energy_origin"]
-    columns += [f"agree_{name.replace(' ', '_')}" for name in names]
-    columns += ["largest_membranes", "agree_beside", "quantisation_decisions"]
-    for metric in found.metrics:
-        columns += [
-            f"{metric}{end}"
-            for end in ("", "_low", "_high", "_other_low", "_other_high")
-        ]
-    counted = dataclasses.asdict(found.complexity) if found.complexity else {}
-    rows = [[*columns, *(f"network_{key}" for key in counted)]]
-    rows += [
-        _csv_cells(row, found, names) + list(counted.values()) for row in found.rows
-    ]
-    return table_file.text(rows)
+    rows = [_csv_row(row, found) for row in found.rows]
+    heads = list(rows[0]) if rows else []
+    return table_file.text([heads, *(list(row.values()) for row in rows)])
 
 
-def _csv_cells(
-    row: BackendRow, found: ModelComparison, names: Sequence[str]
-) -> list[Any]:
-    line: list[Any] = [row.name, row.sut, row.kind, row.monitor, row.session or ""]
-    line += [_why(row) if row.failure else "", row.trials or "", found.samples]
-    line += [row.valid, row.verdict or "", "; ".join(row.labels), row.rule]
-    line += [origin_of(row, "s"), origin_of(row, "J")]
+def _csv_row(row: BackendRow, found: ModelComparison) -> dict[str, Any]:
+    """Return the cells of a backend by the names of their columns."""
     agreement = row.agreement
-    for name in names:
-        part = (
-            agreement.decisions
-            if agreement and name == "decisions"
-            else part_of(agreement, name)
-        )
-        line.append(part.count if part and part.told else "")
+    cells: dict[str, Any] = {
+        "backend": row.name,
+        "sut": row.sut,
+        "kind": row.kind,
+        "monitor": row.monitor,
+        "session": row.session,
+        "failure": _why(row) if row.failure else "",
+        "trials": row.trials or "",
+        "samples": found.samples,
+        "valid": row.valid,
+        "verdict": row.verdict or "",
+        "labels": "; ".join(row.labels),
+        "rule": row.rule,
+        "time_origin": origin_of(row, "s"),
+        "energy_origin": origin_of(row, "J"),
+        "agree_decisions": _count(agreement.decisions if agreement else None),
+        "agree_outputs": _count(part_of(agreement, "outputs")),
+    }
+    for name in part_names(found):
+        column = f"agree_{name.replace(' ', '_')}"
+        cells[column] = _count(part_of(agreement, name))
     away = part_of(agreement, "membranes")
-    line.append(away.largest if away and away.told else "")
-    line.append(row.beside.count if row.beside else "")
-    line.append(found.quantisation.decisions.count if found.quantisation else "")
+    cells |= {
+        "largest_membranes": away.largest if away and away.told else "",
+        "agree_beside": row.beside.count if row.beside else "",
+        "quantisation_decisions": (
+            found.quantisation.decisions.count if found.quantisation else ""
+        ),
+    }
     for metric in found.metrics:
-        figure = row.figure(metric)
-        line += (
-            [figure.value, *figure.same_samples, *figure.other_samples]
-            if figure
-            else [""] * 5
-        )
-    return ["" if cell is None else cell for cell in line]
+        cells |= _csv_figure(metric, row.figure(metric))
+    if found.complexity is not None:
+        for key, count in dataclasses.asdict(found.complexity).items():
+            cells[f"network_{key}"] = count
+    return {name: "" if cell is None else cell for name, cell in cells.items()}
+
+
+def _count(agreed: Agreed | None) -> int | str:
+    return agreed.count if agreed and agreed.told else ""
+
+
+def _csv_figure(metric: str, figure: Figure | None) -> dict[str, Any]:
+    numbers: Sequence[Any] = [""] * 5
+    if figure is not None:
+        numbers = [figure.value, *figure.same_samples, *figure.other_samples]
+    ends = ("", "_low", "_high", "_other_low", "_other_high")
+    return {f"{metric}{end}": cell for end, cell in zip(ends, numbers, strict=True)}
 
 
 def json_text(found: ModelComparison) -> str:

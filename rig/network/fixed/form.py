@@ -31,7 +31,7 @@ MULTIPLIER_MAX = 2**15 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class NodeInput:
     """Input of a node from another: its value times `multiplier`, shifted right;
     `late`: the value of the step before.
     """
@@ -168,7 +168,7 @@ class FixedNode:
 
     name: str
     kind: str
-    edges: tuple[Connection, ...]
+    edges: tuple[NodeInput, ...]
     shape_in: Shape
     shape_out: Shape
     scale_in: float

@@ -25,10 +25,10 @@ from rig.network.fixed.form import (
     VALUE_MAX,
     Above,
     Body,
-    Connection,
     Delaying,
     FixedNetwork,
     FixedNode,
+    NodeInput,
     Pass,
     Pool,
     Population,
@@ -260,9 +260,9 @@ def _with_edges(place: Place, made: Mapping[str, FixedNode]) -> FixedNode:
         ratio = made[name].scale / node.scale_in
         # One that is the same but for rounding is the same.
         if abs(ratio - 1) < 2**-MULTIPLIER_SHIFT_MAX:
-            edges.append(Connection(name, late))
+            edges.append(NodeInput(name, late))
             continue
         numbers, shift = multiplier(np.asarray([ratio]))
-        edges.append(Connection(name, late, int(numbers[0]), shift))
+        edges.append(NodeInput(name, late, int(numbers[0]), shift))
     fields = {name: getattr(node, name) for name in FixedNode.__dataclass_fields__}
     return FixedNode(**{**fields, "edges": tuple(edges)})

@@ -18,9 +18,9 @@ from rig.network import graph
 from rig.network.fixed import file
 from rig.network.fixed.form import (
     KEEP_ONE,
-    Connection,
     FixedNetwork,
     FixedNode,
+    NodeInput,
     Pass,
     Population,
 )
@@ -70,7 +70,7 @@ NEURON = Population(
 
 def small(
     body: Any,
-    edges: tuple[Connection, ...] = (Connection("in", False),),
+    edges: tuple[NodeInput, ...] = (NodeInput("in", False),),
     kind: str = "x",
 ) -> Any:
     """Return a network of one node between an input and an output of one value."""
@@ -78,7 +78,7 @@ def small(
         FixedNode("in", "Input", (), (1,), (1,), 1, 1, 0, 0, Pass()),
         FixedNode("one", kind, edges, (1,), (1,), 1, 1, 0, 0, body),
         FixedNode(
-            "out", "Output", (Connection("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()
+            "out", "Output", (NodeInput("one", False),), (1,), (1,), 1, 1, 0, 0, Pass()
         ),
     ]
     return FixedNetwork(tuple(nodes), ("in",), ("out",), ("",), 2, 1e-3, 8, {})
@@ -124,9 +124,9 @@ def test_values_and_states_are_limited_and_counted() -> None:
 
 def test_edges_are_scaled_summed_and_late() -> None:
     edges = (
-        Connection("in", False, 3, 1),
-        Connection("in", False),
-        Connection("one", True, 20_000, 14),
+        NodeInput("in", False, 3, 1),
+        NodeInput("in", False),
+        NodeInput("one", True, 20_000, 14),
     )
     # round(3 x / 2) + x + round(1.2207 before)
     found = of(small(Pass(), edges), 3, -3, 30_000)
