@@ -10,6 +10,7 @@ import random
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -31,7 +32,8 @@ from rig.settings.declare import Count, Or, Ratio, Why
 from rig.stats.summary import ratio
 from scenarios.common import declared
 from scenarios.common.calibration import Length, calibrate, rate_of
-from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
+from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX, IdleTime, TimeLimit
+from scenarios.common.metrics import of_ratio, power
 
 #: LoadGen's Offline: "all samples in one query", for 600 s at least.
 LOADGEN_S = 600.0
@@ -73,16 +75,9 @@ class Offline(Scenario):
             Ge(1),
             doc("Samples that are loaded at a time."),
         ] = 0
-        idle_s: Annotated[
-            float,
-            Interval(ge=0.1, le=IDLE_MAX_S),
-            Unit("s"),
-            doc("Idle time before and after all."),
-        ] = 0.5
+        idle_s: Annotated[IdleTime, doc("Idle time before and after all.")] = 0.5
         limit_s: Annotated[
-            float,
-            Interval(gt=0, le=LIMIT_MAX_S),
-            Unit("s"),
+            TimeLimit,
             doc("What a batch may take beyond what the calibration makes expect."),
         ] = 60.0
 
@@ -141,7 +136,7 @@ class Offline(Scenario):
         """
         samples = measured.samples
         throughput = replace(
-            _ratio(_counts(samples), _times_s(samples), "1/s", True),
+            of_ratio(_counts(samples), _times_s(samples), "1/s", higher_is_better=True),
             prominence=Prominence.HEADLINE,
             # Where there are energies, their budgets have the clock's part as well.
             budget_shown=all(sample.windows[0].energy_j is None for sample in samples),
@@ -185,7 +180,7 @@ class Offline(Scenario):
         return tuple(found)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return what was done, and how it differs from LoadGen's Offline."""
+        """Describe the windows, and the differences from LoadGen's Offline."""
         samples = measured.samples
         took_s = sum(_times_s(measured.samples))
         sizes = [len(sample.indices) for sample in samples]
@@ -249,7 +244,7 @@ def _times_s(samples: Sequence[Sample]) -> list[float]:
 
 
 def _accuracy(samples: Sequence[Sample]) -> dict[str, Metric]:
-    scores = [score for sample in samples for score in sample.each]
+    scores = list(chain.from_iterable(sample.each for sample in samples))
     if not all(score.answer for score in scores):
         return {}
     right = [score.correct for score in scores]
@@ -266,14 +261,10 @@ def _energies(measured: Measured) -> dict[str, Metric]:
     energies_j = [
         (sample.windows[0].energy_j or 0.0) * sample.repeat for sample in whole
     ]
-    idle = _ratio(
-        [idle.energy_j or 0.0 for idle in idles],
-        [idle.latency_s for idle in idles],
-        "W",
-    )
-    active = _ratio(energies_j, times_s, "W")
+    idle = power(idles)
+    active = of_ratio(energies_j, times_s, "W")
     each_s = ratio(times_s, counts)[0]
-    dynamic = _ratio(
+    dynamic = of_ratio(
         [e - idle.value * t for e, t in zip(energies_j, times_s, strict=True)],
         counts,
         "J",
@@ -293,7 +284,7 @@ def _energies(measured: Measured) -> dict[str, Metric]:
         "power_idle": replace(idle, budget_shown=True),
         "power_active": _headline(active),
         "power_dynamic": replace(above_idle, budget_shown=True),
-        "energy_total": _headline(_ratio(energies_j, counts, "J")),
+        "energy_total": _headline(of_ratio(energies_j, counts, "J")),
         "energy_idle": Metric(
             idle.value * each_s,
             "J",
@@ -309,16 +300,6 @@ def _energies(measured: Measured) -> dict[str, Metric]:
 
 def _headline(metric: Metric) -> Metric:
     return replace(metric, prominence=Prominence.HEADLINE, budget_shown=True)
-
-
-def _ratio(
-    above: Sequence[float],
-    below: Sequence[float],
-    unit: str,
-    higher_is_better: bool = False,
-) -> Metric:
-    value, error = ratio(above, below)
-    return Metric(value, unit, error, len(below), higher_is_better, Statistic.RATIO)
 
 
 def _together(metric: Metric, idle: Metric, times: float) -> float | None:

@@ -22,7 +22,8 @@ from rig.settings.declare import Count, Or
 from rig.stats import early_stopping
 from rig.stats.summary import mean, ratio, ratio_value, standard_error
 from scenarios.common import declared
-from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
+from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX, TimeLimit
+from scenarios.common.metrics import difference
 
 PERCENTILES = (50, 90, 99)
 #: MLPerf LoadGen, SingleStream: the result is the early-stopping estimate of the 90th
@@ -66,12 +67,7 @@ class SingleStream(Scenario):
                 " monitor."
             ),
         ] = 1
-        limit_s: Annotated[
-            float,
-            Interval(gt=0, le=LIMIT_MAX_S),
-            Unit("s"),
-            doc("Longest time that a query may take."),
-        ] = 20.0
+        limit_s: Annotated[TimeLimit, doc("Longest time that a query may take.")] = 20.0
         interleaved: Annotated[
             bool,
             doc(
@@ -258,7 +254,7 @@ def _energies(
     metrics = {
         "power_idle": replace(idle, budget_shown=True),
         "power_active": active,
-        "power_dynamic": _difference(active, idle),
+        "power_dynamic": difference(active, idle),
     }
     for place, phase in enumerate(phases):
         energies_j = [row[place] for row in rows_j]
@@ -302,7 +298,12 @@ def _beyond_idle(
     if single_j is not None and idle.standard_error is not None:
         error_j = math.hypot(single_j, mean(durations_s) * idle.standard_error)
     return _single(
-        mean(beyond_j), "J", error_j, len(beyond_j), Statistic.DIFFERENCE, prominence
+        value=mean(beyond_j),
+        unit="J",
+        error=error_j,
+        count=len(beyond_j),
+        statistic=Statistic.DIFFERENCE,
+        prominence=prominence,
     )
 
 
@@ -316,19 +317,13 @@ def _power(
         value, error = ratio(energies_j, durations_s)
     else:
         value, error = ratio_value(energies_j, durations_s), None
-    return _single(value, "W", error, len(durations_s), Statistic.RATIO, prominence)
-
-
-def _difference(minuend: Metric, subtrahend: Metric) -> Metric:
-    errors = [metric.standard_error for metric in (minuend, subtrahend)]
-    known = [error for error in errors if error is not None]
-    error = math.hypot(*known) if len(known) == 2 else None
-    return replace(
-        minuend,
-        value=minuend.value - subtrahend.value,
-        standard_error=error,
-        statistic=Statistic.DIFFERENCE,
-        prominence=Prominence.MAIN,
+    return _single(
+        value=value,
+        unit="W",
+        error=error,
+        count=len(durations_s),
+        statistic=Statistic.RATIO,
+        prominence=prominence,
     )
 
 
@@ -339,11 +334,18 @@ def _latencies_s(sample: Sample) -> list[float]:
 def _metric(
     values: Sequence[float], unit: str, prominence: Prominence, with_error: bool
 ) -> Metric:
-    error = standard_error(values) if with_error else None
-    return _single(mean(values), unit, error, len(values), Statistic.MEAN, prominence)
+    return _single(
+        value=mean(values),
+        unit=unit,
+        error=standard_error(values) if with_error else None,
+        count=len(values),
+        statistic=Statistic.MEAN,
+        prominence=prominence,
+    )
 
 
 def _single(
+    *,
     value: float,
     unit: str,
     error: float | None,
@@ -351,10 +353,9 @@ def _single(
     statistic: Statistic,
     prominence: Prominence,
 ) -> Metric:
-    """Return a metric of which less is better, as it is shown: a headline has its
-    budget.
+    """Make a metric for which less is better; a headline shows its budget.
 
-    Made in one piece: an uncertainty budget asks for thousands.
+    It is made in one piece, as an uncertainty budget needs thousands.
     """
     return Metric(
         value,

@@ -29,10 +29,9 @@ _SLOW_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Required length of windows: `window_s` with `margin` (relative) on top, and
-    `iterations` at least; `idle_s` of idle time before and after all; `limit_s`, what a
-    device may take beyond what is expected of it.
-    """
+    """Required length of windows: `window_s`, longer by `margin` (relative), and at
+    least `iterations`; `idle_s` of idle time before and after all; `limit_s` is the
+    allowance of a device beyond its expected time."""
 
     window_s: float
     iterations: int
@@ -43,9 +42,8 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class InferencePace:
-    """Pace of a calibration of `repeat` runs: seconds of one inference (in a batch: of
-    one round), and of all phases of one; 0 where it showed nothing.
-    """
+    """Pace of a calibration of `repeat` runs: seconds of one inference (of a batch: of
+    one round), and of all its phases; 0 where it showed none."""
 
     repeat: int
     infer_s: float
@@ -67,11 +65,11 @@ class InferencePace:
 def calibrate(
     ask: Callable[..., Query], repeat: int, rate_hz: float
 ) -> Generator[Step, Completion | None, InferencePace]:
-    """Ask for windows of `repeat` runs, and of more and more, until two of them
-    determine how long a run takes; none of them counts.
+    """Ask for windows of `repeat` runs, then of more, until two windows determine the
+    time of a run; none of them counts.
 
-    A run takes what one window is longer than another with fewer: what a window costs
-    by itself drops out.
+    The time of a run is the difference of two windows over the difference of their
+    runs, so the constant cost of a window cancels.
     """
     pace = yield from _long_enough(ask, repeat, rate_hz)
     for _ in range(_ATTEMPTS):
@@ -125,11 +123,11 @@ def _pace(completion: Completion | None, repeat: int, rate_hz: float) -> Inferen
 
 
 def rate_of(completion: Completion | None, idle_s: float) -> float:
-    """Return the rate of the device's ticks as an idle time of known length shows it; 0
-    where it shows nothing.
+    """Estimate the rate of the device's ticks from an idle time of known length; 0
+    where that shows none.
 
-    In the text layer the line's own time comes on top: the rate comes out too high, and
-    windows a little longer than asked for.
+    In the text layer the line's own time is added: the rate is too high, and windows
+    are a little longer than requested.
     """
     ticks = [mark.tick for mark in completion.marks] if completion is not None else []
     return max(ticks[-1] - ticks[0], 0) / idle_s if len(ticks) > 1 else 0.0

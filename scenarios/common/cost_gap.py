@@ -15,14 +15,13 @@ OFFICIAL, BEST_KNOWN = KINDS = ("", "best_known")
 
 @dataclass(frozen=True, slots=True)
 class CostGap:
-    """A cost against its target: `gap` as the rules mean it, `printed` by the formula
-    that the rules print.
+    """A cost against its target: `gap` with the sign that the rules intend, `printed`
+    by their formula.
 
     "If the SUT beats the BKS the gap will be negative", says QUBO.md below its formula
-    (c - c_target) / c_target. As costs are negative, the formula gives a positive
-    number there, and a negative one to whoever is worse. What is meant is (c -
-    c_target) / |c_target|. Against a target of 0, both are 0 where it is met and None
-    elsewhere.
+    (c - c_target) / c_target. As costs are negative, the formula is positive for a
+    better cost. The intended formula is (c - c_target) / |c_target|. Against a target
+    of 0, both are 0 where it is met and None otherwise.
     """
 
     cost: int

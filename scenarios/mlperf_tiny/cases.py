@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers -> cases: all windows of one file are one case, whose scores are their mean;
-and what a set of cases is worth.
-"""
+"""Answers to cases: all windows of one file are one case, whose scores are their mean;
+the quality of a set of cases."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -57,24 +58,18 @@ def windows(trials: Sequence[DrawnTrial]) -> Picture:
     """Draw inferences a second, and energy where it is known, of each window, with the
     median."""
     title = "Windows and their median"
-    every = [window for trial in trials for window in trial.windows]
+    every = list(chain.from_iterable(trial.windows for trial in trials))
     if not every or any(not window.windows[-1].latency_s > 0 for window in every):
         return Picture("windows", title, None, "Not drawn: no trial has a window.")
     energies = all(window.windows[-1].energy_j is not None for window in every)
     figure = Figure(figsize=(10.4, 2.6), layout="constrained")
     grid = figure.subplots(1, 2 if energies else 1, squeeze=False)[0]
-    rates = [
-        [1 / window.windows[-1].latency_s for window in trial.windows]
-        for trial in trials
-    ]
+    rates = [_rates(trial) for trial in trials]
     _draw(grid[0], trials, rates, "inferences per second")
     if energies:
-        joules = [
-            [window.windows[-1].energy_j or 0.0 for window in trial.windows]
-            for trial in trials
-        ]
+        joules = [_energies_j(trial) for trial in trials]
         factor, unit = scale(max(max(row, default=0.0) for row in joules), "J")
-        shown = [[one * factor for one in row] for row in joules]
+        shown = [(np.asarray(row) * factor).tolist() for row in joules]
         _draw(grid[1], trials, shown, f"energy per inference ({unit})")
     short = sum(not by_the_rule(window) for window in every)
     caption = (
@@ -87,6 +82,14 @@ def windows(trials: Sequence[DrawnTrial]) -> Picture:
         else ""
     )
     return Picture("windows", title, figure, caption)
+
+
+def _rates(trial: DrawnTrial) -> list[float]:
+    return [1 / window.windows[-1].latency_s for window in trial.windows]
+
+
+def _energies_j(trial: DrawnTrial) -> list[float]:
+    return [window.windows[-1].energy_j or 0.0 for window in trial.windows]
 
 
 def _draw(

@@ -25,10 +25,11 @@ from rig.model.steps import Idle, Load, Plan, Query, Step
 from rig.model.trial import Measured, Sample, Window
 from rig.problems import Problem
 from rig.settings.declare import Count, Ratio, Why
-from rig.stats.summary import ratio, standard_error
+from rig.stats.summary import standard_error
 from scenarios.common import declared
 from scenarios.common.calibration import Length
-from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S, REPEAT_MAX
+from scenarios.common.limits import IDLE_MAX_S, REPEAT_MAX, IdleTime, TimeLimit
+from scenarios.common.metrics import power
 from scenarios.mlperf_tiny.cases import cases, quality
 from scenarios.mlperf_tiny.counted import (
     ITERATIONS,
@@ -87,16 +88,9 @@ class Tiny(Scenario):
             Why("a window must not end early because a clock is fast"),
             doc("How much longer than that a window is made."),
         ] = 0.05
-        idle_s: Annotated[
-            float,
-            Interval(ge=0.1, le=IDLE_MAX_S),
-            Unit("s"),
-            doc("Idle time before and after all."),
-        ] = 0.5
+        idle_s: Annotated[IdleTime, doc("Idle time before and after all.")] = 0.5
         limit_s: Annotated[
-            float,
-            Interval(gt=0, le=LIMIT_MAX_S),
-            Unit("s"),
+            TimeLimit,
             doc("What a query may take beyond what the calibration makes expect."),
         ] = 60.0
 
@@ -159,9 +153,9 @@ class Tiny(Scenario):
                 [window.latency_s for window in inference], "s"
             ),
             f"energy_{phase}": replace(_median(energies_j, "J"), budget_shown=True),
-            f"power_{phase}": replace(_power(known), prominence=Prominence.DETAIL),
+            f"power_{phase}": replace(power(known), prominence=Prominence.DETAIL),
             "power_idle": replace(
-                _power([idle for idle in measured.idles if idle.energy_j is not None]),
+                power([idle for idle in measured.idles if idle.energy_j is not None]),
                 budget_shown=True,
             ),
         }
@@ -274,20 +268,15 @@ def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:
 def _median(
     values: Sequence[float], unit: str, higher_is_better: bool = False
 ) -> Metric:
-    if not values:
-        return Metric(math.nan, unit, None, 0, higher_is_better, Statistic.MEDIAN)
     error = standard_error(values)
-    error = None if error is None else _MEDIAN * error
-    value = statistics.median(values)
-    return Metric(value, unit, error, len(values), higher_is_better, Statistic.MEDIAN)
-
-
-def _power(windows: Sequence[Window]) -> Metric:
-    value, error = ratio(
-        [window.energy_j or 0.0 for window in windows],
-        [window.latency_s for window in windows],
+    return Metric(
+        value=statistics.median(values) if values else math.nan,
+        unit=unit,
+        standard_error=None if error is None else _MEDIAN * error,
+        n=len(values),
+        higher_is_better=higher_is_better,
+        statistic=Statistic.MEDIAN,
     )
-    return Metric(value, "W", error, len(windows), False, Statistic.RATIO)
 
 
 def _per_s(window: Window) -> float:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many workloads and searches there are, and for which intervals they are enough.
-Pure.
+"""Numbers of workloads and searches, and the intervals for which they are enough. Pure.
 
-That is decided by these numbers alone. To withhold an interval after a look at the
-values would select sessions: what is stated would then hold the truth less often (30 to
-95 % where three costs above their bound were asked for).
+The numbers alone decide. An interval withheld after a look at the values would select
+sessions: stated intervals would then hold the truth less often (30 to 95 % where three
+costs above their bound were required).
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ WORKLOADS_LEAST = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The numbers of the searches behind a metric: of workloads in each cell, and of
-    solver seeds of each workload; of all searches, where trials that repeat a seed
-    count.
-    """
+    """Numbers of the searches behind a metric: workloads in each cell, solver seeds of
+    each workload, and all searches, with trials that repeat a seed."""
 
     workloads: Mapping[str, int]
     seeds: Sequence[int]
@@ -42,9 +39,8 @@ class Design:
 
     @property
     def why_uneven(self) -> str:
-        """Return why there is no mean over workloads in which each counts the same;
-        empty where all were searched equally often.
-        """
+        """Reason why a mean in which each workload has the same weight does not exist;
+        empty where all were searched equally often."""
         same = len(set(self.seeds)) <= 1
         return (
             "" if same else "not known: not all workloads were searched equally often"

@@ -13,11 +13,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rig.model.metric import Deviation, Metric, Prominence, Repeatability, Statistic
+from rig.model.metric import Deviation, Metric, Prominence, Repeatability
 from rig.model.trial import Sample
 from rig.stats.share_mean import Range
-from rig.stats.summary import mean, ratio, standard_error
+from rig.stats.summary import mean, standard_error
 from rig.units import quantity
+from scenarios.common import metrics as metrics_of
 from scenarios.common.cost_gap import BEST_KNOWN, KINDS, OFFICIAL, CostGap, target_of
 from scenarios.optimization import overrun
 
@@ -25,7 +26,7 @@ Groups = Mapping[tuple[str, float], Sequence[Sample]]
 
 
 def timeout_name(timeout_s: float) -> str:
-    """Return a time-out as part of a metric's name: 1s, 10ms, 1500us."""
+    """Name a time-out in a metric's name: 1s, 10ms, 1500us."""
     for factor, unit in ((1, "s"), (1_000, "ms")):
         if (
             abs(timeout_s * factor - round(timeout_s * factor))
@@ -36,9 +37,7 @@ def timeout_name(timeout_s: float) -> str:
 
 
 def groups(samples: Sequence[Sample]) -> Groups:
-    """Return the searches of each cell and time-out, and under the empty name those of
-    all cells.
-    """
+    """Group searches by cell and time-out; the empty cell has those of all cells."""
     found: dict[tuple[str, float], list[Sample]] = {}
     for sample in samples:
         if sample.solve is not None and sample.solve.target is None:
@@ -48,17 +47,16 @@ def groups(samples: Sequence[Sample]) -> Groups:
 
 
 def metric_name(what: str, cell: str, timeout_s: float) -> str:
-    """Return gap_250n_5pct_10ms, or gap_10ms for all cells."""
+    """Name a metric: gap_250n_5pct_10ms, or gap_10ms for all cells."""
     return "_".join(filter(None, (what, cell, timeout_name(timeout_s))))
 
 
 def metrics(
     samples: Sequence[Sample], repeatability: Repeatability = Repeatability.REPEATED
 ) -> dict[str, Metric]:
-    """Return the mean gap and the average power of each cell and time-out;
+    """Compute the mean gap and the average power of each cell and time-out;
     `repeatability` is that of the gaps. The gap of all cells at the last time-out is
-    the headline.
-    """
+    the headline."""
     found: dict[str, Metric] = {}
     overall: dict[str, str] = {}
     for (cell, timeout_s), group in groups(samples).items():
@@ -86,7 +84,7 @@ def metrics(
 
 
 def prominence(cell: str) -> Prominence:
-    """Return where a metric of a cell is shown; the cell is empty for that of all
+    """Choose where a metric of a cell is shown; the empty cell is the metric of all
     cells."""
     return Prominence.DETAIL if cell else Prominence.MAIN
 
@@ -94,9 +92,8 @@ def prominence(cell: str) -> Prominence:
 def headline(
     found: Mapping[str, Metric], overall: Mapping[str, str]
 ) -> dict[str, Metric]:
-    """Return the metric that is the headline: of names by kind of target, the official
-    one's, or else the best known one's.
-    """
+    """Mark the headline: of names by kind of target the official one's, or else the
+    best known one's."""
     name = next((overall[kind] for kind in KINDS if kind in overall), None)
     return (
         {}
@@ -106,21 +103,20 @@ def headline(
 
 
 def absent(samples: Sequence[Sample]) -> dict[str, str]:
-    """Return why a gap, or a power, is missing."""
-    found = groups(samples).items()
-    gaps = {
-        gap_name(kind, *key): overrun.why(group) or _why_no_gap(group, kind)
-        for key, group in found
-        for kind in KINDS
-    }
-    powers = {metric_name("power", *key): overrun.why(group) for key, group in found}
+    """Give the reason for each gap and power that is missing."""
+    gaps: dict[str, str] = {}
+    powers: dict[str, str] = {}
+    for key, group in groups(samples).items():
+        late = overrun.why(group)
+        powers[metric_name("power", *key)] = late
+        for kind in KINDS:
+            gaps[gap_name(kind, *key)] = late or _why_no_gap(group, kind)
     return {name: why for name, why in (gaps | powers).items() if why}
 
 
 def line(cell: str, samples: Sequence[Sample]) -> str:
-    """Return what one cell has at each time-out: the gaps, the official one by the
-    printed formula in brackets, and the power.
-    """
+    """Describe a cell at each time-out: the gaps, the official one by the printed
+    formula in brackets, and the power."""
     said = []
     for (name, timeout_s), group in groups(samples).items():
         if name == cell and (late := overrun.why(group)):
@@ -142,19 +138,10 @@ def line(cell: str, samples: Sequence[Sample]) -> str:
 
 
 def power(samples: Sequence[Sample]) -> Metric:
-    """Return the average power over the time of all searches; those whose energy is
-    lost are left out.
-    """
-    whole = [
-        sample.windows[0]
-        for sample in samples
-        if sample.windows[0].energy_j is not None
-    ]
-    value, error = ratio(
-        [window.energy_j or 0.0 for window in whole],
-        [window.latency_s for window in whole],
-    )
-    return Metric(value, "W", error, len(whole), False, Statistic.RATIO)
+    """Average the power over the time of all searches; those whose energy is lost are
+    left out."""
+    windows = [sample.windows[0] for sample in samples]
+    return metrics_of.power([one for one in windows if one.energy_j is not None])
 
 
 def gap_of(sample: Sample, kind: str) -> float | None:
@@ -166,9 +153,8 @@ def gap_of(sample: Sample, kind: str) -> float | None:
 
 
 def gap_range(sample: Sample, kind: str) -> Range | None:
-    """Return between what the gaps of a workload lie: that of the best known cost, and
-    that of a vector of zeros, which costs 0; None where no best known cost is there.
-    """
+    """Bound the gaps of a workload: that of the best known cost, and that of a vector
+    of zeros, which costs 0; None where there is no best known cost."""
     costs = sample.costs
     target = None if costs is None else target_of(costs, kind)
     if costs is None or target is None or costs.best_known is None:
@@ -182,7 +168,7 @@ def gap_range(sample: Sample, kind: str) -> Range | None:
 
 
 def gap_name(kind: str, cell: str, timeout_s: float) -> str:
-    """Return gap_250n_5pct_10ms, or gap_best_known_250n_5pct_10ms."""
+    """Name a gap: gap_250n_5pct_10ms, or gap_best_known_250n_5pct_10ms."""
     return metric_name("_".join(filter(None, ("gap", kind))), cell, timeout_s)
 
 

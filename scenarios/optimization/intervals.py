@@ -14,6 +14,7 @@ from rig.stats.share_mean import Range
 from rig.stats.summary import ratio
 from rig.stats.time_to_target import quantile
 from scenarios.common.cost_gap import KINDS
+from scenarios.common.metrics import samples_of
 from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solution
 from scenarios.optimization import values as search_values
 from scenarios.optimization.mean_interval import ValueKind
@@ -31,12 +32,10 @@ def intervals(
     """Return both intervals of gap and power at each time-out, of all on the way to
     each gap, and of WADE.
     """
-    samples = [sample for measured in trials for sample in measured.samples]
-    of_trial = {
-        id(sample): number
-        for number, measured in enumerate(trials)
-        for sample in measured.samples
-    }
+    samples = samples_of(trials)
+    of_trial: dict[int, int] = {}
+    for number, measured in enumerate(trials):
+        of_trial |= {id(sample): number for sample in measured.samples}
     found: dict[str, Intervals] = {}
     for (cell, timeout_s), group in fixed_timeout.groups(samples).items():
         if not overrun.why(group):
@@ -65,7 +64,7 @@ def pooled_metrics(
     """Return the values of all searches together, and the mean over trials does not:
     TTS99, and the median time.
     """
-    samples = [sample for measured in trials for sample in measured.samples]
+    samples = samples_of(trials)
     found = {}
     for searches in runs(samples, gaps):
         if searches.unasked:
@@ -186,9 +185,9 @@ def _latency(sample: Sample, crossing: Crossing, of_trial: Mapping[int, int]) ->
         sample,
         of_trial,
         at_s,
-        (low_s, at_s),
-        effects_of(crossing.window, lambda effect: effect.latency_s),
-        NOT_NEGATIVE,
+        bounds=(low_s, at_s),
+        effects=effects_of(crossing.window, lambda effect: effect.latency_s),
+        limits=NOT_NEGATIVE,
     )
 
 
@@ -204,9 +203,9 @@ def _energy(
         sample,
         of_trial,
         window.energy_j,
-        bounds_j,
-        effects_of(window, lambda effect: effect.energy_j),
-        NOT_NEGATIVE,
+        bounds=bounds_j,
+        effects=effects_of(window, lambda effect: effect.energy_j),
+        limits=NOT_NEGATIVE,
     )
 
 

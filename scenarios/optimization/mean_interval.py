@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 
 from rig.stats import containing, share_mean, skewed_mean
 from rig.stats.binomial import student
@@ -78,7 +79,7 @@ class Searched:
     @cached_property
     def mean(self) -> float:
         """Return the mean of all values."""
-        return mean([value for own in self.workloads for value in own])
+        return mean(list(chain.from_iterable(self.workloads)))
 
     @cached_property
     def size(self) -> int:
@@ -122,9 +123,11 @@ class Searched:
     def off(self) -> list[int]:
         """Return for each workload how many of its values lie off its lower bound."""
         pairs = zip(self.workloads, self.bounds, strict=True)
-        return [
-            sum(value - one.least > _ROUNDING for value in own) for own, one in pairs
-        ]
+        return [_above(values, bounds.least) for values, bounds in pairs]
+
+
+def _above(values: Sequence[float], least: float) -> int:
+    return sum(value - least > _ROUNDING for value in values)
 
 
 def searched(
@@ -202,9 +205,8 @@ def _variance(found: Searched, others: bool) -> Variance:
 
 
 def limits_of(found: Searched, kind: ValueKind, others: bool) -> Range:
-    """Return between what the mean lies, of the same workloads or of others: these may
-    have another lower bound where those searched have not all the same one.
-    """
+    """Bound the mean of the same workloads or of others; others may have another lower
+    bound where those searched do not share one."""
     if kind is ValueKind.SHARE:
         return UNIT
     if found.range is None or (others and not found.alike):
@@ -272,10 +274,9 @@ def _other_skewed(found: Searched, half: float) -> Ends:
 
 
 def _unlike(found: Searched, half: float) -> Ends:
-    """Return the ends for other workloads whose lower bound is not known: by Student's
-    t and by Hall's transformation, the upper one by the gamma distribution besides
-    where this one's is.
-    """
+    """Compute the ends for other workloads whose lower bound is not known: by Student's
+    t and by Hall's transformation; the upper end is that of the gamma distribution
+    where it is higher."""
     hall = skewed_mean.ends_without_bound(found.mean, found.between)
     method = f"{skewed_mean.HALL}, {CONTAINING}"
     ends = _symmetric(found.mean, half, method).around(Ends(*hall, method))

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that went on beyond their time-out: they had more time than others, so their
-cell is not valid. Pure.
+"""Searches that exceeded their time-out had more time than others, so their cell is not
+valid. Pure.
 
-QUBO.md gives time-outs, and no tolerance for them. The only tolerance of the rules is
-that of replication: results within 5 %. A search that took more of its time-out than
-that is not the search that was asked for, and 5 % of 1 ms are 50 us, a few looks at the
-clock on a microcontroller.
+QUBO.md states time-outs without a tolerance. The only tolerance of the rules is that of
+replication, results within 5 %. A search that took longer is not the search that was
+requested; 5 % of 1 ms are 50 us, a few polls of the clock on a microcontroller.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ LIMIT = 0.05
 
 
 def share(sample: Sample) -> float:
-    """Return by which share of its time-out a search is longer than that; 0 or below
-    where it kept it.
-    """
+    """Compute by which share of its time-out a search exceeded it; 0 or below where it
+    kept the time-out."""
     assert sample.solve is not None
     return sample.windows[0].latency_s / sample.solve.timeout_s - 1
 

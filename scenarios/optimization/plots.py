@@ -38,7 +38,7 @@ _STRONGEST = 15.0
 _CELL = re.compile(r"(\d+)n_([\dp]+)pct")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnSearch:
     """A search that gave a vector: its cell, the index of its workload, and its
     line."""
@@ -61,14 +61,20 @@ def pictures(folder: Path) -> list[Picture]:
 def searches(session: SessionFolder) -> list[DrawnSearch]:
     """Read the searches of all trials that gave a vector."""
     trials = document.read(session.path / session_folder.RESULTS).trials
-    return [
-        DrawnSearch(
-            line.case or "", line.indices[0], line.solve, line.costs.costs(), line
-        )
-        for trial in trials
-        for line in sample_lines.read(session.trial(trial.number)).samples
-        if line.solve is not None and line.costs is not None
-    ]
+    drawn = []
+    for trial in trials:
+        for line in sample_lines.read(session.trial(trial.number)).samples:
+            if line.solve is None or line.costs is None:
+                continue
+            search = DrawnSearch(
+                case=line.case or "",
+                index=line.indices[0],
+                solve=line.solve,
+                costs=line.costs.costs(),
+                line=line,
+            )
+            drawn.append(search)
+    return drawn
 
 
 def over_time(lines: Sequence[DrawnSearch], names: Sequence[str] = ()) -> Picture:
@@ -135,16 +141,14 @@ def _draw_cell(axes: Axes, lines: Sequence[DrawnSearch]) -> None:
     for line in lines:
         colour = SERIES[workloads.index(line.index) % len(SERIES)]
         target = _target(line)
-        told = [
-            (crossing.window.latency_s, crossing.threshold)
-            for crossing in line.line.crossings
-            if crossing.window
-        ]
-        at_s = [at for at, _ in told] + [line.line.windows[0].latency_s]
-        gaps = [
-            _percent(cost, target)
-            for cost in [*(cost for _, cost in told), line.costs.cost]
-        ]
+        at_s = []
+        gaps = []
+        for crossing in line.line.crossings:
+            if crossing.window:
+                at_s.append(crossing.window.latency_s)
+                gaps.append(_percent(crossing.threshold, target))
+        at_s.append(line.line.windows[0].latency_s)
+        gaps.append(_percent(line.costs.cost, target))
         axes.plot(at_s, gaps, color=colour, lw=0.8, alpha=0.7, drawstyle="steps-post")
         axes.plot(at_s[:-1], gaps[:-1], "o", ms=2.2, color=colour)
         axes.plot(at_s[-1:], gaps[-1:], "D", ms=3.2, color=colour, mfc="none")
@@ -189,13 +193,9 @@ def _target(line: DrawnSearch) -> int:
 
 
 def _percent(cost: int, target: int) -> float:
-    return (
-        100.0 * (cost - target) / abs(target)
-        if target
-        else 0.0
-        if cost == target
-        else 100.0
-    )
+    if target:
+        return 100.0 * (cost - target) / abs(target)
+    return 0.0 if cost == target else 100.0
 
 
 def heat(lines: Sequence[DrawnSearch]) -> Picture:
@@ -225,15 +225,14 @@ def heat(lines: Sequence[DrawnSearch]) -> Picture:
     )
     colours = LinearSegmentedColormap.from_list("gap", [GOOD, "#ffffff", BAD])
     for axes, timeout_s in zip(grid, timeouts_s, strict=False):
-        of = [line for line in fixed if line.solve.timeout_s == timeout_s]
+        of_cell: dict[tuple[int, float], list[float]] = {}
+        for line in fixed:
+            if line.solve.timeout_s == timeout_s:
+                percent = _percent(line.costs.cost, _target(line))
+                of_cell.setdefault(_cell(line.case), []).append(percent)
         gaps = np.full((len(nodes), len(densities)), np.nan)
-        for cell in {_cell(line.case) for line in of}:
-            mine = [
-                _percent(line.costs.cost, _target(line))
-                for line in of
-                if _cell(line.case) == cell
-            ]
-            gaps[nodes.index(cell[0]), densities.index(cell[1])] = mean(mine)
+        for (count, density), percents in of_cell.items():
+            gaps[nodes.index(count), densities.index(density)] = mean(percents)
         axes.imshow(
             gaps,
             cmap=colours,
@@ -272,13 +271,9 @@ def _cell(case: str) -> tuple[int, float]:
 
 def _write_gaps(axes: Axes, gaps: np.ndarray[Any, Any]) -> None:
     for (row, column), gap in np.ndenumerate(gaps):
-        shown = (
-            "–"
-            if np.isnan(gap)
-            else "0"
-            if gap == 0
-            else f"{gap:+.1f}".replace("-", "−")
-        )
+        shown = "0" if gap == 0 else f"{gap:+.1f}".replace("-", "−")
+        if np.isnan(gap):
+            shown = "–"
         axes.text(
             column,
             row,

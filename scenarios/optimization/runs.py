@@ -70,9 +70,8 @@ class Runs:
 
     @property
     def unasked(self) -> str:
-        """Return why the share of success is not known: no target, or a threshold that
-        no search was told of; empty when it is.
-        """
+        """Reason why the share of success is not known: no target, or a threshold that
+        was not sent to a search; empty where it is known."""
         return unasked(self.samples, self.kind, (self.gap,))
 
     @property
@@ -160,12 +159,15 @@ def threshold_of(sample: Sample, gap: float, kind: str) -> int | None:
     return None if target is None else threshold_cost(target, gap)
 
 
+def _thresholds(sample: Sample, gaps: Sequence[float], kind: str) -> list[int | None]:
+    return [threshold_of(sample, gap, kind) for gap in gaps]
+
+
 def unasked(samples: Sequence[Sample], kind: str, gaps: Sequence[float]) -> str:
-    """Return why nothing is known of these gaps; a search without a vector has reached
-    none of them, and does not count here.
-    """
+    """Give the reason why these gaps are not known; a search without a vector reached
+    none of them and does not count here."""
     useful = [sample for sample in samples if sample.costs is not None]
-    costs = [[threshold_of(sample, gap, kind) for gap in gaps] for sample in useful]
+    costs = [_thresholds(sample, gaps, kind) for sample in useful]
     if without := sum(None in row for row in costs):
         return (
             f"{without} of {len(samples)} searches are of a workload without "

@@ -4,7 +4,6 @@ targets."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,16 +20,16 @@ from rig.interfaces.task import OptimizationTask, Task
 from rig.model.comparison import Compared
 from rig.model.declaration import DeclaredMetrics
 from rig.model.grid import Covered
-from rig.model.metric import Metric, Prominence, Repeatability, Statistic
+from rig.model.metric import Metric, Prominence, Repeatability
 from rig.model.picture import Picture
 from rig.model.steps import Idle, Load, Plan, Solve, Step
 from rig.model.trial import Measured, Sample
 from rig.problems import Problem
 from rig.settings.declare import Count, Or, Seed
 from rig.stats.interval import Intervals
-from rig.stats.summary import ratio
 from scenarios.common.cost_gap import threshold_cost
-from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S
+from scenarios.common.limits import IdleTime, TimeLimit
+from scenarios.common.metrics import difference, power, samples_of
 from scenarios.optimization import (
     fixed_timeout,
     found_costs,
@@ -119,17 +118,9 @@ class Optimization(Scenario):
                 "Draw the solver's seeds from the trial's seed, anew for each workload."
             ),
         ] = True
-        idle_s: Annotated[
-            float,
-            Interval(ge=0.1, le=IDLE_MAX_S),
-            Unit("s"),
-            doc("Idle time before and after all."),
-        ] = 0.5
+        idle_s: Annotated[IdleTime, doc("Idle time before and after all.")] = 0.5
         limit_s: Annotated[
-            float,
-            Interval(gt=0, le=LIMIT_MAX_S),
-            Unit("s"),
-            doc("What a device may take beyond a time-out until it answers."),
+            TimeLimit, doc("What a device may take beyond a time-out until it answers.")
         ] = 20.0
 
     def __init__(self, settings: Settings, thresholds_max: int | None = None) -> None:
@@ -271,8 +262,8 @@ class Optimization(Scenario):
         return ()
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return the results of each cell, what the numbers mean, and which targets
-        were beaten."""
+        """Describe the results of each cell, the definitions of the numbers, and the
+        targets that were beaten."""
         settings = self.settings
         samples = measured.samples
         said = []
@@ -335,13 +326,13 @@ class Optimization(Scenario):
                 finished.setdefault((item.step.index, what), []).append(
                     item.score.fault
                 )
-        return tuple(
-            _covered(
-                name, what, self.settings.attempts, finished.get((index, what), [])
-            )
-            for index, name in enumerate(names)
-            for what in whats
-        )
+        attempts = self.settings.attempts
+        covered = []
+        for index, name in enumerate(names):
+            for what in whats:
+                faults = finished.get((index, what), [])
+                covered.append(_covered(name, what, attempts, faults))
+        return tuple(covered)
 
     def pictures(self, folder: Path) -> Sequence[Picture]:
         """Draw costs over time, and the gaps that are left."""
@@ -358,9 +349,7 @@ class Optimization(Scenario):
         """Return official, best known and measured costs of each cell and workload, for
         each way to search.
         """
-        return found_costs.compared(
-            [sample for trial in trials for sample in trial.samples]
-        )
+        return found_costs.compared(samples_of(trials))
 
     def _thresholds(self, target: int, best_known: int | None) -> tuple[int, ...]:
         """Return the costs to mark, falling; several gaps may mean the same cost, as
@@ -392,9 +381,9 @@ class Optimization(Scenario):
                     index,
                     settings.target_limit_s,
                     seed,
-                    costs[-1],
-                    costs,
-                    settings.limit_s,
+                    target=costs[-1],
+                    thresholds=costs,
+                    limit_s=settings.limit_s,
                 )
 
 
@@ -430,27 +419,10 @@ def _powers(measured: Measured) -> dict[str, Metric]:
     """Return idle power, and that of all searches together."""
     if not measured.samples:
         return {}
-    idles = [idle for idle in measured.idles if idle.energy_j is not None]
-    value, error = ratio(
-        [idle.energy_j or 0.0 for idle in idles], [idle.latency_s for idle in idles]
-    )
-    idle = Metric(
-        value, "W", error, len(idles), False, Statistic.RATIO, budget_shown=True
-    )
+    idle = power([idle for idle in measured.idles if idle.energy_j is not None])
     active = replace(fixed_timeout.power(measured.samples), budget_shown=True)
-    known = [
-        each
-        for each in (idle.standard_error, active.standard_error)
-        if each is not None
-    ]
-    both = math.hypot(*known) if len(known) == 2 else None
     return {
-        "power_idle": idle,
+        "power_idle": replace(idle, budget_shown=True),
         "power_active": replace(active, prominence=Prominence.HEADLINE),
-        "power_dynamic": replace(
-            active,
-            value=active.value - idle.value,
-            standard_error=both,
-            statistic=Statistic.DIFFERENCE,
-        ),
+        "power_dynamic": difference(active, idle),
     }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both intervals of what searches with and without success tell: their share, the time
-with repetitions, the median time. Pure.
+"""Intervals of searches that succeed or fail: their share, the time with repetitions,
+the median time. Pure.
 
-Searches of the same workloads with other seeds: the exact interval of the count, which
-holds at least as often as it says also where workloads differ (Hoeffding, Annals of
-Mathematical Statistics 27, 1956, 713). Other workloads: searches of one workload are
-correlated, and count as so many independent ones as tell the share as well (Korn and
+For the same workloads with other seeds: the exact interval of the count, which holds at
+least its level also where workloads differ (Hoeffding, Annals of Mathematical
+Statistics 27, 1956, 713). For other workloads: searches of one workload are correlated,
+so the interval is that of the effective number of independent searches (Korn and
 Graubard, Survey Methodology 24, 1998, 193).
 """
 
@@ -47,9 +47,8 @@ CLUSTERED_RANKS = (
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One search on its way to a gap: of which cell, workload and seed; its time, or
-    its limit where it did not get there.
-    """
+    """A search toward a gap: cell, workload and seed; its time, or its limit where it
+    did not reach the gap."""
 
     cell: str
     workload: int
@@ -59,24 +58,25 @@ class Tried:
 
 
 def distinct(tried: Sequence[Tried]) -> list[Tried]:
-    """Return each search once: of trials that repeat it, the mean time; it got there
-    where it did so in at least half of them.
-    """
+    """Join trials that repeat a search: the mean of their times; the search succeeded
+    where at least half of them did."""
     found: dict[tuple[int, int], list[Tried]] = {}
     for one in tried:
         found.setdefault((one.workload, one.seed), []).append(one)
-    return [
-        replace(
-            own[0],
-            time_s=mean([one.time_s for one in own]),
-            reached=2 * sum(one.reached for one in own) >= len(own),
-        )
-        for own in found.values()
-    ]
+    return [_averaged(repeated) for repeated in found.values()]
+
+
+def _averaged(repeated: Sequence[Tried]) -> Tried:
+    reached = sum(one.reached for one in repeated)
+    return replace(
+        repeated[0],
+        time_s=mean([one.time_s for one in repeated]),
+        reached=2 * reached >= len(repeated),
+    )
 
 
 def of_success(tried: Sequence[Tried]) -> Intervals:
-    """Return both intervals of the share of searches that got there."""
+    """Compute both intervals of the share of successful searches."""
     searches = distinct(tried)
     count = sum(one.reached for one in searches)
     same = Interval(
@@ -102,10 +102,9 @@ def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
 
 
 def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
-    """Return the time with repetitions by the share of all searches; infinite where
-    none got there, not a number where one search is enough: its time is then the limit,
-    a setting.
-    """
+    """Compute the time with repetitions from the share of all searches; infinite where
+    none succeeded, NaN where one search is enough: the time is then the limit, a
+    setting."""
     found_s = time_to_solution_s(
         limit_s, sum(one.reached for one in tried) / len(tried)
     )
@@ -113,9 +112,8 @@ def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
 
 
 def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
-    """Return both intervals of the median time; `budget_s` is what instrument and time
-    base add, 95 %.
-    """
+    """Compute both intervals of the median time; `budget_s` is the 95 % error of
+    instrument and time base."""
     searches = distinct(tried)
     attempts = [Attempt(one.time_s, one.reached) for one in searches]
     median = quantile(attempts, 0.5)
@@ -124,11 +122,10 @@ def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
     else:
         same = _widened(
             median.value_s,
-            median.low_s,
-            median.high_s,
+            (median.low_s, median.high_s),
             budget_s,
-            RANKS,
-            f"{len(searches)} searches",
+            method=RANKS,
+            units=f"{len(searches)} searches",
         )
     other = _clustered_median(searches, median.value_s, budget_s)
     return Intervals(
@@ -141,9 +138,8 @@ def _design(searches: Sequence[Tried]) -> Design:
 
 
 def _around(other: Interval, same: Interval) -> Interval:
-    """Return the interval for other workloads, with that for the same ones in it: ranks
-    and effective numbers are rounded.
-    """
+    """Widen the interval for other workloads to contain that for the same ones: ranks
+    and effective numbers are rounded."""
     return replace(other, low=min(other.low, same.low), high=max(other.high, same.high))
 
 
@@ -162,11 +158,11 @@ def _as_times(share: Interval, limit_s: float) -> Interval:
 def _effective(
     searches: Sequence[Tried], so: Callable[[Tried], bool], share: float
 ) -> float:
-    """Return how many independent searches give a share as precisely; each cell has two
-    workloads or more.
+    """Compute the number of independent searches that estimate a share as precisely;
+    each cell has two workloads or more.
 
-    Where all or none were so, the correlation within a workload is unknown: the
-    greatest is taken.
+    Where all or none succeeded, the correlation within a workload is unknown, and the
+    number of searches is taken.
     """
     cells: dict[str, dict[int, list[bool]]] = {}
     for one in searches:
@@ -215,18 +211,24 @@ def _clustered_median(
         most[math.ceil((high - 0.5) * each + 0.5) - 1] if high <= count else math.inf
     )
     return _widened(
-        value_s, low_s, high_s, budget_s, CLUSTERED_RANKS, design.other_units
+        value_s,
+        (low_s, high_s),
+        budget_s,
+        method=CLUSTERED_RANKS,
+        units=design.other_units,
     )
 
 
 def _widened(
     value_s: float | None,
-    low_s: float,
-    high_s: float,
+    ends_s: tuple[float, float],
     budget_s: float,
+    *,
     method: str,
     units: str,
 ) -> Interval:
+    """Add the error of instrument and time base in squares to both ends."""
+    low_s, high_s = ends_s
     if value_s is None or not math.isfinite(value_s):
         return Interval(low_s, high_s, method, units)
     return Interval(

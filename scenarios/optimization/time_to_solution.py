@@ -16,10 +16,11 @@ from dataclasses import replace
 
 from rig.model.metric import Metric, Prominence, Repeatability, Statistic
 from rig.model.trial import Sample
-from rig.stats.summary import NORMAL_95, mean, standard_error
+from rig.stats.summary import NORMAL_95, mean
 from rig.stats.time_to_target import quantile, success, time_to_solution_s
 from rig.units import quantity
 from scenarios.common.cost_gap import KINDS, OFFICIAL
+from scenarios.common.metrics import of_mean
 from scenarios.optimization import overrun, wade
 from scenarios.optimization.fixed_timeout import headline, prominence
 from scenarios.optimization.runs import (
@@ -39,11 +40,12 @@ def metrics(
     curve: Sequence[float],
     repeatability: Repeatability = Repeatability.REPEATED,
 ) -> dict[str, Metric]:
-    """Return share of success, latency, energy and TTS99 to each of `gaps`, and WADE
-    over those of the `curve`.
+    """Compute share of success, latency, energy and TTS99 to each of `gaps`, and WADE
+    over the `curve`.
 
-    `repeatability` is that of means; what few attempts make coarse is compared in no
-    case. Of all cells, latency and energy to the smallest gap, and WADE, are headlines.
+    `repeatability` is that of means; metrics that few attempts make coarse are never
+    compared. Of all cells, latency and energy to the smallest gap, and WADE, are
+    headlines.
     """
     found: dict[str, Metric] = {}
     coarse = max(repeatability, Repeatability.COARSE, key=list(Repeatability).index)
@@ -66,7 +68,7 @@ def metrics(
         for cell, values in wades(samples, curve, kind).items():
             name = wade_name(kind, cell, curve)
             found[name] = replace(
-                _mean(values, "1", True),
+                of_mean(values, "1", higher_is_better=True),
                 prominence=prominence(cell),
                 repeatability=repeatability,
                 bounded=True,
@@ -78,22 +80,21 @@ def metrics(
 
 
 def _means(group: Runs) -> dict[str, Metric]:
-    """Return the mean latency and the mean energy to a gap, where there are any."""
+    """Compute the mean latency and the mean energy to a gap, where they exist."""
     if group.why:
         return {}
     latencies_s = [latency_s_of(crossing) for crossing in group.reached]
-    found = {"latency": _mean(latencies_s, "s", False)}
+    found = {"latency": of_mean(latencies_s, "s")}
     if len(group.energies_j) == len(latencies_s):
-        found["energy"] = _mean(group.energies_j, "J", False)
+        found["energy"] = of_mean(group.energies_j, "J")
     return found
 
 
 def absent(
     samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]
 ) -> dict[str, str]:
-    """Return why a mean latency, and an energy, is missing; of searches that were too
-    long, why all is.
-    """
+    """Give the reason for each mean latency and energy that is missing; of searches
+    that were too long, for all metrics."""
     found: dict[str, str] = {}
     for group in runs(samples, gaps):
         if group.late or group.unasked:
@@ -119,9 +120,8 @@ def absent(
 def line(
     cell: str, samples: Sequence[Sample], gaps: Sequence[float], curve: Sequence[float]
 ) -> str:
-    """Return what one cell needs to each gap, with the intervals of share and median,
-    and its WADE.
-    """
+    """Describe a cell: time and energy to each gap with the intervals of share and
+    median, and its WADE."""
     said = []
     for group in runs(samples, gaps):
         if group.cell == cell and (
@@ -141,8 +141,7 @@ def line(
 
 
 def _apart(group: Runs) -> bool:
-    """Return whether the thresholds of a group are others than those by the official
-    targets."""
+    """Whether the thresholds of a group differ from those of the official targets."""
     return any(
         threshold_of(sample, group.gap, group.kind)
         != threshold_of(sample, group.gap, OFFICIAL)
@@ -176,12 +175,11 @@ def _said(group: Runs) -> str:
 
 
 def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
-    """Return what differs from search to search: the median time, infinite where half
-    of them did not get there, and TTS99.
+    """Compute the median time, infinite where half of the searches failed, and TTS99.
 
-    TTS99 is the time after which searches, each ended and begun again at its limit,
-    have succeeded with 99 %; it is no latency to a threshold, and there is one also
-    where some searches failed (Ronnow et al. 2014).
+    TTS99 is the time after which searches, each ended and restarted at its limit, have
+    succeeded with 99 %. It is no latency to a threshold, and exists also where some
+    searches failed (Ronnow et al. 2014).
     """
     attempts = group.attempts
     found = {}
@@ -219,11 +217,11 @@ def _spread(group: Runs, repeatability: Repeatability) -> dict[str, Metric]:
 def wades(
     samples: Sequence[Sample], curve: Sequence[float], kind: str
 ) -> dict[str, list[float]]:
-    """Return the WADE of each search over the gaps of the `curve`, by cell and for all
-    under the empty name.
+    """Compute the WADE of each search over the gaps of the `curve`, by cell; the empty
+    name has all.
 
-    There is none where a threshold has no target of this `kind`, or was not told to a
-    search, nor where one went on too long.
+    It is missing where a threshold has no target of this `kind` or was not sent to a
+    search, and where a search exceeded its limit.
     """
     found: dict[str, list[Sample]] = {}
     for sample in samples if curve else ():
@@ -235,14 +233,17 @@ def wades(
         for cell, own in found.items()
         if not overrun.why(own) and not unasked(own, kind, curve)
     }
-    return {
-        cell: [wade_of(sample, curve, kind) for sample in own]
-        for cell, own in told.items()
-    }
+    return {cell: _wades_of(own, curve, kind) for cell, own in told.items()}
+
+
+def _wades_of(
+    samples: Sequence[Sample], curve: Sequence[float], kind: str
+) -> list[float]:
+    return [wade_of(sample, curve, kind) for sample in samples]
 
 
 def wade_of(sample: Sample, curve: Sequence[float], kind: str) -> float:
-    """Return the WADE of one search."""
+    """Compute the WADE of one search."""
     crossings = [crossing_of(sample, gap, kind) for gap in curve]
     return wade.value(
         [
@@ -254,17 +255,6 @@ def wade_of(sample: Sample, curve: Sequence[float], kind: str) -> float:
 
 
 def wade_name(kind: str, cell: str, curve: Sequence[float]) -> str:
-    """Return wade_250n_5pct, or wade for all cells; wade_of_4_... where the thresholds
-    are not those of the paper.
-    """
+    """Name WADE: wade_250n_5pct, or wade for all cells; wade_of_4_... where the
+    thresholds are not those of the paper."""
     return "_".join(filter(None, (wade.name(curve), kind, cell)))
-
-
-def _mean(values: Sequence[float], unit: str, higher_is_better: bool) -> Metric:
-    return Metric(
-        mean(values),
-        unit,
-        standard_error(values),
-        len(values),
-        higher_is_better=higher_is_better,
-    )

@@ -88,11 +88,12 @@ def of_mean(values: Sequence[Value], kind: ValueKind) -> Intervals:
 
 
 def design_of(searches: Iterable[tuple[str, int, int, int]]) -> Design:
-    """Return how many there are of what, from cell, workload, seed and trial of each
-    search."""
+    """Count workloads, seeds, searches and trials, from cell, workload, seed and trial
+    of each search."""
     all_of = list(searches)
     cells = {workload: cell for cell, workload, _, _ in all_of}
-    seeds = Counter(workload for workload, _ in {(each[1], each[2]) for each in all_of})
+    searched_seeds = {(workload, seed) for _, workload, seed, _ in all_of}
+    seeds = Counter(workload for workload, _ in searched_seeds)
     return Design(
         workloads=dict(Counter(cells.values())),
         seeds=tuple(seeds.values()),
@@ -115,7 +116,7 @@ def _searched(values: Sequence[Value], read: Reading) -> Searched:
         of.setdefault(value.workload, {}).setdefault(value.seed, []).append(read(value))
         cell_of[value.workload] = value.cell
         bounds[value.workload] = value.bounds
-    workloads = [[mean(each) for each in seeds.values()] for seeds in of.values()]
+    workloads = [list(map(mean, seeds.values())) for seeds in of.values()]
     cells: dict[str, list[float]] = {}
     for workload, own in zip(of, workloads, strict=True):
         cells.setdefault(cell_of[workload], []).append(mean(own))
@@ -187,11 +188,10 @@ def _rounded(value: float) -> float:
 
 
 def systematic(values: Sequence[Value]) -> float:
-    """Return the half-width of 95 % of what instrument and time base do to the mean:
-    all but what is independent from search to search.
+    """Compute the 95 % half-width of the error of instrument and time base in the mean,
+    without the part that is independent between searches.
 
-    That is in the scatter of the searches, but where they hardly differ: then it
-    counts.
+    That part is in the scatter of the searches; where they hardly differ, it is added.
     """
     parts: dict[tuple[str, int], list[tuple[Effect, float]]] = {}
     for one in values:

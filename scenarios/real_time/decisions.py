@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from rig.model.metric import Metric, Prominence
 from rig.model.trial import Measured, Sample, Streamed
-from rig.stats.summary import mean, standard_error
+from rig.stats.summary import mean
 from rig.units import quantity
+from scenarios.common.metrics import of_mean
 
 ONSET = "latency_onset"
 ONSET_PERCENTILES = (f"{ONSET}_p50", f"{ONSET}_p90")
@@ -59,7 +60,7 @@ def recognition(new: Sequence[Change]) -> dict[str, Metric]:
         )
     }
     if known_s:
-        metrics[ONSET] = _metric(known_s, Prominence.HEADLINE)
+        metrics[ONSET] = of_mean(known_s, "s", Prominence.HEADLINE)
         metrics |= {
             name: _percentile(known_s, int(name.rpartition("_p")[2]))
             for name in ONSET_PERCENTILES
@@ -71,12 +72,12 @@ def latencies(samples: Sequence[Sample], phases: Sequence[str]) -> dict[str, Met
     """Return how long each phase took, and how long after a window was captured its
     decision was there, waiting included.
     """
-    metrics = {
-        f"latency_{phase}": _metric([s.windows[place].latency_s for s in samples])
-        for place, phase in enumerate(phases)
-    }
+    metrics = {}
+    for place, phase in enumerate(phases):
+        latencies_s = [sample.windows[place].latency_s for sample in samples]
+        metrics[f"latency_{phase}"] = of_mean(latencies_s, "s")
     response_s = [sample.hop.response.latency_s for sample in samples if sample.hop]
-    metrics["latency_response"] = _metric(response_s, Prominence.HEADLINE)
+    metrics["latency_response"] = of_mean(response_s, "s", Prominence.HEADLINE)
     return metrics | {
         f"latency_response_p{percent}": _percentile(response_s, percent)
         for percent in (50, 90, 99)
@@ -109,7 +110,7 @@ def by_age(measured: Measured) -> list[list[bool]]:
 
 
 def how_played(stream: Streamed) -> str:
-    """Return what was played, and how it came to the device."""
+    """Describe the stream that was played, and how it reached the device."""
     how = "preloaded: the link was silent"
     if not stream.preloaded:
         how = (
@@ -180,20 +181,6 @@ def _first_stable(decided: Iterator[Sample], stable: int) -> float | None:
         if len(in_a_row) == stable:
             return in_a_row[0]
     return None
-
-
-def _metric(
-    values_s: Sequence[float], prominence: Prominence = Prominence.MAIN
-) -> Metric:
-    error_s = standard_error(values_s)
-    return Metric(
-        mean(values_s),
-        "s",
-        error_s,
-        len(values_s),
-        higher_is_better=False,
-        prominence=prominence,
-    )
 
 
 def _percentile(values_s: Sequence[float], percent: int) -> Metric:

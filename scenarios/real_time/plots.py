@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream: what was decided beside what was played, and how long each decision
-took."""
+"""Plots of a stream: decisions beside the scenes that were played, and the time of each
+decision."""
 
 from __future__ import annotations
 

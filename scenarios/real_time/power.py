@@ -9,7 +9,14 @@ from dataclasses import replace
 
 from rig.model.metric import Metric, Prominence, Statistic
 from rig.model.trial import Measured, Window
-from rig.stats.summary import mean, ratio, standard_error
+from rig.stats.summary import mean, standard_error
+from scenarios.common.metrics import (
+    difference,
+    have_energy,
+    of_mean,
+    of_ratio,
+    power,
+)
 
 
 def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
@@ -19,35 +26,29 @@ def energies(measured: Measured, phases: Sequence[str]) -> dict[str, Metric]:
     whole = [
         stream.whole for stream in measured.streams if stream.whole.energy_j is not None
     ]
-    known = [
-        sample.windows
-        for sample in measured.samples
-        if all(window.energy_j is not None for window in sample.windows)
-    ]
-    idle = _power(
-        [(window,) for window in measured.idles if window.energy_j is not None]
-    )
-    active = _power(known)
-    average = _power([(window,) for window in whole])
+    windows_of = [sample.windows for sample in measured.samples]
+    known = [windows for windows in windows_of if have_energy(windows)]
+    idle = power([window for window in measured.idles if window.energy_j is not None])
+    energies_j = [_energy_j(windows) for windows in known]
+    active = of_ratio(energies_j, [_length_s(windows) for windows in known], "W")
+    average = power(whole)
     metrics = {
         "duty_cycle": _duty_cycle(measured),
         "power_idle": replace(idle, budget_shown=True),
         "power_active": _headline(active),
-        "power_dynamic": replace(_above(active, idle), budget_shown=True),
+        "power_dynamic": replace(difference(active, idle), budget_shown=True),
         "power_stream": replace(average, prominence=Prominence.HEADLINE),
-        "power_stream_dynamic": _above(average, idle),
+        "power_stream_dynamic": difference(average, idle),
     }
     for place, phase in enumerate(phases):
-        metrics[f"energy_{phase}"] = _mean(
-            [windows[place].energy_j or 0.0 for windows in known]
-        )
-    metrics["energy_total"] = _headline(
-        _mean([_energy_j(windows) for windows in known])
-    )
+        phase_j = [windows[place].energy_j or 0.0 for windows in known]
+        metrics[f"energy_{phase}"] = of_mean(phase_j, "J")
+    metrics["energy_total"] = _headline(of_mean(energies_j, "J"))
     metrics["energy_dynamic"] = _headline(_energy_above(known, idle))
     # Shorter streams cost less: leaving out scenes says nothing about other ones.
     metrics["energy_stream"] = replace(
-        _mean([window.energy_j or 0.0 for window in whole]), statistic=Statistic.TOTAL
+        of_mean([window.energy_j or 0.0 for window in whole], "J"),
+        statistic=Statistic.TOTAL,
     )
     return metrics
 
@@ -61,12 +62,20 @@ def _duty_cycle(measured: Measured) -> Metric:
     busy_s = [_length_s(sample.windows) for sample in measured.samples]
     whole_s = math.fsum(stream.whole.latency_s for stream in measured.streams)
     error_s = standard_error(busy_s)
-    if not whole_s:
-        return Metric(math.nan, "s/s", None, 0, False, Statistic.RATIO)
-    error = None if error_s is None else error_s * len(busy_s) / whole_s
+    value = math.nan
+    error = None
+    if whole_s:
+        value = math.fsum(busy_s) / whole_s
+        error = None if error_s is None else error_s * len(busy_s) / whole_s
     # The more of the time it stands idle, the more is left for anything else.
-    value = math.fsum(busy_s) / whole_s
-    return Metric(value, "s/s", error, len(busy_s), False, Statistic.RATIO)
+    return Metric(
+        value=value,
+        unit="s/s",
+        standard_error=error,
+        n=len(busy_s) if whole_s else 0,
+        higher_is_better=False,
+        statistic=Statistic.RATIO,
+    )
 
 
 def _energy_j(windows: Sequence[Window]) -> float:
@@ -77,41 +86,16 @@ def _length_s(windows: Sequence[Window]) -> float:
     return math.fsum(window.latency_s for window in windows)
 
 
-def _power(groups: Sequence[Sequence[Window]]) -> Metric:
-    value, error = ratio(
-        [_energy_j(windows) for windows in groups],
-        [_length_s(windows) for windows in groups],
-    )
-    return Metric(value, "W", error, len(groups), False, Statistic.RATIO)
-
-
-def _above(power: Metric, idle: Metric) -> Metric:
-    errors = (power.standard_error, idle.standard_error)
-    known = [error for error in errors if error is not None]
-    error = math.hypot(*known) if len(known) == len(errors) else None
-    value = power.value - idle.value
-    return Metric(value, "W", error, power.n, False, Statistic.DIFFERENCE)
-
-
 def _energy_above(known: Sequence[Sequence[Window]], idle: Metric) -> Metric:
     """Take idle power off the energy of each window of the stream; its standard error
     is the same in all of them.
     """
-    single = _mean(
-        [_energy_j(windows) - idle.value * _length_s(windows) for windows in known]
-    )
+    above_j = [
+        _energy_j(windows) - idle.value * _length_s(windows) for windows in known
+    ]
+    single = of_mean(above_j, "J")
     error_j = None
     if single.standard_error is not None and idle.standard_error is not None:
         idle_j = mean([_length_s(windows) for windows in known]) * idle.standard_error
         error_j = math.hypot(single.standard_error, idle_j)
     return replace(single, standard_error=error_j, statistic=Statistic.DIFFERENCE)
-
-
-def _mean(values_j: Sequence[float]) -> Metric:
-    return Metric(
-        mean(values_j),
-        "J",
-        standard_error(values_j),
-        len(values_j),
-        higher_is_better=False,
-    )

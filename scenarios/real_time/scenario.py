@@ -26,7 +26,7 @@ from rig.problems import Problem
 from rig.settings.declare import Count, Number, Or, Ratio
 from rig.units import quantity
 from scenarios.common import declared
-from scenarios.common.limits import IDLE_MAX_S, LIMIT_MAX_S
+from scenarios.common.limits import IDLE_MAX_S, IdleTime, TimeLimit
 from scenarios.real_time import decisions, scenes
 from scenarios.real_time.power import energies
 
@@ -90,16 +90,9 @@ class RealTime(Scenario):
             Ge(1),
             doc("Seed of the stream; one makes all trials play the same stream."),
         ] = 0
-        idle_s: Annotated[
-            float,
-            Interval(ge=0.1, le=IDLE_MAX_S),
-            Unit("s"),
-            doc("Idle time before and after the stream."),
-        ] = 0.5
+        idle_s: Annotated[IdleTime, doc("Idle time before and after the stream.")] = 0.5
         limit_s: Annotated[
-            float,
-            Interval(gt=0, le=LIMIT_MAX_S),
-            Unit("s"),
+            TimeLimit,
             doc("What the device may take beyond the stream until it answers."),
         ] = 20.0
 
@@ -178,7 +171,7 @@ class RealTime(Scenario):
     def declared_metrics(
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
     ) -> DeclaredMetrics:
-        """Declare what was recognised, latencies, and powers of the stream."""
+        """Declare recognition, latencies, and powers of the stream."""
         latencies = [*(f"latency_{phase}" for phase in phases), "latency_response"]
         latencies += ["latency_response_p50", "latency_response_p90"]
         latencies += ["latency_response_p99"]
@@ -234,9 +227,8 @@ class RealTime(Scenario):
         return dict.fromkeys((decisions.ONSET, *decisions.ONSET_PERCENTILES), reason)
 
     def lines(self, measured: Measured) -> tuple[str, ...]:
-        """Return how the stream came to the device, what it made of it, and how right
-        it was by the age of a scene.
-        """
+        """Describe how the stream reached the device, its decisions, and their accuracy
+        by the age of a scene."""
         metrics = self.summarise(measured, ())
         in_time = self._in_time(measured)
         low, high = metrics["within_deadline"].interval
@@ -254,7 +246,7 @@ class RealTime(Scenario):
         )
 
     def pictures(self, folder: Path) -> Sequence[Picture]:
-        """Draw what was decided beside what was played."""
+        """Draw decisions beside the scenes that were played."""
         # Here, because it brings matplotlib, which only the report needs.
         from scenarios.real_time import plots
 
@@ -278,7 +270,12 @@ class RealTime(Scenario):
         )
         drawn = scenes.draw(task, seed, *limits)
         stream = Stream(
-            drawn, hop, task.window, rate_hz, settings.preloaded, settings.limit_s
+            scenes=drawn,
+            hop=hop,
+            window=task.window,
+            sample_hz=rate_hz,
+            preloaded=settings.preloaded,
+            limit_s=settings.limit_s,
         )
         if settings.preloaded and 0 < self._slots < stream.windows:
             raise ConfigError(

@@ -44,9 +44,8 @@ def draw(
 def lengths(
     rng: random.Random, duration: int, shortest: int, longest: int
 ) -> list[int]:
-    """Draw lengths from `shortest` to `longest` that add up to `duration`; what is left
-    at last is one of them, too.
-    """
+    """Draw lengths from `shortest` to `longest` that add up to `duration`; the
+    remainder is the last length."""
     drawn = []
     left = duration
     while left > longest:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The null task: random bytes that come back. It measures what the link, the firmware
-and the rig cost by themselves.
-"""
+"""The null task: random bytes that come back. It measures the cost of link, firmware
+and rig alone."""
 
 from __future__ import annotations
 

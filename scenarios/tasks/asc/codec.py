@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The task around a network that a backend runs: the front end before it, the answer
-behind it.
+after it.
 
-It runs in a worker, maybe under another Python: the standard library and numpy are all
-there is.
+This module runs in a worker, maybe under another Python, with the standard library and
+numpy only.
 """
 
 from __future__ import annotations

@@ -63,9 +63,8 @@ def envelopes(bank: FilterBank, audio: NDArray[np.int16]) -> Ints:
 
 
 def _filter(driven: Ints, feedback: Ints, states: Ints, *, limited: bool) -> None:
-    """Put the states of a hop behind the two before it. Limiting each takes half as
-    long again, and a hop in which none reaches the limit has the same states without.
-    """
+    """Filter a hop and append its states to the two before it. Limiting each state
+    takes half as long again, and changes none in a hop that stays below the limit."""
     terms = np.empty_like(states[:2])
     later, earlier = terms
     before = [states[sample : sample + 2] for sample in range(HOP_SAMPLES)]
@@ -113,7 +112,7 @@ def spike_counts(bank: FilterBank, audio: NDArray[np.int16]) -> NDArray[np.uint8
 
 
 def decay(value: Ints, dash: Ints) -> Ints:
-    """Return what a state loses in a step: value >> dash, but at least 1 towards
+    """Compute the loss of a state in a step: value >> dash, but at least 1 towards
     zero."""
     loss = value >> dash
     return np.where((loss == 0) & (value > 0), 1, loss)

@@ -38,7 +38,7 @@ SPIKE_RULE = "v >= v_threshold; v -= v_threshold for each spike"
 
 @dataclass(frozen=True, slots=True)
 class ModelMetadata:
-    """What the graph's metadata say of the model; None: nothing."""
+    """Metadata of a graph that describe the model; None where absent."""
 
     format: Any = None
     format_version: Any = None
@@ -49,10 +49,9 @@ class ModelMetadata:
 
 @dataclass(frozen=True, slots=True)
 class NodeMetadata:
-    """What the metadata of a node say of the whole numbers behind it; None: nothing.
-    `scale` is what each was multiplied with, `dash_syn` and `dash_mem` are the decay
-    shifts of neurons.
-    """
+    """Metadata of a node that describe its whole numbers; None where absent. `scale` is
+    the factor of each number, `dash_syn` and `dash_mem` are the decay shifts of
+    neurons."""
 
     scale: Any = None
     dash_syn: Any = None
@@ -153,11 +152,10 @@ def built(graph: Any) -> AscModel:
             f"made for a time step of {about.dt_s} s", evidence=f"wanted {STEP_S}"
         )
     count = sum(name.startswith("neurons_") for name in graph.nodes)
-    order = [
-        "input",
-        *(f"{kind}_{n}" for n in range(count) for kind in ("weight", "neurons")),
-        "output",
-    ]
+    order = ["input"]
+    for number in range(count):
+        order += [f"weight_{number}", f"neurons_{number}"]
+    order.append("output")
     if sorted(order) != sorted(graph.nodes):
         raise DataError(
             "nodes are missing or unknown",

@@ -30,7 +30,7 @@ def programs(path: Path, model: AscModel) -> dict[str, Program]:
 
 
 def network(path: Path, model: AscModel) -> NetworkWorkload:
-    """Return the network that other backends may run, behind the task's front end."""
+    """Return the network that other backends may run, after the task's front end."""
     return NetworkWorkload(
         path=path,
         codec="scenarios.tasks.asc.codec:open_codec",

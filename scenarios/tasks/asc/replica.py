@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task without its audio: what a session folder holds of it is enough to plan and
-to score again.
-"""
+"""The task without its audio: a session folder is enough to plan and to score again."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ def parts(output: bytes) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Holes:
-    """What is read again of the task's provenance."""
+    """Facts of the task's provenance that are read again."""
 
     holes: tuple[int, ...]
 
@@ -78,7 +76,7 @@ class AscReplica(SignalTask):
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
     ) -> AscReplica:
-        """Check what the session says of the samples; raises DataError."""
+        """Check the session's facts of its samples; raises DataError."""
         odd = next(
             (
                 index
@@ -142,5 +140,5 @@ class AscReplica(SignalTask):
         return parts(output)
 
     def provenance(self) -> dict[str, Any]:
-        """Return what the session says."""
+        """Return the session's own facts."""
         return dict(self.facts)

@@ -190,11 +190,9 @@ class AscTask(SignalTask):
         self._settings, self._dataset, self._model = settings, dataset, read_model(path)
         self.programs = programs(path.resolve(), self._model)
         self.network = network(path.resolve(), self._model)
-        every = [
-            AscSample(clip, second)
-            for clip in dataset.test
-            for second in range(clip.samples)
-        ]
+        every: list[AscSample] = []
+        for clip in dataset.test:
+            every += [AscSample(clip, second) for second in range(clip.samples)]
         self._samples = (
             balanced(every, settings.samples, settings.seed)
             if settings.samples
@@ -272,11 +270,11 @@ class AscTask(SignalTask):
         return spikes
 
     def reference_output(self, index: int) -> bytes:
-        """Return what a device must answer for sample `index`, by the integer model."""
+        """Compute the answer to sample `index` by the integer model."""
         return self.reference(self.payload(index))
 
     def reference(self, payload: bytes) -> bytes:
-        """Return what a device must answer to a payload, by the integer model."""
+        """Compute the answer to a payload by the integer model."""
         digest = sha256(payload).digest()
         if digest not in self._answers:
             # A batch asks for the answers to its samples one by one, after all were
@@ -290,8 +288,7 @@ class AscTask(SignalTask):
         return self._answers[digest]
 
     def _not_asked(self) -> range:
-        """Return the next samples whose answers nobody has found together with
-        others."""
+        """List the next samples whose answers are not computed yet."""
         first = self._found
         self._found = min(first + TOGETHER - 1, len(self))
         return range(first, self._found)
@@ -373,10 +370,9 @@ def made_up(cities: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=4)
 def _answers(model_sha256: str) -> dict[bytes, bytes]:
-    """Return what a model is known to answer, by the SHA-256 of the payload: the
-    integer model takes 60 ms for one, and a virtual device asks for the same ones in
-    every trial.
-    """
+    """Share the known answers of a model in this process, by the SHA-256 of the
+    payload: the integer model takes 60 ms for one, and a virtual device asks for the
+    same ones in every trial."""
     return {}
 
 

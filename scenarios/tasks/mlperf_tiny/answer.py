@@ -57,9 +57,8 @@ def scored(entry: Entry, output: bytes, form: Format, count: int) -> Score:
 
 
 def parse(output: str) -> tuple[int, Format]:
-    """Return count and form of what a session says of its outputs, such as "10 x int8";
-    raise DataError.
-    """
+    """Read count and form of outputs from a session's text, such as "10 x int8"; raise
+    DataError."""
     count, _, form = output.partition(" x ")
     forms: tuple[Format, ...] = get_args(Format)
     for known in forms:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks of MLPerf Tiny whose data are a folder of tensors: what the data must
-look like, and the quality they ask for.
-"""
+"""Benchmarks of MLPerf Tiny whose data are a folder of tensors: the form of the data
+and the required quality."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from typing import Literal
 Name = Literal["", "ad01", "ic01", "ic02", "kws01", "vww01"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """One benchmark.
 
@@ -34,9 +33,44 @@ class Benchmark:
 #: [...] VWW 80 % [...] IC 85 % [...] AD 0.85 (AUC)"; the second IC model is held to 91
 #: %.
 BENCHMARKS: dict[str, Benchmark] = {
-    "ad01": Benchmark((248, 72), 2, 2560, 1, ("auc", 0.85), ("ad01",)),
-    "ic01": Benchmark((200,), 10, 3072, 10, ("accuracy", 0.85), ("ic01",)),
-    "ic02": Benchmark((200,), 10, 3072, 10, ("accuracy", 0.91), ("ic02", "ic01")),
-    "kws01": Benchmark((1000,), 12, 490, 12, ("accuracy", 0.90), ("kws01",)),
-    "vww01": Benchmark((1000,), 2, 27_648, 2, ("accuracy", 0.80), ("vww01",)),
+    "ad01": Benchmark(
+        files=(248, 72),
+        classes=2,
+        tensor_b=2560,
+        outputs=1,
+        quality=("auc", 0.85),
+        reported_by=("ad01",),
+    ),
+    "ic01": Benchmark(
+        files=(200,),
+        classes=10,
+        tensor_b=3072,
+        outputs=10,
+        quality=("accuracy", 0.85),
+        reported_by=("ic01",),
+    ),
+    "ic02": Benchmark(
+        files=(200,),
+        classes=10,
+        tensor_b=3072,
+        outputs=10,
+        quality=("accuracy", 0.91),
+        reported_by=("ic02", "ic01"),
+    ),
+    "kws01": Benchmark(
+        files=(1000,),
+        classes=12,
+        tensor_b=490,
+        outputs=12,
+        quality=("accuracy", 0.90),
+        reported_by=("kws01",),
+    ),
+    "vww01": Benchmark(
+        files=(1000,),
+        classes=2,
+        tensor_b=27_648,
+        outputs=2,
+        quality=("accuracy", 0.80),
+        reported_by=("vww01",),
+    ),
 }

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generate a stand-in for a data folder: the same list, sizes and windows, and tensors
-that begin with the answer to give.
+that begin with the expected answer.
 
-Nothing can be learnt from such data. It is for trying the rig: a device that answers
-the beginning of its input answers it right, and how many of its answers are right
-classes is known by construction.
+Such data are for trying the rig, not for learning: a device that answers with the
+beginning of its input is right, and its accuracy is known by construction.
 """
 
 from __future__ import annotations
@@ -22,7 +21,14 @@ GENERATOR_VERSION = 1
 LABELS = "y_labels.csv"
 #: Without a benchmark's name: as many numbers as the null workload of the firmware
 #: gives back of its input.
-PLAIN = Benchmark((), 16, 64, 16, ("accuracy", 0.0), ())
+PLAIN = Benchmark(
+    files=(),
+    classes=16,
+    tensor_b=64,
+    outputs=16,
+    quality=("accuracy", 0.0),
+    reported_by=(),
+)
 #: Every eighth file is made to be answered with the class after its own.
 WRONG_EVERY = 8
 #: Windows of the real ad01: five frames of 128 float32, moved on by one frame. Here a
@@ -38,7 +44,7 @@ def shape(name: str) -> Benchmark:
 
 
 def right_answer(name: str, payload: bytes) -> bytes:
-    """Return what a device must answer to a generated tensor: int32 thousandths."""
+    """Encode the expected answer to a generated tensor: int32 thousandths."""
     return payload[: 4 * shape(name).outputs]
 
 

@@ -39,14 +39,13 @@ class LabelRow:
 
 
 def read_labels(path: Path) -> list[LabelRow]:
-    """Read a list of labels; raises DataError with file and line where a row cannot be
-    meant."""
+    """Read a list of labels; raises DataError with file and line of a row that is not
+    valid."""
     try:
         with io.StringIO(small_text.read(path, newline="")) as file:
             reader = csv.reader(file, skipinitialspace=True, strict=True)
             lines = [
-                (reader.line_num, [field.strip() for field in fields])
-                for fields in reader
+                (reader.line_num, list(map(str.strip, fields))) for fields in reader
             ]
     except FileNotFoundError as error:
         raise DataError(f"{path} is missing", try_next=_where(path)) from error
@@ -106,8 +105,7 @@ def _row(path: Path, line: int, fields: Sequence[str]) -> LabelRow:
 
 
 def _agree(path: Path, rows: Sequence[LabelRow]) -> None:
-    """Raise where a file is listed twice, or rows differ in what is the same for a
-    whole set."""
+    """Raise where a file is listed twice, or rows differ in values of a whole set."""
     first: dict[str, int] = {}
     for row in rows:
         if row.file in first:

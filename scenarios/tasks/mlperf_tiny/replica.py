@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task without its tensors: what a session folder holds of it is enough to plan and
-to score again.
-"""
+"""The task without its tensors: a session folder is enough to plan and to score it."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from scenarios.tasks.mlperf_tiny import answer
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is read again of the task's provenance."""
+    """Facts of the task's provenance that are read again."""
 
     classes: int
     tensors: int
@@ -49,7 +47,7 @@ class TinyReplica(Task):
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
     ) -> TinyReplica:
-        """Check what the session says of the tensors; raises DataError."""
+        """Check the session's facts of its tensors; raises DataError."""
         told = typed.take(_Facts, dict(facts), "provenance.json, task")
         classes = told.classes
         odd = next(
@@ -72,7 +70,15 @@ class TinyReplica(Task):
             )
         count, form = answer.parse(told.output)
         same = dict(told.same_content)
-        return cls(name, phases, tuple(entries), count, form, same, facts)
+        return cls(
+            name=name,
+            phases=phases,
+            entries=tuple(entries),
+            outputs=count,
+            form=form,
+            same=same,
+            facts=facts,
+        )
 
     def __len__(self) -> int:
         """Return the number of tensors."""
@@ -89,5 +95,5 @@ class TinyReplica(Task):
         return answer.scored(self.entries[index], output, self.form, self.outputs)
 
     def provenance(self) -> dict[str, Any]:
-        """Return what the session says."""
+        """Return the session's own facts."""
         return dict(self.facts)

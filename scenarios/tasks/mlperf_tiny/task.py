@@ -112,9 +112,8 @@ class MlperfTiny(Task):
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> MlperfTiny:
-        """Open the data; DataError names file and line of what is wrong with them,
-        ConfigError the setting.
-        """
+        """Open the data; DataError names file and line of a fault in them, ConfigError
+        the setting."""
         if settings.data != GENERATED:
             folder = context.folder / expanded(settings.data)
             name = settings.benchmark or (

@@ -17,9 +17,8 @@ _LIMIT = 2**31 - 1
 
 
 class NetworkCodec:
-    """Payloads to inputs in the network's own units; what left it to whole numbers of
-    the scales in which a device answers.
-    """
+    """Converts payloads to inputs in the network's own units, and its outputs to whole
+    numbers of the device's scales."""
 
     phases: tuple[Any, ...] = ()
 

@@ -97,14 +97,14 @@ def fixed_network(
 
 
 def reset_is_stated(path: Path, choice: Choice) -> bool:
-    """Return whether the file or the bench says what a spike does to a membrane."""
+    """Whether the file or the bench states the reset of a membrane by a spike."""
     read = graph.read(path)
     known = choice.says_reset or file.is_quantised(read)
     return known or conventions.states_reset(graph.taken_apart(read)[0])
 
 
 def own_labels(path: Path, fixed: FixedNetwork, values: Any) -> Any:
-    """Return what a network decides in floating point."""
+    """Compute the network's decisions in floating point."""
     network = graph.network(graph.read(path))
     real = side_by_side(network, values)
     how = conventions.of_text(rule_of(fixed))

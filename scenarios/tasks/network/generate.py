@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random spikes as samples of a network of which nothing else is there."""
+"""Random spikes as samples of a network without a data set."""
 
 from __future__ import annotations
 

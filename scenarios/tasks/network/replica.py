@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of the task, and the task without its samples: what a session folder holds of
-it is enough to plan and to score again.
-"""
+"""Scores of the task, and the task without its samples: a session folder is enough to
+plan and to score again."""
 
 from __future__ import annotations
 
@@ -49,8 +48,8 @@ def scored(label: str, outputs: int, output: bytes) -> Score:
 
 @dataclass(frozen=True, slots=True)
 class NetworkReplica(Task):
-    """Labels of the samples, from the catalogue, and how many values the network
-    gives."""
+    """Labels of the samples, from the catalogue, and the number of the network's
+    outputs."""
 
     name: str
     phases: tuple[str, ...]
@@ -66,7 +65,7 @@ class NetworkReplica(Task):
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
     ) -> NetworkReplica:
-        """Check what the session says of the samples; raises DataError."""
+        """Check the session's facts of its samples; raises DataError."""
         outputs = facts.get("outputs")
         if not isinstance(outputs, int) or not 0 < outputs <= _OUTPUTS_MAX:
             raise DataError(
@@ -102,5 +101,5 @@ class NetworkReplica(Task):
         return parts(self.outputs, output)
 
     def provenance(self) -> dict[str, Any]:
-        """Return what the session says."""
+        """Return the session's own facts."""
         return dict(self.facts)

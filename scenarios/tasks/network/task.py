@@ -216,7 +216,7 @@ class NetworkTask(Task):
 
     @property
     def membrane_unit(self) -> float:
-        """Return what a unit of an output's membranes is worth in the file."""
+        """Return the unit of an output's membranes in units of the file."""
         return membrane_unit(self._fixed)
 
     def membranes(self, output: bytes) -> Any:
@@ -233,7 +233,7 @@ class NetworkTask(Task):
         return values.reshape(len(values), -1)
 
     def reference(self, payload: bytes) -> bytes:
-        """Return what a device must answer, by the integer model."""
+        """Compute the expected answer by the integer model."""
         routine = self._routine
         return routine.output(routine.phases[0](routine.load(payload)))
 
@@ -294,8 +294,7 @@ def choice_of(settings: NetworkTask.Settings) -> Choice:
 
 
 def source_of(settings: NetworkTask.Settings) -> str:
-    """Return where samples come from, as the bench file says, or what it leaves out
-    means."""
+    """Return the source of the samples: that of the bench file, or its default."""
     return settings.source or (
         "files of the bench's owner" if settings.inputs else SOURCE
     )

@@ -37,9 +37,8 @@ def encode(claimed: int, met: bool, nodes: int, bits: bytes) -> bytes:
 
 
 def decode(output: bytes, nodes: int) -> QuboAnswer:
-    """Return what a device answered to a graph of `nodes`; raise DataError where that
-    is of another form or length.
-    """
+    """Decode a device's answer to a graph of `nodes`; raise DataError where it has
+    another form or length."""
     if len(output) < HEAD.size:
         raise DataError(f"an answer of {len(output)} bytes has no head of {HEAD.size}")
     claimed, end, told = HEAD.unpack_from(output)

@@ -60,5 +60,5 @@ class QuboFacts:
 
 
 def of(task: Mapping[str, Any]) -> QuboFacts:
-    """Return what a session says of its workloads; raise DataError."""
+    """Read a session's facts of its workloads; raise DataError."""
     return typed.from_json(QuboFacts, dict(task), f"{PROVENANCE}, task")

@@ -145,7 +145,7 @@ class Prober:
 
     @property
     def info(self) -> SutInfo:
-        """Return what the system under test says of itself."""
+        """Description of the system under test by itself."""
         return self._open().sut.info
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ def content(
     found: Mapping[str, tuple[float, Largest]],
     every: Sequence[Try],
 ) -> dict[str, Any]:
-    """Return the evidence, JSON-able: what is claimed, and every try."""
+    """Compose the evidence, JSON-able: the claimed sizes, and every try."""
     return {
         "schema": SCHEMA,
         "date_utc": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -226,7 +226,7 @@ def content(
 
 
 def _judged(attempt: Try, graph: Graph, output: bytes) -> Try:
-    """Return what a try is, by the vector that was answered."""
+    """Judge a try by the vector of its answer."""
     try:
         decoded = answer.decode(output, graph.nodes)
     except DataError as error:

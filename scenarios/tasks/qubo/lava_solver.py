@@ -99,7 +99,7 @@ class Problem:
 
 
 class LavaSearch:
-    """A search by Lava's solver: the best of what its calls returned so far."""
+    """A search by Lava's solver: the best vector of its calls so far."""
 
     def __init__(self, solver: Any, problem: Problem, seed: int) -> None:
         self._solver = solver

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """C sources compiled for this host on first use and kept in the user's cache folder, by
-the hash of what they were made from.
-"""
+the hash of sources, flags and platform."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-flip tabu search on torch: many chains side by side, each of which flips one node
-a step, on a GPU or on the processor.
+"""One-flip tabu search on torch: many chains side by side flip one node a step each, on
+a GPU or on the processor.
 
 A chain chooses its flip as if an edge between two chosen nodes cost 1.5 and not 8: the
-same vectors are the best, and the way from one to the next is less steep. Costs are
-counted as they are, in whole numbers. Flips are written down, so that the best vector
-is made only when there is a better one. The host learns of it after each piece of
-flips, which ends in a synchronise of the device.
+optima are the same, and the path between them is less steep. Costs are counted as they
+are, in whole numbers. Flips are recorded, so that the best vector is computed only when
+there is a better one. The host reads it after each piece of flips, which ends in a
+synchronise of the device.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Chains:
         return vector
 
     def _flip(self, number: int) -> None:
-        """Flip a node in each chain; nothing here waits for the device."""
+        """Flip a node in each chain; no step waits for the device."""
         torch = self.torch
         into = 1 - 2 * self._chosen  # 1: would be taken in, -1: would be taken out
         rows = torch.randint(_NOISE_ROWS, (self.chains,), device=self.device)
@@ -210,7 +210,7 @@ class Chains:
 
 
 class OneFlip:
-    """A search by chains side by side: the best of what they came by."""
+    """A search by chains side by side: the best vector of all chains."""
 
     def __init__(self, chains: Chains, seed: int) -> None:
         self._chains = chains
@@ -220,8 +220,8 @@ class OneFlip:
         chains.begin(seed)
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Flip for some milliseconds, or what is left; False where the graph has no
-        nodes."""
+        """Flip for some milliseconds, or the rest of the time; False where the graph
+        has no nodes."""
         if not len(self._vector):
             return False
         wanted = int(min(left_s, PIECE_S) / self._flip_s)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task as programs for this computer's processor: what [sut.cpu] runs, in a process
-of its own.
+"""Programs of the task for this computer's processor, which [sut.cpu] runs in a process
+of their own.
 
 `reference` is the firmware's own search, compiled for this host; `one_flip`
 (one_flip.py) is a search on torch, which [sut.gpu] runs as well. `tabu` and `annealing`
 are D-Wave's samplers (the extra `qubo`). A sampler returns only when it is done, so
-what it found on the way is known when it returns: tabu is therefore asked for one
-threshold after the other, annealing for one read after the other, each of more sweeps.
-Before the first read is over the answer is the empty vector, cost 0.
+intermediate results are known then: tabu is called for one threshold after the other,
+annealing for one read after the other, each of more sweeps. Before the end of the first
+read the answer is the empty vector, cost 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "one_flip": one_flip.PARAMETERS,
     "loihi": lava_solver.PARAMETERS,
 }
-KNOWN = tuple(dict.fromkeys(name for own in PARAMETERS.values() for name in own))
+KNOWN = tuple(dict.fromkeys(chain.from_iterable(PARAMETERS.values())))
 FIRST_SWEEPS = 16
 GROWTH = 8
 
@@ -144,7 +144,7 @@ class Quadratic:
 
 
 class Sampling:
-    """A search by a sampler: the best of what it returned so far."""
+    """A search by a sampler: the best of its results so far."""
 
     def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
         self._sampler = sampler
@@ -159,7 +159,7 @@ class Sampling:
         return encode(self.cost, met, self._problem.nodes, packed_bits(self._vector))
 
     def _sample(self, **how: Any) -> None:
-        """Ask once, with another seed each time, and keep what is better."""
+        """Call the sampler once, with a new seed, and keep a better result."""
         # The samplers take 31 bits.
         seed = (self._seed * 1_000_003 + self._calls) % (1 << 31)
         self._calls += 1
@@ -209,7 +209,7 @@ class Annealing(Sampling):
         self._reads: list[tuple[int, float]] = []
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Do one read; False where none fits into what is left."""
+        """Do one read; False where none fits into the rest of the time."""
         sweeps = min(self._wanted(left_s), self._problem.parameters["sweeps"])
         if sweeps < 1:
             return False
@@ -220,11 +220,11 @@ class Annealing(Sampling):
         return True
 
     def _wanted(self, left_s: float) -> int:
-        """Return how many sweeps the next read should have: more than the one before,
-        but no more than fit.
+        """Choose the sweeps of the next read: more than the last one had, but no more
+        than fit.
 
-        A read costs something by itself, by which one read alone cannot be
-        distinguished from its sweeps: then all of it is put to these.
+        A read has a constant cost, which one read alone does not show: its whole time
+        is then divided by its sweeps.
         """
         if not self._reads:
             return FIRST_SWEEPS

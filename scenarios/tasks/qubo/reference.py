@@ -109,7 +109,7 @@ class Solver:
         )
 
     def start(self, seed: int) -> None:
-        """Begin again; the same seed (32 bits) gives the same search."""
+        """Restart; the same seed (32 bits) repeats the search."""
         self._c.nr_qubo_start(self._state, seed & 0xFFFFFFFF)
 
     def search(
@@ -118,7 +118,7 @@ class Solver:
         """Search until the cost is at or below `target`, or for `limit_s` of this
         thread's CPU time.
 
-        `thresholds` are costs whose crossings are told.
+        `thresholds` are costs whose crossings are reported.
         """
         waiting = sorted({*thresholds, target} - {COST_MIN}, reverse=True)
         crossings: list[CostCrossing] = []

@@ -41,8 +41,8 @@ def name_of(workload: Workload) -> str:
 def scored(
     workload: Workload, graph: Graph, pair: tuple[int | None, int | None], output: bytes
 ) -> Score:
-    """Evaluate a device's vector in 64-bit integers; what the device claims is kept,
-    and never used.
+    """Evaluate a device's vector in 64-bit integers; the cost that the device claims is
+    kept, and never used.
 
     `pair` are the official and the best known target.
     """
@@ -59,8 +59,7 @@ def scored(
 
 
 class Graphs:
-    """Graphs made when asked for; the last ones are kept, the very last one whatever
-    its size."""
+    """Graphs made on request; the last ones are kept, the very last one of any size."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Workload, Graph] = OrderedDict()
@@ -99,7 +98,7 @@ class QuboReplica(OptimizationTask):
         facts: Mapping[str, Any],
         entries: Sequence[Entry],
     ) -> QuboReplica:
-        """Check what the session says of its workloads and their targets; raises
+        """Check the session's facts of its workloads and their targets; raises
         DataError."""
         told = of_session(facts)
         if not len(due) == len(told.workloads) == len(entries):
@@ -175,7 +174,7 @@ class QuboReplica(OptimizationTask):
         return name_of(self.workloads[index])
 
     def provenance(self) -> dict[str, Any]:
-        """Return what the session says."""
+        """Return the session's own facts."""
         return dict(self.facts)
 
 

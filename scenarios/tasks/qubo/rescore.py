@@ -39,10 +39,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A stored vector: of which trial (or segment) and step, its cost, what was stored
-    of it, and the targets then and now.
+    """A stored vector: its trial (or segment) and step, its cost, the stored cost, and
+    the targets before and after.
 
-    `fault` says why it counts for nothing; then there is no cost.
+    `fault` is the reason why it does not count; then there is no cost.
     """
 
     part: str
@@ -116,15 +116,12 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
     """
     about = _workloads(session)
     parts = sorted((path.parent for path in session.rglob(COMPLETIONS)), key=str)
-    told = [
-        (str(part.relative_to(session)), done)
-        for part in parts
-        for done in completion_lines.read(part)
-    ]
     by_workload: dict[int, list[tuple[str, StepRecord]]] = {}
-    for part, done in told:
-        if isinstance(done.step, Solve):
-            by_workload.setdefault(done.step.index, []).append((part, done))
+    for part in parts:
+        name = str(part.relative_to(session))
+        for done in completion_lines.read(part):
+            if isinstance(done.step, Solve):
+                by_workload.setdefault(done.step.index, []).append((name, done))
     for index, searches in sorted(by_workload.items()):
         if index not in about:
             raise DataError(
@@ -138,8 +135,8 @@ def rescored(session: Path, table: Targets, officials: Officials) -> Iterator[Ve
         after = Pair(
             None if own is None else own[0], None if best is None else best.cost
         )
-        for part, done in searches:
-            yield _vector(part, done, about[index], graph, after)
+        for name, done in searches:
+            yield _vector(name, done, about[index], graph, after)
 
 
 def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
@@ -153,22 +150,22 @@ def kept(vectors: Iterable[Vector], method: str) -> list[Target]:
             or (vector.cost or 0) < (best[vector.workload].cost or 0)
         ):
             best[vector.workload] = vector
-    today = datetime.now(UTC).date().isoformat()
-    return [
-        Target(
-            w.nodes,
-            w.density,
-            w.seed,
-            one.graph,
-            one.cost or 0,
-            False,
-            method,
-            today,
-            None,
-            one.solution,
-        )
-        for w, one in best.items()
-    ]
+    return [_row(workload, vector, method) for workload, vector in best.items()]
+
+
+def _row(workload: Workload, vector: Vector, method: str) -> Target:
+    return Target(
+        nodes=workload.nodes,
+        density=workload.density,
+        seed=workload.seed,
+        graph=vector.graph,
+        cost=vector.cost or 0,
+        proven=False,
+        method=method,
+        date=datetime.now(UTC).date().isoformat(),
+        published=None,
+        solution=vector.solution,
+    )
 
 
 def content(

@@ -16,6 +16,8 @@ import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -38,15 +40,10 @@ DENSITIES = (0.01, 0.05, 0.1, 0.25)
 SEEDS = (0, 1, 2, 3, 4)
 #: The published grid: 180 workloads, of which the five seeds are for tuning; official
 #: results have seeds of their own.
-GRID = tuple(
-    Workload(nodes, density, seed)
-    for nodes in NODES
-    for density in DENSITIES
-    for seed in SEEDS
-)
+GRID = tuple(Workload(*cell) for cell in product(NODES, DENSITIES, SEEDS))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The best known solution of one graph; `proven`: there is none better;
     `published`: the published cost, where there is one.
@@ -65,7 +62,7 @@ class Target:
 
     @property
     def workload(self) -> Workload:
-        """Return what the graph is generated from."""
+        """Workload from which the graph is generated."""
         return Workload(self.nodes, self.density, self.seed)
 
     @property
@@ -125,10 +122,10 @@ class Targets:
         )
 
     def improved(self, candidates: Iterable[Target]) -> Targets:
-        """Return the next version with what is better of `candidates`: a lower cost, a
-        proof of the same, or a new graph.
+        """Return the next version with the better ones of `candidates`: a lower cost, a
+        proof of the same cost, or a new graph.
 
-        Published costs stay. Returns this version itself where nothing is better.
+        Published costs stay. Returns this version itself where none is better.
         """
         rows = dict(self.rows)
         for new in candidates:
@@ -196,9 +193,7 @@ def write(targets: Targets, path: Path) -> None:
     )
     columns = [field.name for field in dataclasses.fields(Target)]
     cells = [typed.to_row(target) for target in ordered]
-    rows = table_file.text(
-        [columns, *([row[name] for name in columns] for row in cells)]
-    )
+    rows = table_file.text([columns, *map(itemgetter(*columns), cells)])
     scratch = path.with_suffix(".new")
     try:
         scratch.write_text(

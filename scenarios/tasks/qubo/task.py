@@ -101,9 +101,8 @@ class QuboTask(OptimizationTask):
 
     @classmethod
     def regenerated(cls, settings: Settings) -> Regeneration:
-        """Return what the shipped tables and the seeds determine; the graphs are made
-        again where vectors are scored.
-        """
+        """Return the facts that the shipped tables and the seeds determine; the graphs
+        are made again where vectors are scored."""
         if settings.targets or settings.official:
             return Regeneration({}, unknown="the table of targets is not at hand")
         known = targets.read()
@@ -183,9 +182,8 @@ class QuboTask(OptimizationTask):
         return [Entry(self.workload(index)) for index in range(len(self))]
 
     def score(self, index: int, output: bytes) -> Score:
-        """Evaluate the device's vector in 64-bit integers; what the device claims is
-        kept, and never used.
-        """
+        """Evaluate the device's vector in 64-bit integers; the cost that the device
+        claims is kept, and never used."""
         workload = self._workloads[index]
         pair = (self.official(index), self.best_known(index))
         return scored(workload, self._graphs.of(workload), pair, output)
@@ -228,9 +226,9 @@ class QuboTask(OptimizationTask):
 
     def provenance(self) -> dict[str, Any]:
         """Return the workloads with hash and target of each, the version of the
-        targets, the parameters that the program of this table gets, and what the seeds
-        are; raises ConfigError where parameters are given, and its SUT gets none.
-        """
+        targets, the parameters of the program of this bench, and the status of the
+        seeds; raises ConfigError where parameters are set that the system under test
+        does not get."""
         if self._settings.parameters and self._context.state.program == "":
             raise ConfigError(
                 "parameters are those of the programs of [sut.cpu], and this device"

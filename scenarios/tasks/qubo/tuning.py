@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of a solver, and the rule for them: they may depend on the number of nodes
-and the density, and on nothing else.
+and the density only.
 
 "Parameters constant or a function of (n, density) only, never of problem or solver
-seed, valid for arbitrary sizes and densities": the rule of QUBO.md in short. So
-parameters are a list of tables, each with limits of nodes and density and what holds
-within them; where several fit, the last one has the say, and where none does, the
-solver's own values hold.
+seed, valid for arbitrary sizes and densities": the rule of QUBO.md in short. Parameters
+are a list of tables, each with limits of nodes and density and values within them. The
+last table that fits a graph decides; without one the solver's own values hold.
 """
 
 from __future__ import annotations
@@ -63,9 +62,8 @@ class Rule:
     values: Mapping[str, Any]
 
     def fits(self, nodes: int, edges: int) -> bool:
-        """Return whether a graph is meant: its density is known by the edges that the
-        published generator makes of it.
-        """
+        """Whether the rule holds for a graph: its density is recognised by the number
+        of edges that the published generator makes of it."""
         if not self.nodes[0] <= nodes <= self.nodes[1]:
             return False
         fewest, most = (Workload(nodes, density, 0).edges for density in self.density)
@@ -75,10 +73,11 @@ class Rule:
 def rules(
     tables: Sequence[Mapping[str, Any]], known: Collection[str]
 ) -> tuple[Rule, ...]:
-    """Return what the tables of a bench file say of the parameters `known`.
+    """Check the tables of a bench file against the parameters `known`, and return their
+    rules.
 
-    Raises ConfigError, with the rule, where they tell one problem from another, and for
-    names that are neither parameter nor limit.
+    Raises ConfigError, with the rule, where they distinguish one problem from another,
+    and for names that are neither parameter nor limit.
     """
     return tuple(
         _rule(table, known, f"{PATH}[{number}]") for number, table in enumerate(tables)
@@ -87,12 +86,11 @@ def rules(
 
 def values(found: Sequence[Rule], nodes: int, edges: int) -> dict[str, Any]:
     """Return the parameters for a graph: a function of its nodes and its density."""
-    return {
-        name: value
-        for rule in found
-        if rule.fits(nodes, edges)
-        for name, value in rule.values.items()
-    }
+    parameters: dict[str, Any] = {}
+    for rule in found:
+        if rule.fits(nodes, edges):
+            parameters |= rule.values
+    return parameters
 
 
 def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
@@ -124,9 +122,8 @@ def _rule(table: Mapping[str, Any], known: Collection[str], path: str) -> Rule:
 
 
 def _refuse_unknown(name: str, known: Collection[str], path: str) -> None:
-    """Refuse what is neither a parameter nor a limit: a limit that is spelt otherwise
-    would let its table hold everywhere.
-    """
+    """Refuse a name that is neither a parameter nor a limit: a misspelt limit would let
+    its table hold everywhere."""
     if name in known:
         return
     raise ConfigError(

@@ -34,7 +34,9 @@ def searched(
         windows=(window_line(0.0, timeout_s),),
     )
     assert line.solve is not None and line.costs is not None
-    return plots.DrawnSearch(case, seed, line.solve, line.costs, line)
+    return plots.DrawnSearch(
+        case=case, index=seed, solve=line.solve, costs=line.costs, line=line
+    )
 
 
 def window_line(start_s: float, stop_s: float) -> WindowLine:

@@ -31,16 +31,16 @@ def target(vector: np.ndarray, **changes: object) -> Target:
     workload = Workload(25, 0.1, 0)
     graph = generate(workload)
     row = Target(
-        workload.nodes,
-        workload.density,
-        workload.seed,
-        graph.sha256,
-        cost(graph, vector),
-        False,
-        "by hand",
-        "2026-01-01",
-        None,
-        packed(vector),
+        nodes=workload.nodes,
+        density=workload.density,
+        seed=workload.seed,
+        graph=graph.sha256,
+        cost=cost(graph, vector),
+        proven=False,
+        method="by hand",
+        date="2026-01-01",
+        published=None,
+        solution=packed(vector),
     )
     return dataclasses.replace(row, **changes)
 

@@ -198,16 +198,16 @@ def test_other_seeds_are_official_only_where_they_are_announced(tmp_path: Path) 
     graph = generate(Workload(9, 0.5, 41))
     path = tmp_path / "mine.csv"
     row = targets.Target(
-        9,
-        0.5,
-        41,
-        graph.sha256,
-        0,
-        False,
-        "none",
-        "2026-01-01",
-        None,
-        targets.packed(np.zeros(9, np.int8)),
+        nodes=9,
+        density=0.5,
+        seed=41,
+        graph=graph.sha256,
+        cost=0,
+        proven=False,
+        method="none",
+        date="2026-01-01",
+        published=None,
+        solution=targets.packed(np.zeros(9, np.int8)),
     )
     targets.write(targets.Targets(1, {row.workload: row}), path)
     task = opened(QuboTask.Settings((9,), (0.5,), (41,), str(path)))
