@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows at uneven times, integrated as they are stamped, and what that leaves open.
+"""Rows at uneven times, integrated as they are stamped, and the uncertainty of that.
 
 Between two rows current, voltage and power are taken to go straight from the one
 reading to the other. The trace has even cells, each with the mean of that line over the
-cell, so that every integral over it is that of the line. What the readings in between
-really were is not known: power is taken to lie anywhere between the two readings, as a
-rectangular distribution, independent from one interval to the next; stamps by half a
-step of their last digit.
+cell, so that every integral over it is that of the line. The readings in between are
+not known: power is taken to lie anywhere between the two readings, as a rectangular
+distribution, independent from one interval to the next; stamps by half a step of their
+last digit, or by their scatter.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from rig.trace.writer import TraceWriter
 from rig.units import scale, share
 
 Floats = NDArray[np.float64]
-#: A pause is so many times longer than 95 % of all intervals: nobody knows what was
-#: drawn in it.
+#: A pause is so many times longer than 95 % of all intervals: the power in it is not
+#: known.
 _PAUSE = 8.0
 #: At most so many cells for each row, however short the shortest interval is.
 _CELLS = 16
@@ -42,8 +42,8 @@ _PIECE = 1 << 16
 class Stamped:
     """Rows in the order of their times, which begin at 0: current, voltage, power.
 
-    `pauses` are intervals, by the number of the row that they begin with, in which
-    nothing is known.
+    `pauses` are intervals without known readings, by the number of the row that they
+    begin with.
     """
 
     times_s: Floats
@@ -83,7 +83,7 @@ class Stamped:
 
     @property
     def power(self) -> Floats:
-        """Return the power of each row."""
+        """Power of each row."""
         return self.current * self.voltage
 
     @property
@@ -96,11 +96,13 @@ class Stamped:
         return count, length_s / count
 
     def energy_u_j(self, start_s: float, stop_s: float) -> float:
-        """Return what the intervals leave open of the energy between two instants."""
+        """Return the standard uncertainty of the energy between two instants that the
+        stamps cause."""
         return self._open(self.power, start_s, stop_s)
 
     def charge_u_c(self, start_s: float, stop_s: float) -> float:
-        """Return what they leave open of the charge."""
+        """Return the standard uncertainty of the charge between two instants that the
+        stamps cause."""
         return self._open(self.current, start_s, stop_s)
 
     def note(self, name: str) -> str:

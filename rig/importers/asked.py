@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a foreign file can be asked about: which options fit it, with the columns,
-signals and lines to choose from, and what it says itself.
-"""
+"""Questions about a foreign file: the options that fit it, with the columns, signals
+and lines to choose from, and the answers that the file has itself."""
 
 from __future__ import annotations
 
@@ -33,10 +32,9 @@ _FREE: tuple[tuple[str, ...], str] = ((), "")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An option that fits a file: its field, what can be chosen, other words being
-    allowed as well, and what the file says itself, which counts where nothing is
-    answered.
-    """
+    """An option that fits a file: its field, and words to choose from, other words
+    being allowed as well. `said` is the file's own answer, for an option that is left
+    empty."""
 
     field: SettingField
     choices: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sampling rate that was given against what a file says of itself: the difference is
-said, and beyond 1 % refused. Pure.
-"""
+"""Compare a given sampling rate with the rates that a file states: a difference is
+noted, and one beyond 1 % is refused. Pure."""
 
 from __future__ import annotations
 
@@ -54,10 +53,9 @@ def compared(name: str, given_hz: float, stated_hz: Mapping[str, float]) -> list
 
 
 def unconfirmed_ppm(given_hz: float, stated_hz: Mapping[str, float]) -> float:
-    """Return by how much energies that take a given rate may be off, in ppm: what it
-    differs from the nearest of the rates that a file states; 0 where one confirms it,
-    or none is stated.
-    """
+    """Return by how much energies at a given rate may be off, in ppm: its difference
+    from the nearest rate that a file states; 0 where one confirms it, or none is
+    stated."""
     off = [
         abs(given_hz / rate_hz - 1) * 1e6
         for rate_hz in stated_hz.values()
@@ -88,7 +86,7 @@ class Fit:
 
     @property
     def average_hz(self) -> float:
-        """Return the rate of the rows on average; 0 where there is none."""
+        """Rate of the rows on average; 0 where there is none."""
         return (self.rows - 1) / self.duration_s if self.duration_s > 0 else 0.0
 
     def is_near(self, resolution_s: float) -> bool:

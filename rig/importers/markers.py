@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Markers that somebody put on a trace: annotations in a JLS file, or in an annotation
-file beside it.
-"""
+"""Markers that a person set on a trace: annotations in a JLS file, or in an annotation
+file beside it."""
 
 from __future__ import annotations
 

@@ -153,10 +153,9 @@ def is_own(reader: Any) -> bool:
 
 
 def accuracy_beside(path: Path) -> Accuracy | None:
-    """Return what the session around a trace of its own says of its monitor's accuracy,
-    or beside one of no session the file that the meter wrote; None elsewhere. Raises
-    DataError and ConfigError.
-    """
+    """Return the accuracy of the monitor of a trace: from the session around it, or,
+    without a session, from the file that a meter wrote beside it; else None. Raises
+    DataError and ConfigError."""
     if path.is_file() and path.name not in (TRACE, PARTIAL):
         return None
     folder = path.resolve() if path.is_dir() else path.resolve().parent
@@ -174,9 +173,8 @@ def accuracy_beside(path: Path) -> Accuracy | None:
 
 
 def _session_around(folder: Path) -> Path | None:
-    """Return the session in which a trace's folder lies: SESSION/trial-N, with a
-    segment-K and a rail in it where there are several.
-    """
+    """Return the session that contains the folder of a trace: SESSION/trial-N, with a
+    segment-K and a rail in it where there are several."""
     return next(
         (above for above in folder.parents[:3] if (above / PROVENANCE).exists()), None
     )
@@ -201,8 +199,7 @@ def _changed_beside(path: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Monitor:
-    """What the provenance of a session says of a monitor, as far as it is needed
-    here."""
+    """Part of the provenance of a session on a monitor."""
 
     accuracy: Accuracy
     more: dict[str, Any] = typed.rest()
@@ -257,7 +254,7 @@ def _converted(path: Path, scratch: Path, options: Options) -> Opened:
 
 
 def _said_above(path: Path) -> dict[str, Any]:
-    """Return what the rig wrote of a table above it, where it wrote the table."""
+    """Return the labels that the rig wrote above a table of its own."""
     with path.open(encoding="utf-8", errors="replace") as stream:
         labels = table_file.labels_of(stream.readline(_LINE_MAX))
     simulated = Origin.SIMULATED.upper() in labels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace of whatever origin, once it is open."""
+"""An open trace of any origin."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LONGEST_S = 100 * 365.25 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A trace ready to be measured; `notes` say what was taken for what.
+    """A trace ready to be measured; `notes` say how its columns or signals were read.
 
-    `has_current` is False where the file holds power alone: then charge and current
-    mean nothing. `about` is what its recorder wrote of it, where that was the rig;
-    `marked` says where its markers are, where it can have any. `rate_ppm` is how far
-    the sampling rate may be off, where the file leaves that open. `stamped` are the
-    rows of a table that was integrated as stamped.
+    Where `has_current` is False the file holds power alone, without current and charge.
+    `about` is the metadata of its recorder, where that was the rig; `marked` says where
+    its markers are, where it can have any. `rate_ppm` is how far the sampling rate may
+    be off, where the file leaves that open. `stamped` are the rows of a table that was
+    integrated as stamped.
     """
 
     trace: Trace
@@ -104,9 +104,8 @@ def require_rate(
 
 
 def require_single(values: NDArray[np.floating[Any]], what: str) -> None:
-    """Raise DataError where a finite number is too large to be stored; what is not
-    finite is a lost sample.
-    """
+    """Raise DataError where a finite number is too large to be stored; others are lost
+    samples."""
     with np.errstate(invalid="ignore"):
         large = np.isfinite(values) & (np.abs(values) > LARGEST)
     if large.any():

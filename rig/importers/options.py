@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of a foreign file to open it: the one list for `rig measure`, `rig
-view`, the window's form, the monitor that plays recordings back, and Python.
-"""
+"""Options to open a foreign file: the one list for `rig measure`, `rig view`, the
+window's form, the monitor that plays recordings back, and Python."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ LARGEST = (2 - 2.0**-23) * 2.0**127
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a foreign file: what it does not state, or says of several things at
+    """Options of a foreign file, for facts that it does not state, or states more than
     once; empty and 0: not given.
 
     A column whose heading has no unit takes one after a colon, as "I:mA".

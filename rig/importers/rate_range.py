@@ -79,8 +79,9 @@ def of_stamps(
     pieces: Callable[[], Iterable[Times]], resolution_s: float
 ) -> RateRange | None:
     """Return the rates that stamps in seconds leave open, which are rounded to
-    `resolution_s`; None where fewer than two rows have one, or all have the same. Rows
-    without a time count, and say nothing. `pieces` is called twice.
+    `resolution_s`; None where fewer than two rows have one, or all have the same.
+
+    Rows without a time are counted as samples. `pieces` is called twice.
     """
     rows, first, last = _ends(pieces())
     if first is None or last is None or last[1] <= first[1]:
@@ -110,7 +111,7 @@ def of_stamps(
 def outwards(value: float, to: Callable[[float], int]) -> str:
     """Return a number with four digits, rounded by `to`, which is floor or ceil."""
     step = 10.0 ** (math.floor(math.log10(value)) - 3)
-    # What rounding of the division left behind is no reason for another digit.
+    # Rounding errors of the division do not add a digit.
     return f"{to(round(value / step, 6)) * step:.4g}"
 
 

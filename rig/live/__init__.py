@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live side of a bench: what is measured and said, while it is."""
+"""Live values of a bench while it measures."""

@@ -25,8 +25,8 @@ _EXACT = (0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Energy and charge of so many samples, of which `lost` are lost; None where too
-    many are.
+    """Energy and charge of a number of samples, `lost` ones included; None where too
+    many are lost.
 
     `energy_u_j` and `charge_u_c` are standard uncertainties, None where the limits do
     not reach; `remark` then says why.
@@ -43,10 +43,9 @@ class Amounts:
 
 
 class Accumulated:
-    """The sum of all samples so far: what the integral over their trace will be. Not
-    thread-safe; where samples are lost the mean of the others stands in, as in the
-    integral of a trace.
-    """
+    """Sum of all samples so far, equal to the integral over their trace. Not
+    thread-safe; lost samples are taken for the mean of the others, as in the integral
+    of a trace."""
 
     def __init__(self, sample_hz: float, accuracy: Accuracy) -> None:
         self._sample_hz = sample_hz
@@ -54,7 +53,7 @@ class Accumulated:
         self._sums = Sums(ranges_a(accuracy), _AT_ONCE)
         self.samples = 0
         self.lost = 0
-        #: Of those that were summed, so many were said to be wrong only afterwards.
+        #: Number of summed samples that were reported as wrong afterwards.
         self._doubtful = 0
 
     def add(self, current_a: _Floats, voltage_v: _Floats) -> None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block of live data: what a monitor recorded of one rail, reduced to some 2000
-columns a second.
-"""
+"""Block of live data: samples of one rail, reduced to some 2000 columns a second."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ COLUMN_S = 0.0005
 class LiveBlock:
     """Least, mean and most power of each column, and the edges of SYNC, of one rail.
 
-    For pictures: every number that is stated comes from the closed trace. Times are
-    seconds of the trace; column i begins at `start_s` + i * `column_s`. A column
-    without a good sample is NaN. Edges may lie before or behind the columns, as they
-    came. `lost` is how many samples are missing or not to be trusted, in the columns
-    and before them. `trace` counts the traces of the rail from 1: with each the times
-    begin again. `at_s` is when the newest sample was handed over (time.monotonic).
+    For pictures: every number in results comes from the closed trace. Times are seconds
+    of the trace; column i begins at `start_s` + i * `column_s`. A column without a good
+    sample is NaN. Edges may lie before or after the columns, as they came. `lost` is
+    how many samples are missing or not to be trusted, in the columns and before them.
+    `trace` counts the traces of the rail from 1: with each the times begin again.
+    `at_s` is when the newest sample was handed over (time.monotonic).
     """
 
     rail: str

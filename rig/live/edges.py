@@ -42,7 +42,7 @@ class VoltageEdges:
         self._last_v = float(finite[-1])
         swing_v = self._high_v - self._low_v
         if swing_v < _SWINGS * SWING_V:
-            # A line that is quiet is not low, whatever its noise.
+            # Noise of a quiet line is no change of level.
             self._level = None
             return none, none
         middle_v = (self._high_v + self._low_v) / 2

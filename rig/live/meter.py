@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A meter: what a monitor measures now, what it comes to in all, and recordings that a
-trigger begins.
-"""
+"""Meter: present readings of a monitor, their totals, and recordings that a trigger
+begins."""
 
 from __future__ import annotations
 
@@ -79,8 +78,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class MeterReading:
-    """What a meter shows: the newest second, all since the start, and the recording at
-    hand.
+    """Values that a meter shows: the newest second, totals since the start, and the
+    present recording.
 
     `current`, `voltage` and `power` are None until there are samples.
     """

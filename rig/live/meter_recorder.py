@@ -24,7 +24,7 @@ _START = "start_monotonic_ns"
 
 
 class MeterRecorder:
-    """Write what a meter sees into `folder` from its sample number `first` on, which
+    """Write the samples of a meter into `folder`, from sample number `first` on, which
     came at `began_s` (time.time()).
 
     Samples, levels and edges come with their numbers and times in the meter's own
@@ -67,7 +67,7 @@ class MeterRecorder:
         )
 
     def _about(self, form: TraceForm) -> dict[str, Any]:
-        """Return what the driver says of its trace, of one that begins later."""
+        """Return the driver's metadata of its trace, for a trace that begins later."""
         if _START not in form.about:
             return form.about
         later_ns = round(self._first_s * 1e9)

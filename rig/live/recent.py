@@ -24,8 +24,9 @@ _COLUMNS_MAX = 8_000_000
 class LivePicture:
     """Columns of the newest seconds of a rail, and the edges of SYNC in them.
 
-    Column i begins at `start_s` + i * `column_s`, in seconds of the trace; one of which
-    nothing is known is NaN. `lost` is how many samples of the trace were lost so far.
+    Column i begins at `start_s` + i * `column_s`, in seconds of the trace; a column
+    without a known sample is NaN. `lost` is how many samples of the trace were lost so
+    far.
     """
 
     rail: str
@@ -46,7 +47,7 @@ class LivePicture:
 
     @property
     def times_s(self) -> NDArray[np.float64]:
-        """Return the middles of the columns."""
+        """Middles of the columns."""
         middles: NDArray[np.float64] = (
             np.arange(len(self.mean_w), dtype=np.float64) + 0.5
         )
@@ -87,8 +88,7 @@ class Recent:
 
     @property
     def rails(self) -> tuple[str, ...]:
-        """Return the rails of which there are blocks, in the order in which they
-        came."""
+        """Rails with blocks, in the order of their first block."""
         with self._lock:
             return tuple(self._rings)
 
@@ -100,7 +100,7 @@ class Recent:
 
     @property
     def size_b(self) -> int:
-        """Return the bytes of all columns that are kept."""
+        """Bytes of all columns that are kept."""
         with self._lock:
             return sum(ring.columns.nbytes for ring in self._rings.values())
 
@@ -108,9 +108,9 @@ class Recent:
         self, seconds: float, columns: int, rail: str | None = None
     ) -> LivePicture | None:
         """Return the newest `seconds` of a rail in at most so many columns; None where
-        there is nothing. Without a name, of the first rail.
+        there are no blocks. Without a name, of the first rail.
 
-        Columns are put together in groups that lie still while the picture moves.
+        Columns are put together in groups that stay in place while the picture moves.
         """
         with self._lock:
             ring = (
@@ -131,7 +131,7 @@ class _Ring:
         self._seconds = seconds
         size = min(math.ceil(seconds / block.column_s) + 1, _COLUMNS_MAX)
         self.columns = np.full((3, size), np.nan, dtype=np.float32)
-        self._stop = self._number(block.start_s)  # the column behind the newest
+        self._stop = self._number(block.start_s)  # the column after the newest
         self._first = self._stop
         self._falls: deque[float] = deque(maxlen=_EDGES_MAX)
         self._rises: deque[float] = deque(maxlen=_EDGES_MAX)
@@ -142,8 +142,7 @@ class _Ring:
         return block.trace == self._trace and block.column_s == self._column_s
 
     def add(self, block: LiveBlock) -> None:
-        """Put a block behind the others; what is missing between them is not a
-        number."""
+        """Append a block; missing columns before it are NaN."""
         size = self.columns.shape[1]
         rows = np.stack([block.least_w, block.mean_w, block.most_w])
         start = max(self._number(block.start_s), self._stop)
@@ -213,7 +212,7 @@ class _Ring:
 def _means(
     values: NDArray[np.float32], starts: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the mean of each group, of what is known in it."""
+    """Return the mean of the known values of each group."""
     known = np.isfinite(values)
     sums = np.add.reduceat(np.where(known, values, 0), starts)
     counts = np.add.reduceat(known.astype(np.float32), starts)

@@ -25,8 +25,8 @@ _Floats = NDArray[np.float32]
 
 
 class Reducer:
-    """Reduce what is written of one rail to blocks of columns; nothing while nobody
-    `wanted` it."""
+    """Reduce the samples that are written of one rail to blocks of columns, while an
+    observer `wanted` them."""
 
     def __init__(
         self,
@@ -96,16 +96,16 @@ class Reducer:
         self._lost += samples
 
     def end(self) -> None:
-        """Hand over what is left."""
+        """Hand over the remaining columns."""
         self._end_column()
         self._hand_over()
 
     def failed(self, error: Exception) -> None:
-        """Tell that nothing more comes."""
+        """Report that no more samples come."""
         self._failed(error)
 
     def _forget(self) -> None:
-        """Begin again behind all that has come."""
+        """Begin again after all that has come."""
         self._start = self._at
         self._power_w = self._power_w[:0]
         self._columns = []
@@ -130,7 +130,7 @@ class Reducer:
             self._power_w = power_w[whole:].copy()
 
     def _end_column(self) -> None:
-        """Make a column of fewer samples; what comes next begins behind it."""
+        """Make a column of fewer samples; the next one begins after it."""
         if len(self._power_w):
             self._put(self._power_w[None])
             self._short = self._per_column - len(self._power_w)

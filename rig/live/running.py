@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a running session, kept by a subscriber: metrics so far, how far, how
-long still.
+"""State of a running session, kept by a subscriber: metrics so far, progress, time
+left.
 
-Its memory grows with the trials and not with the steps. Metrics are stated by the
-functions that state them in results.json, of the trials that are finished; only what a
-scenario states of all trials together by a method of its own may differ a little until
-then.
+Its memory grows with the trials and not with the steps. Metrics of the finished trials
+are computed by the functions that compute them for results.json; only metrics that a
+scenario computes over all trials together may differ a little until then.
 """
 
 from __future__ import annotations
@@ -39,9 +38,8 @@ from rig.uncertainty import budget, same_samples
 
 @dataclass(frozen=True, slots=True)
 class RunningMetric:
-    """A metric of the trials so far: the value of each, what is stated of all, and its
-    interval for the same samples measured again.
-    """
+    """Metric of the trials so far: the value of each, the value of all, and its
+    interval for the same samples measured again."""
 
     name: str
     unit: str

@@ -79,8 +79,7 @@ class AnalogStore:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what the file says of the thinning; nothing where all samples are
-        kept."""
+        """Metadata of the thinning for the file; empty where all samples are kept."""
         return (
             {}
             if self._thinner is None
@@ -108,7 +107,7 @@ class AnalogStore:
 
     @property
     def counted(self) -> dict[str, int]:
-        """Return what the closed file says besides, where samples may have been left
+        """Number of recorded samples, for the closed file; empty where none are left
         out."""
         return {} if self._thinner is None else {str(RECORDED_SAMPLES): self.recorded}
 
@@ -128,21 +127,21 @@ class AnalogStore:
             self._thinner.sync(falls_s, rises_s, (at + 8 * len(packed)) / self._edge_hz)
 
     def end(self) -> dict[str, Any]:
-        """Write what is held back, and return what recording.json says of the
-        thinning."""
+        """Write the samples that are still held, and return the facts of the thinning
+        for recording.json."""
         if self._thinner is None:
             return {}
         self._thinner.close()
         return {"thinned": typed.to_json(self._thinner.said())}
 
     def leave(self) -> None:
-        """Let go of what is open where the trace cannot be completed."""
+        """Close open files where the trace cannot be completed."""
         if self._thinner is not None:
             self._thinner.leave()
 
     def _put(self, at: int, current: Floats, voltage: Floats) -> None:
         if at - self.stored != self._missing:
-            # Behind a span that was left out, other programs know the time by these.
+            # After a span that was left out, other programs take the time from these.
             for place in (self.stored - 1, self.stored):
                 recorded = place + (
                     self._missing if place < self.stored else at - self.stored

@@ -25,7 +25,7 @@ class Chunks:
 
     @property
     def full(self) -> int:
-        """Return the samples of a full chunk of the index, at its first level."""
+        """Samples of a full chunk of the index, at its first level."""
         return self.entry * self.entries
 
     def indexed(self, length: int) -> int:

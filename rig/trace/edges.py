@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the edges of the SYNC line in what a monitor recorded of it: sampled levels, a
-sampled voltage, or the instrument's own stamps.
-"""
+"""Find the edges of SYNC in its recording: sampled levels, a sampled voltage, or stamps
+of the instrument."""
 
 from __future__ import annotations
 
@@ -67,10 +66,10 @@ def from_voltage(
 ) -> Edges:
     """Return the edges of a line whose voltage was averaged over each sample.
 
-    The sample in which the line changes has a mean between low and high: what it has of
-    the high level says when. Good for one edge a sample and its neighbour: a pulse must
-    last two samples or longer. Where there is no voltage the line keeps its level, and
-    a change over that is no edge: when it happened is not known.
+    The sample in which the line changes has a mean between low and high; its share of
+    the high level gives the time. Good for one edge a sample and its neighbour: a pulse
+    must last two samples or longer. Where there is no voltage the line keeps its level;
+    a change in such a stretch is no edge, as its time is not known.
     """
     none = np.zeros(0)
     finite = voltage_v[np.isfinite(voltage_v)].astype(np.float64)

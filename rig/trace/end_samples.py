@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples at the ends of a window between edges: which of them an end cuts, and how
+"""Samples at the ends of a window between edges: which of them an end cuts, and how
 their readings differ from those of their neighbours inside. Pure.
 
-An end on the border of two samples cuts neither: what is inside counts as it was read
-(docs/decisions/2026-11-24-edges-on-borders.md).
+An end on the border of two samples cuts neither: the samples inside count as they were
+read (docs/decisions/2026-11-24-edges-on-borders.md).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rig.trace.samples import Around
 
 
 class EndSample(NamedTuple):
-    """The power beside an end of a window, and how its sample differs from its
+    """Power beside an end of a window, and how the end's sample differs from its
     neighbour inside.
 
-    `apart_w` is by how much the sample's own reading differs from that of its neighbour
-    inside, in watts times the share of the sample that counts: of a sample that is cut
-    what it reads for its part inside, less the power outside.
+    `apart_w` is the difference of the sample's own reading from that of its neighbour
+    inside, in watts times the share of the sample that counts. For a sample that is
+    cut, its reading for the part inside is taken: the reading less the power outside.
     """
 
     power: EndPower
@@ -30,7 +30,7 @@ class EndSample(NamedTuple):
 
 
 class SampleShare(NamedTuple):
-    """A sample of which a share is added to sums, or with a negative one taken off."""
+    """Share of a sample, to be added to sums; a negative one is taken off."""
 
     current_a: float
     voltage_v: float
@@ -40,9 +40,8 @@ class SampleShare(NamedTuple):
 def ends_by_fraction(
     around: Sequence[Around], ends: tuple[float, float], first: int, last: int
 ) -> list[SampleShare]:
-    """Return what to take off the sum over samples first <= k < last, of which the
-    window has only a fraction of the first and the last; these may be one sample.
-    """
+    """Return the shares to take off the sum over samples first <= k < last, because the
+    window has only a fraction of the first and the last; these may be one sample."""
     start, stop = ends
     if last <= first:
         return []
@@ -76,9 +75,11 @@ def ends_by_neighbour(
 def of_window(
     around: Sequence[Around], ends: tuple[float, float], length: int, stepped: bool
 ) -> tuple[EndSample, EndSample]:
-    """Return what is at the ends of a window, in samples, of a trace so long; `around`
-    are the samples about each. Only where the power steps at them their samples are
-    compared.
+    """Return power and difference of the samples at both ends of a window, in samples
+    of a trace of this length.
+
+    `around` are the samples about each end. Samples are compared only where the power
+    steps at the ends.
     """
     start, stop = ends
     if not stepped:
@@ -98,9 +99,10 @@ def of_window(
 def _end_sample(
     near: Around, places: tuple[int, int, int, int], share: float, length: int
 ) -> EndSample:
-    """Return what is known of an end; `places` are the second sample outside, the
-    first, the sample at the end and its neighbour inside, and `share` is the part of
-    the third that is inside.
+    """Return power and difference of the sample at an end.
+
+    `places` are the second sample outside, the first, the sample at the end and its
+    neighbour inside; `share` is the part of the third that is inside.
     """
     far_w, outside_w, own_w, inside_w = (
         near.power_w(min(max(place, 0), length - 1)) for place in places

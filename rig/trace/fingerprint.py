@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fingerprints of recordings: windows of samples whose noise does not occur twice.
 
-Wherever the bits of two neighbouring samples of current say so, a window begins: a copy
-has the same windows however it was shifted, cut or packed. Windows that hardly change
-from sample to sample are left out: of a signal without noise, every trial may have the
-same.
+The bits of two neighbouring samples of current decide where a window begins, so that a
+copy has the same windows however it was shifted, cut or packed. Windows that hardly
+change from sample to sample are left out: without noise, every trial may have the same.
 
 Run as a program, it reads traces that may come from an untrusted source: their reader
 is C, and may crash or never end on a forged file.
@@ -237,7 +236,7 @@ def main() -> None:
     for name in names:
         try:
             fingerprint = of_trace(Path(name))
-        # Whatever a forged file does to its reader is a finding, and no crash.
+        # A forged file that crashes its reader is a finding.
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"[:300]
             if (

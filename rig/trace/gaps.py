@@ -85,7 +85,7 @@ def joined(gaps: Sequence[Gap]) -> list[Gap]:
 
 
 def outside(first: int, count: int, gaps: Sequence[Gap]) -> NDArray[np.bool_]:
-    """Return which of samples, of which the first has number `first`, are in no gap."""
+    """Return which samples from number `first` on are in no gap."""
     kept = np.ones(count, dtype=bool)
     for gap in gaps:
         kept[max(gap.start - first, 0) : max(gap.stop - first, 0)] = False

@@ -11,9 +11,8 @@ from rig.trace.integrate import Sums
 
 
 class EndPower(NamedTuple):
-    """The power beside an end of a window, in watts: of the sample outside and of the
-    one inside of that in which the end lies.
-    """
+    """Power beside an end of a window, in watts: of the samples outside and inside of
+    the one that the end lies in."""
 
     outside_w: float
     inside_w: float
@@ -49,12 +48,12 @@ class Integral:
 
     @property
     def duration_s(self) -> float:
-        """Return the length of the window."""
+        """Length of the window."""
         return self.stop_s - self.start_s
 
     @property
     def volt_s(self) -> float:
-        """Return the voltage summed over time, all ranges of the current together."""
+        """Voltage summed over time, all ranges of the current together."""
         return math.fsum(self.range_volt_s)
 
 
@@ -95,9 +94,8 @@ def integral_of(
 
 
 def seen(end: EndPower, sums: Sums) -> EndPower:
-    """Return an end whose sample outside was lost with what the window has that is
-    farthest from the power inside.
-    """
+    """Return an end with a known power outside: where that sample was lost, the power
+    of the window that is farthest from the power inside."""
     if math.isfinite(end.outside_w) or not math.isfinite(end.inside_w):
         return end
     seen_w = [

@@ -86,7 +86,7 @@ class Sums:
         most = cells[1].max(axis=1)
         low, high = np.searchsorted(self._ends_a, np.abs([least, most]))
         pure = (low == high) & ((least >= 0) | (most <= 0) | (low == 0))
-        # What is no range counts nowhere.
+        # This place is beyond all ranges, and dropped by the sum.
         self._put(
             np.where(pure, low, len(self._ends) + 1),
             [cell.sum(axis=1, dtype=np.float64) for cell in cells],

@@ -71,9 +71,8 @@ def utf8_name(path: Path) -> str:
 
 
 def new_writer(path: Path) -> Any:
-    """Begin a JLS file with the permissions that the account gives to new files: the
-    library alone would hide it from other accounts. Raises DataError and OSError.
-    """
+    """Begin a JLS file with the permissions of new files of this account; the library
+    alone would hide it from other accounts. Raises DataError and OSError."""
     name = utf8_name(path)
     path.touch()
     return pyjls.Writer(name)
@@ -120,16 +119,14 @@ def reading(path: Path) -> Iterator[Any]:
 
 
 def about_of(reader: Any) -> dict[str, Any]:
-    """Return what the recorder wrote of a trace into its file; empty for a file of
-    another origin.
-    """
+    """Return the metadata that the recorder wrote into a trace; empty for a file of
+    another origin."""
     return user_data(reader, ABOUT)
 
 
 def lengths_of(reader: Any) -> dict[int, int]:
-    """Return how many samples each signal has, without what was added so that the index
-    reaches the last one; RECORDED_SAMPLES where the file says it.
-    """
+    """Return the number of samples of each signal, without padding for the index;
+    RECORDED_SAMPLES where the file has it."""
     known = user_data(reader, LENGTHS)
     lengths = {
         int(signal.signal_id): int(signal.length) for signal in reader.signals.values()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levels of traces, kept in the user's cache folder by what is in the trace; never in a
+"""Levels of traces in the user's cache folder, by the content of the trace; never in a
 session.
 
-A file of the cache may go at any time: its trace is then read again.
+A file of the cache may be deleted at any time: its trace is then read again.
 """
 
 from __future__ import annotations
@@ -102,9 +102,8 @@ def save(trace: Trace, levels: Levels) -> None:
 
 
 def fingerprint(trace: Trace) -> str:
-    """Return what a trace is known by: length and time of its file, pieces of its
-    content, its gaps and where its samples are.
-    """
+    """Return the key of a trace: a digest of length and time of its file, pieces of its
+    content, its gaps and its layout."""
     about = trace.path.stat()
     digest = hashlib.sha256()
     layout = trace.layout
@@ -132,7 +131,7 @@ def _path(trace: Trace) -> Path:
 
 
 def _tidy(place: Path) -> None:
-    """Remove what was not used for longest, until the rest is small enough."""
+    """Remove the files that were unused for longest until the rest is small enough."""
     kept_b = 0
     files = [(path.stat(), path) for path in place.glob("*.npz")]
     for about, path in sorted(

@@ -25,7 +25,7 @@ _NEXT = 16
 #: a multiple of them that is near to what was asked for.
 _FINE = 4
 _BLOCK = ENTRY << 12
-#: So many gaps are kept of a trace that says nothing of its own.
+#: Most gaps that are kept of a trace whose file lists none.
 _MOST_GAPS = 100_000
 
 Progress = Callable[[float], None]
@@ -97,9 +97,8 @@ def borders(first: int, last: int, columns: int, entry: int) -> NDArray[np.int64
 def build(
     trace: Trace, progress: Progress | None = None, stopped: Stopped | None = None
 ) -> Levels | None:
-    """Read a whole trace and return its levels; None where `stopped` said so.
-    `progress` is told the share that is done.
-    """
+    """Read a whole trace and return its levels; None where `stopped` returns True.
+    `progress` is called with the share that is done."""
     tables = []
     unknown: list[Gap] = []
     hidden = Hidden(trace.gaps)

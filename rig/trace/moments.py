@@ -23,7 +23,7 @@ class Moments:
         self.squares = 0.0
         self.least = math.inf
         self.most = -math.inf
-        # Kept: to take memory anew for each block costs more than the arithmetic.
+        # Kept: allocating memory for each block costs more than the arithmetic.
         self._apart = np.empty(_CHUNK)
 
     def add(self, values: NDArray[np.floating[Any]]) -> None:
@@ -48,7 +48,7 @@ class Moments:
 
     @property
     def variance(self) -> float:
-        """Return the mean squared distance from the mean."""
+        """Mean squared distance from the mean."""
         return self.squares / self.weight if self.weight else math.nan
 
     def _join(self, weight: float, mean: float, squares: float) -> None:

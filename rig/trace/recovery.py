@@ -49,14 +49,13 @@ _HEADER_B = 32
 _CRC_B = 4
 _DATA = 0x22
 #: The payload of a data chunk begins with the number of its first sample; the samples
-#: stand behind so many bytes.
+#: follow after so many bytes.
 _SAMPLES = struct.Struct("<q")
 _SAMPLES_B = 16
 
 
 class LateError(DataError):
-    """A recovery that was not done in time by the clock, which says nothing of the
-    trace."""
+    """Recovery that took too long by the clock; the trace may be sound."""
 
 
 #: Called before a recovery with the file, and the longest time that it may take, in s.
@@ -64,13 +63,13 @@ Begun = Callable[[Path, float], None]
 
 
 def recover(partial: Path, into: Path, begun: Begun | None = None) -> None:
-    """Copy what a killed process left of a trace into a new, readable file; raises
-    DataError when nothing can be read.
+    """Copy the trace that a killed process left into a new, readable file; raises
+    DataError where no part of it is readable.
 
     Runs in a subprocess, and never on the original: the reader of an unclosed JLS file
     may crash, never end, or rewrite it. `begun` is called with the file and the longest
-    time by the clock in s. The file has its name when it is whole and on the disk: a
-    recovery that is cut off itself leaves none, and is done again.
+    time by the clock in s. The file gets its name when it is whole and on the disk: a
+    recovery that is cut off itself leaves none, and is repeated.
     """
     _refuse_empty(partial)
     # What is left of a recovery that was killed goes first: a process of its that still
@@ -91,9 +90,8 @@ def recover(partial: Path, into: Path, begun: Begun | None = None) -> None:
 
 
 def _refuse_empty(partial: Path) -> None:
-    """Raise DataError for a file in which no block of samples is whole: the library may
-    loop for ever on such a one.
-    """
+    """Raise DataError for a file without one whole block of samples: the library may
+    loop for ever on it."""
     is_jls, _ = jls_state(partial)
     if not is_jls:
         raise DataError(
@@ -141,9 +139,8 @@ def _copied(partial: Path, into: Path, limit_s: float) -> None:
 
 
 def copy_all(partial: Path, into: Path) -> None:
-    """Copy a trace with the library, and what the library's index then lacks at its end
-    (rig/trace/chunks.py).
-    """
+    """Copy a trace with the library, and the samples at its end that the library leaves
+    out of the index (rig/trace/chunks.py)."""
     readable = _without_torn_header(partial, into)
     into.touch()  # with the account's own permissions; those of the library are closer
     # The copy may complain of the torn end although it is complete: what counts is that
@@ -199,9 +196,8 @@ def _without_torn_header(partial: Path, into: Path) -> Path:
 
 
 def _stored(stream: BinaryIO) -> Iterator[tuple[int, int, int, int]]:
-    """Yield tag, signal, bytes of payload and end of each chunk of a file; the payload
-    is next to be read. The last one may end behind the file.
-    """
+    """Yield tag, signal, bytes of payload and end of each chunk of a file. The stream
+    stands at the payload; the last chunk may end after the file."""
     at = _FIRST_B
     while True:
         stream.seek(at)
@@ -214,9 +210,8 @@ def _stored(stream: BinaryIO) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _tails(path: Path, lengths: dict[int, int]) -> dict[int, bytes]:
-    """Return the samples of signals that stand in a closed file behind those of its
-    index, packed as there.
-    """
+    """Return the samples of signals in a closed file that follow those of its index,
+    packed as there."""
     tails: dict[int, bytes] = {}
     if not lengths:
         return tails
@@ -262,9 +257,8 @@ class _StoredSignal:
         return self.indexed + len(self.tail) * self.item
 
     def blocks(self, reader: Any) -> Iterator[NDArray[Any]]:
-        """Yield all samples, and what has to follow them so that an index reaches the
-        last one: NaN, or the last level.
-        """
+        """Yield all samples, and the padding that makes the index reach the last one:
+        NaN, or the last level."""
         for at in range(0, self.indexed, _BLOCK):
             yield reader.fsr(self.number, at, min(_BLOCK, self.indexed - at))
         if len(self.tail):

@@ -39,7 +39,7 @@ def empty() -> Table:
 
 
 def joined(tables: list[Table]) -> Table:
-    """Return tables one behind the other."""
+    """Return tables one after the other as one."""
     if not tables:
         return empty()
     return Table(
@@ -49,8 +49,8 @@ def joined(tables: list[Table]) -> Table:
 
 
 def of_samples(current: Floats, voltage: Floats, first: int, width: int) -> Table:
-    """Return the columns of samples of which the first has number `first`; columns
-    begin at whole multiples of `width`, so that the first and the last may be shorter.
+    """Return the columns of samples; the first sample has number `first`. Columns begin
+    at whole multiples of `width`, so that the first and the last may be shorter.
 
     A sample counts where both its current and its voltage are numbers.
     """

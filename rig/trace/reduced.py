@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reduced spans of a trace: stretches in which the device was only given data, and of
-which means are kept in place of samples.
+"""Reduced spans of a trace: stretches of data transfer to the device, for which means
+are kept in place of samples.
 
-In the file, current and voltage then hold the samples outside of the spans, one behind
+In the file, current and voltage then hold the samples outside of the spans, one after
 the other. Means of current, voltage and power over `every` samples each are signals of
-their own, of the whole recording. Numbers of samples mean the recording, everywhere but
-in this file and the writer.
+their own, of the whole recording. Numbers of samples count the recording in all other
+modules.
 """
 
 from __future__ import annotations
@@ -61,9 +61,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Thinning:
-    """What a trace says of itself where spans of it may be reduced: a mean stands for
-    `every` samples, and `margin` samples on each side of an edge are kept.
-    """
+    """Parameters of a trace whose spans may be reduced: a mean stands for `every`
+    samples, and `margin` samples on each side of an edge are kept."""
 
     every: int
     margin: int
@@ -93,7 +92,7 @@ class Reduced:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Return the spans."""
+        """Spans."""
         return tuple(Span(start, stop) for start, stop in self.bounds.tolist())
 
     @property

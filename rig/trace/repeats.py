@@ -57,7 +57,7 @@ class Repeats:
 
     @property
     def longest(self) -> Repeat | None:
-        """Return the stretch with most windows; None where there is none."""
+        """Stretch with most windows; None where there is none."""
         if not self._count:
             return None
         hashes, places = self._smallest()

@@ -28,12 +28,12 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the samples of a trace are in its file: the current's signal, from sample
+    """Layout of the samples of a trace in its file: the current's signal, from sample
     `current_at` on, and the voltage's; one sample of voltage stands for `times` of
     current.
 
     Sample k has the voltage's sample (k + voltage_at) // times. Where `voltage` is None
-    the voltage is `fixed_v`. `cleaned` makes of samples what a foreign file needs.
+    the voltage is `fixed_v`. `cleaned` converts samples of a foreign file.
     """
 
     current: int = CURRENT
@@ -91,8 +91,7 @@ class Around:
         return current * voltage
 
     def beside_w(self, at: float, length: int) -> tuple[float, float]:
-        """Return the power of the samples before and after the one in which an end
-        lies."""
+        """Return the power of the samples before and after the one with an end."""
         before = max(math.floor(at) - 1, 0)
         after = min(math.floor(at) + 1, length - 1)
         return self.power_w(before), self.power_w(after)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taps: what looks at a trace while it is written, and changes nothing of it.
+"""Taps: observers of a trace while it is written, which do not change it.
 
-A trace that is being written must not be opened (rig/trace/writer.py). Whoever wants to
-see it offers a tap for its folder before the recording begins; drivers know nothing of
-that.
+A trace that is being written must not be opened (rig/trace/writer.py). An observer
+offers a tap for its folder before the recording begins; drivers do not know of it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TraceForm:
-    """The form of a trace that begins, as its writer was told."""
+    """Form of a trace that begins, as given to its writer."""
 
     sample_hz: float
     edge_hz: float
@@ -35,11 +34,11 @@ class TraceForm:
 
 
 class Tap(Protocol):
-    """What a writer calls with all that it has written, in the writer's thread: it must
-    be quick.
+    """Interface that a writer calls with all that it has written, in the writer's
+    thread: it must be quick.
 
     An error that it raises ends it, and never reaches the writer. Arrays belong to the
-    writer: what is kept of them is copied.
+    writer: a tap copies the ones it keeps.
     """
 
     def analog(
@@ -59,8 +58,7 @@ class Tap(Protocol):
         """Take an edge that the instrument stamped."""
 
     def skip(self, samples: int, cause: str) -> None:
-        """Take note that so many samples were lost; the next ones follow behind
-        them."""
+        """Note that so many samples were lost; the next ones follow after them."""
 
     def gap(self, gap: Gap) -> None:
         """Take note that samples that came are not to be trusted."""
@@ -94,8 +92,7 @@ def tapped(folder: Path, make: MakeTap, kept: bool = True) -> Iterator[None]:
 
 
 class Tapped:
-    """What a writer has for the tap of its folder; does nothing where none is
-    offered."""
+    """Tap of a writer's folder; calls are ignored where none is offered."""
 
     def __init__(self, folder: Path, form: TraceForm) -> None:
         with _lock:
@@ -106,7 +103,7 @@ class Tapped:
                 self._tap = make(form)
 
     def __call__(self, what: str, *block: Any) -> None:
-        """Call a method of the tap with what was written."""
+        """Call a method of the tap with a written block."""
         tap = self._tap
         if tap is None:
             return

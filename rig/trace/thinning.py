@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thin a trace while it is written: between windows, where the device is only given
-data, keep means in place of samples (rig/trace/reduced.py).
+"""Thin a trace while it is written: in stretches of data transfer between windows, keep
+means in place of samples (rig/trace/reduced.py).
 
-Which stretches these are is known by counting. Who talks to the device says behind
-which of its marks it is only given data; that stretch begins at this edge of SYNC and
-ends at the next, wherever they come in the monitor's own time. No clock is compared
-with another, and what a monitor hands over late does no harm: what is said later than
-its samples come finds them written. A stretch is kept whole where the last two edges
-are not as far apart as the last two marks: from there on edges and marks are no longer
-known to be counted alike, and everything is kept.
+Such stretches are found by counting. The host states after which of its marks the
+device only receives data; the stretch begins at this edge of SYNC and ends at the next
+one, in the monitor's own time. No clocks are compared, and a monitor may hand over
+samples late: samples that come before the statement are written in full. A stretch is
+also kept whole where the last two edges are not as far apart as the last two marks:
+edges and marks may then be counted differently, and everything that follows is kept.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Put = Callable[[int, Floats, Floats], None]
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """Behind so many marks the device is only given data; the last two were `apart_s`
+    """The device only receives data after so many marks; the last two were `apart_s`
     apart."""
 
     marks: int
@@ -62,8 +61,7 @@ class Thinned:
 
 
 class QuietTimes:
-    """What is said of quiet stretches in the course of one recording; for several
-    threads."""
+    """Statements on quiet stretches during one recording; for several threads."""
 
     def __init__(self) -> None:
         self._said: tuple[Quiet, ...] = ()
@@ -74,7 +72,7 @@ class QuietTimes:
             self._said = (*self._said[-1000:], quiet)
 
     def after(self, marks: int) -> Quiet | None:
-        """Return what was said of the stretch behind so many marks."""
+        """Return the statement on the stretch after so many marks."""
         return next(
             (quiet for quiet in reversed(self._said) if quiet.marks == marks), None
         )
@@ -98,9 +96,8 @@ def thinned(folder: Path, times: QuietTimes) -> Iterator[None]:
 
 
 def offered(folder: Path) -> QuietTimes | None:
-    """Return what is said of quiet stretches while a trace in `folder` is written; None
-    where all of it is to be kept.
-    """
+    """Return the statements on quiet stretches for a trace in `folder`; None where all
+    of it is to be kept."""
     with _lock:
         return _offered.get(str(folder.absolute()))
 
@@ -149,7 +146,7 @@ class Thinner:
         self._sync_known = 0
         self._falls = 0
         self._last_two_s = (-np.inf, -np.inf)
-        #: Where the stretch behind the last edge begins, margin and all.
+        #: First sample after the last edge and its margin.
         self._clear_from = 0
         #: Edges that are known, and not passed yet: when, and whether they are falls.
         self._edges: deque[tuple[float, bool]] = deque()
@@ -182,7 +179,7 @@ class Thinner:
         self._advance()
 
     def close(self) -> None:
-        """Write what is held back."""
+        """Write the samples that are still held."""
         self._keep(self._end)
         self._mean(*self._rest, max(len(self._rest[0]), 1))
         self._finish()
@@ -250,8 +247,7 @@ class Thinner:
             self._last_two_s = (self._last_two_s[1], at_s)
 
     def _is_quiet(self) -> bool:
-        """Return whether the stretch behind the last edge is one in which nothing is
-        measured."""
+        """Return whether the stretch after the last edge is free of measurements."""
         quiet = None if self._lost_count else self._times.after(self._falls)
         if quiet is None:
             return False
@@ -267,7 +263,7 @@ class Thinner:
     def _keep(self, stop: int) -> None:
         """Write samples up to number `stop`."""
         if stop > self._at:
-            # What was left out before them is told first: a reader of a file that was
+            # The span before them is written first: a reader of a file that was
             # cut off here knows where they belong.
             self._finish()
         while self._at < stop:
@@ -280,7 +276,7 @@ class Thinner:
         self._open = Span(start, stop)
 
     def _next(self, stop: int) -> tuple[Floats, Floats]:
-        """Take the next block of what is held, up to number `stop`."""
+        """Take the next block of held samples, up to number `stop`."""
         current, voltage = self._held.popleft()
         count = min(len(current), stop - self._at)
         if count < len(current):

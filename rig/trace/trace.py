@@ -51,8 +51,8 @@ PARTIAL = "trace.jls.partial"
 GAPS = "gaps.jsonl"
 EDGES = "edges.jsonl"
 
-#: What an instrument said of itself in the course of a recording; nothing that is
-#: measured depends on it.
+#: Facts that an instrument reported during a recording; no measurement depends on
+#: them.
 SAID = "recording.json"
 
 #: Edges that the instrument stamped itself lie in a file of their own.
@@ -68,15 +68,14 @@ STEPPED = 4
 #: 70.00000000000001 samples.
 _ON_BORDER = 1e-5
 
-#: Of a window of which a larger share is lost nothing is said.
+#: The energy of a window with a larger share of lost samples is unknown.
 LOST_LIMIT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the recorder wrote of a trace into its file (rig/trace/writer.py), `more`
-    what a driver says besides.
-    """
+    """Metadata that the recorder wrote into a trace (rig/trace/writer.py); `more` is
+    added by a driver."""
 
     sample_hz: float
     edge_hz: float
@@ -182,17 +181,17 @@ class Trace:
 
     @property
     def falls_s(self) -> NDArray[np.float64]:
-        """Return the times of SYNC's falling edges; the first time they are read."""
+        """Times of SYNC's falling edges; the first time they are read."""
         return self.line.edges().falls_s
 
     @property
     def rises_s(self) -> NDArray[np.float64]:
-        """Return the times of SYNC's rising edges; the first time they are read."""
+        """Times of SYNC's rising edges; the first time they are read."""
         return self.line.edges().rises_s
 
     @property
     def duration_s(self) -> float:
-        """Return the length of the trace."""
+        """Length of the trace."""
         return self.length / self.sample_hz
 
     @property
@@ -219,7 +218,7 @@ class Trace:
 
     @property
     def reduced(self) -> tuple[Span, ...]:
-        """Return the spans of which means are kept in place of samples."""
+        """Spans whose samples are kept as means."""
         return () if self.layout.reduced is None else self.layout.reduced.spans
 
     def reduced_between(self, start_s: float, stop_s: float) -> Span | None:
@@ -231,9 +230,8 @@ class Trace:
         return self.layout.reduced.touching(start - STEPPED, stop + STEPPED)
 
     def lost_between(self, start_s: float, stop_s: float) -> int | None:
-        """Return how many samples inside a window are lost; None where its ends, or
-        what lies beside them, are, or more than LOST_LIMIT of it: then nothing is known
-        of its energy.
+        """Return the number of lost samples inside a window; None where its energy is
+        unknown: samples at or beside its ends are lost, or more than LOST_LIMIT of it.
         """
         start = self.place(start_s)
         stop = self.place(stop_s)
@@ -261,10 +259,10 @@ class Trace:
         `ranges_a` are the upper ends of the current's ranges. With `steps_at_ends` the
         part of a sample that an end cuts counts with the reading of its neighbour
         inside: where the power changes just at the end of a window, as at a mark, that
-        sample is a mixture of what came before and after. Where `bridged`, lost samples
+        sample is a mixture of the power before and after. Where `bridged`, lost samples
         inside, as `lost_between` allows them, are taken for the mean of the others;
-        else they count as they stand there. Raises DataError for a window outside the
-        trace.
+        else they count with their stored values. Raises DataError for a window outside
+        the trace.
         """
         if not windows:
             return []
@@ -322,9 +320,8 @@ class Trace:
         return times_s, power
 
     def place(self, at_s: float) -> float:
-        """Return an instant in samples; on the border of two whatever the
-        multiplication was rounded to, or the digits cut to.
-        """
+        """Return an instant in samples; on the border of two samples in spite of
+        rounding errors and cut digits."""
         at = at_s * self.sample_hz
         return float(round(at)) if abs(at - round(at)) < _ON_BORDER else at
 
@@ -401,7 +398,7 @@ def _layout(path: Path, said: About, stored: int, lengths: dict[int, int]) -> La
     """Return where the samples of a trace of the rig's own are."""
     if said.thinning is None:
         return OWN
-    # Nothing is left out of which the line is not known.
+    # Samples are left out only where the line is known.
     most = round((lengths.get(SYNC, 0) / said.edge_hz + _SYNC_LOST_S) * said.sample_hz)
     found = reduced.read(
         path.with_name(reduced.REDUCED), said.thinning, stored, lengths, most

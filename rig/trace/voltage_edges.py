@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edges of a voltage line that is too long to be held: the same as of the whole
+"""Edges of a voltage line that is too long to be held: equal to those of the whole line
 (rig/trace/edges.py), found block by block. Pure.
 
 The levels are order statistics of all samples. They are found exactly, without sorting:
-single precision has 32 bits, of which one pass counts the upper 16 and another one the
+of the 32 bits of single precision, one pass counts the upper 16 and another one the
 lower 16.
 """
 
@@ -25,8 +25,8 @@ _BINS = 1 << 16
 
 
 def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
-    """Return the edges of a line; `blocks` gives its samples from the start each
-    time."""
+    """Return the edges of a line; `blocks` yields its samples from the start at each
+    call."""
     none = Edges(np.zeros(0), np.zeros(0))
     least, most = math.inf, -math.inf
     for block in blocks():
@@ -44,7 +44,7 @@ def in_pieces(blocks: Blocks, rate_hz: float) -> Edges:
 
 
 def _levels(blocks: Blocks, middle_v: float) -> tuple[float, float]:
-    """Return the first quartile of what lies below the middle, and the third of what is
+    """Return the first quartile of the samples below the middle, and the third of those
     above."""
     upper = np.zeros((2, _BINS), dtype=np.int64)
     for keys, above in _keys(blocks, middle_v):
@@ -81,7 +81,7 @@ def _keys(
 
 
 def _bin(counts: NDArray[np.int64], rank: int) -> tuple[int, int]:
-    """Return the bin in which the value of a rank is, and how many lie before the
+    """Return the bin that holds the value of a rank, and how many values lie before the
     bin."""
     sums = np.cumsum(counts)
     place = int(np.searchsorted(sums, rank, side="right"))

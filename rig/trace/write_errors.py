@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write errors of the trace library, heard in its log: its thread reports them nowhere
-else."""
+"""Write errors of the trace library, read from its log: its thread reports them in no
+other way."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CUT_SHORT = re.compile(r"write mismatch (\d+) != (\d+)")
 
 
 class WriteLog(logging.Handler):
-    """Listener to pyjls's log: a thread of the library writes, and reports it nowhere
-    else when it cannot.
+    """Listener to pyjls's log: a thread of the library writes, and reports its errors
+    only there.
 
-    What it missed of a signal it fills in later, with NaN or zeros, so that the file
-    shows nothing. No message names its file: of several traces that are open, one that
-    cannot be written ends all.
+    Samples that it could not write are filled in later, with NaN or zeros, so that the
+    file looks whole. No message names its file: of several traces that are open, one
+    that cannot be written ends all.
     """
 
     def __init__(self) -> None:
@@ -83,10 +83,9 @@ def failed() -> WriteLog | None:
 
 @contextmanager
 def completed(writer: Any, log: WriteLog) -> Iterator[None]:
-    """Complete a file within; it is closed behind that, also where a call of the
-    library raises, as those of pyjls 0.19 do: else it closes the file when the process
-    ends, and says so.
-    """
+    """Complete a file within, and close it afterwards, also where a call of the library
+    raises, as those of pyjls 0.19 do: else it closes the file when the process ends,
+    with a message."""
     try:
         yield
     except BaseException:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a trace: what a monitor's driver calls with every block it receives.
-Conventions of time: rig/trace/trace.py.
-"""
+"""Write a trace, block by block, as a driver of a monitor receives them. Conventions of
+time: rig/trace/trace.py."""
 
 from __future__ import annotations
 
@@ -164,9 +163,8 @@ class TraceWriter:
         *,
         unreadable: str = "the instrument gave no number",
     ) -> None:
-        """Append samples of current and voltage, of equal length; what is not finite is
-        noted as a gap, with its cause.
-        """
+        """Append samples of current and voltage, of equal length; samples that are not
+        finite are noted as a gap, with its cause."""
         if not len(current_a):
             return
         if len(current_a) != len(voltage_v):
@@ -269,9 +267,8 @@ class TraceWriter:
             raise storage_error(error, self.folder) from error
 
     def said(self, **facts: Any) -> None:
-        """Note what the instrument reports about itself, which is kept beside the trace
-        (recording.json) when that is closed.
-        """
+        """Note facts that the instrument reports about itself; they are kept beside the
+        trace (recording.json) when it is closed."""
         self._said |= facts
 
     def close(self) -> None:

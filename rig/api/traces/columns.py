@@ -64,7 +64,7 @@ class Columns:
 
     @property
     def middle_s(self) -> Array:
-        """Return the middles of the columns."""
+        """Middles of the columns."""
         return (self.start_s + self.stop_s) / 2
 
 

@@ -39,7 +39,7 @@ class Histogram:
 
     @property
     def unit(self) -> str:
-        """Return the unit of the borders."""
+        """Unit of the borders."""
         return SIGNALS[self.signal]
 
 
@@ -63,12 +63,12 @@ class Spectrum:
 
     @property
     def unit(self) -> str:
-        """Return the unit of the density."""
+        """Unit of the density."""
         return f"{SIGNALS[self.signal]}²/Hz"
 
     @property
     def amplitude(self) -> Array:
-        """Return the square root of the density: per root hertz."""
+        """Square root of the density: per root hertz."""
         root: Array = np.sqrt(self.density)
         return root
 

@@ -50,7 +50,7 @@ class SignalStatistics:
 
     @property
     def p2p(self) -> float:
-        """Return the distance from the least to the most."""
+        """Distance from the least to the most."""
         return self.most - self.least
 
 
@@ -96,7 +96,7 @@ class TraceStatistics:
 
     @property
     def span_s(self) -> float:
-        """Return the length of the stretch."""
+        """Length of the stretch."""
         return self.stop_s - self.start_s
 
 

@@ -108,7 +108,7 @@ class SessionTrace:
 
     @property
     def sample_hz(self) -> float:
-        """Return the sampling rate of current, voltage and power."""
+        """Sampling rate of current, voltage and power."""
         return self._trace.sample_hz
 
     @property
@@ -118,7 +118,7 @@ class SessionTrace:
 
     @property
     def sync_hz(self) -> float:
-        """Return the sampling rate of `sync`."""
+        """Sampling rate of `sync`."""
         return (
             self._trace.edge_hz
             if self._trace.sync == "digital"
@@ -127,7 +127,7 @@ class SessionTrace:
 
     @property
     def duration_s(self) -> float:
-        """Return the length of the trace."""
+        """Length of the trace."""
         return self._trace.duration_s
 
     @property
@@ -189,7 +189,7 @@ class SessionTrace:
 
     @property
     def recorded(self) -> Trace:
-        """Return the trace as the engine reads it."""
+        """Trace as the engine reads it."""
         return self._trace
 
     @property
@@ -298,14 +298,12 @@ class SessionTrace:
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """Return the accuracy of the monitor that recorded the trace, as its session
-        states it."""
+        """Accuracy of the monitor that recorded the trace, as its session states it."""
         return self._around.accuracy
 
     @property
     def spans(self) -> Spans | None:
-        """Return the measured windows and warm-up queries of its trial, in the trace's
-        time."""
+        """Measured windows and warm-up queries of its trial, in the trace's time."""
         return self._around.spans
 
     @cached_property
@@ -457,9 +455,7 @@ class SessionTrace:
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """Return the names of the digital lines beside SYNC; none of a trace of the
-        rig's own.
-        """
+        """Names of the digital lines beside SYNC; none of a trace of the rig's own."""
         names = digital_lines.line_names(self.path, self._options)
         return tuple(name for name in names if name != self.sync_name)
 

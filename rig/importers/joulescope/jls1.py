@@ -281,7 +281,7 @@ def _configure(content: dict[str, Any], recording: _Recording) -> None:
 def _pieces(
     blocks: Iterator[ContainerBlock], recording: _Recording
 ) -> Iterator[_Piece]:
-    """Yield all samples, and take note of what stands between them."""
+    """Yield all samples, and note the blocks between them."""
     for block in blocks:
         if block.tag == "CLS" and len(block.value) > _COLLECTION_B:
             _collect(

@@ -107,9 +107,8 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
 
 
 def in_place(path: Path, options: Options) -> Opened | None:
-    """Open a closed file where it is, read through once for what is lost; raises as
-    `convert`. None for a file of double precision, which is converted.
-    """
+    """Open a closed file where it is, after one pass for lost samples; raises as
+    `convert`. None for a file of double precision, which is converted."""
     with reading(path) as reader:
         found = _find(reader, path, path, options)
         signals = (found.chosen.current, found.chosen.voltage)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which signals of a foreign JLS file are current, voltage, power and SYNC, and what is
-doubtful of them.
-"""
+"""Choose current, voltage, power and SYNC among the signals of a foreign JLS file, and
+note doubts about them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a JLS file that another program wrote where it is: nothing is copied, and its
-samples are read when they are asked for.
+"""View a JLS file of another program where it is: it is not copied, and its samples are
+read on demand.
 
-What `rig.importers.joulescope.jls2` converts, this only finds: signals, rates, offsets.
-Edges at lost samples are left out as there; lost samples themselves are known once all
-have been read.
+`rig.importers.joulescope.jls2` converts files; this module only finds their signals,
+rates and offsets. Edges at lost samples are left out as there; lost samples themselves
+are known once all have been read.
 """
 
 from __future__ import annotations

@@ -41,9 +41,8 @@ _DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a file tells of its recording, as far as it does: its rate, or the time from
-    sample to sample in us, and its length in us.
-    """
+    """Metadata of a recording, as far as its file has them: its rate, or the time from
+    sample to sample in us, and its length in us."""
 
     samplesPerSecond: float | None = None  # noqa: N815 - the app's own names
     samplingTime: float | None = None  # noqa: N815
@@ -69,8 +68,8 @@ class Facts:
         return 1e6 / float(self.samplingTime)
 
     def count(self, count: int) -> int:
-        """Return how many samples the recording has, by its length where that is
-        told."""
+        """Return the number of samples of the recording, by its length where the file
+        has it."""
         if not self.timestamp or not self.knows_rate:
             return count
         return min(count, int(float(self.timestamp) * self.rate_hz / 1e6))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces in text tables (CSV), of whatever program."""
+"""Traces in text tables (CSV) of any program."""

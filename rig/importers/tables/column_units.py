@@ -35,7 +35,7 @@ _WORD_PREFIXES = {"": "", "milli": "m", "micro": "u", "nano": "n"}
 
 
 def _written_units() -> dict[str, str]:
-    """Return the units behind words such as milliseconds and msec."""
+    """Return the units of words such as milliseconds and msec."""
     units = {
         "millis": "ms",
         "micros": "us",
@@ -144,7 +144,7 @@ class Named:
 
     @property
     def listed(self) -> str:
-        """Return the columns in words, and which of them have no unit."""
+        """Columns in words, and which of them have no unit."""
         without = [
             name
             for name, unit in zip(self.names, self.units, strict=True)

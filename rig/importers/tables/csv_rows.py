@@ -136,9 +136,8 @@ class Piece:
         return seconds
 
     def _fast(self, numeric: Sequence[Column], texts: Sequence[Column]) -> NDArray[Any]:
-        """Let pandas read the piece; raises ValueError for whatever is not plain. Times
-        are numbers where they are none of dates.
-        """
+        """Read the piece with pandas; raises ValueError where a cell needs a closer
+        look. Times are numbers unless they are dates."""
         text = self._plain()
         if not self._is_even(text):
             raise ValueError
@@ -274,7 +273,7 @@ class Piece:
         try:
             return float(self._text(cell, column, number))
         except DataError:
-            # nothing depends on it
+            # no result depends on it
             if column in (self.heading.beside, self.heading.counter):
                 return math.nan
             raise

@@ -123,7 +123,7 @@ def _evenly(
     options: Options,
     notes: list[str],
 ) -> dict[str, Any]:
-    """Write a trace of rows that lie on a grid; return what is known of it."""
+    """Write a trace of rows that are even samples; return its metadata."""
     rate_hz = layout.rate_hz
     runs = layout.runs
     require_rate(
@@ -255,8 +255,7 @@ def _stamped_sync(
 def _read(
     path: Path, form: Form, heading: Heading, numbers: Path, notes: list[str]
 ) -> Stamps:
-    """Turn text into rows of numbers in SI units; return what is known of their
-    times."""
+    """Convert text to rows of numbers in SI units; return their stamps."""
     stamps = Stamps(round(1 / heading.time.factor) if heading.time else 1)
     cut = ""
     count = 0
@@ -271,8 +270,8 @@ def _read(
         at = form.skipped
         for lines in _pieces(stream, decimal):
             if not lines[-1].endswith("\n"):
-                # Whoever wrote it may have been stopped in the middle of a number: what
-                # is left of it may be one, too.
+                # A program that was stopped within a number leaves digits that may be a
+                # number, too.
                 lines.pop()
                 cut = (
                     f"the last line, {at + len(lines) + 1}, does not end and may be cut"
@@ -416,8 +415,7 @@ def _write(
     options: Options,
     writer: TraceWriter,
 ) -> tuple[LevelStretches, PowerBeside]:
-    """Write the rows where their times put them, and leave out what is missing between
-    runs."""
+    """Write the rows at the places of their times, with gaps between runs."""
     levels = LevelStretches(heading.sync.column.name if heading.sync else "")
     beside = PowerBeside(heading.beside.name if heading.beside else "")
     with numbers.open("rb") as stream:

@@ -104,8 +104,7 @@ class Stamps:
 
     @property
     def first_s(self) -> str:
-        """Return the first stamp in seconds, with all its digits; empty where it is
-        0."""
+        """First stamp in seconds, with all its digits; empty where it is 0."""
         return f"{(self.first / self.units).normalize():f}" if self.first else ""
 
     def _exact(self, texts: NDArray[np.str_]) -> NDArray[np.float64]:

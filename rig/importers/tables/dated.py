@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dates and times of day in the cells of a table: how long it is, and the time of each
-row. Pure.
+"""Dates and times of day in the cells of a table: its length, and the time of each row.
+Pure.
 
 ISO 8601, also with / and year first, in one column or two; times of day alone may pass
-midnight. Dates with the day or the month first are not read: nobody knows which it is.
+midnight. Dates with the day or the month first are not read, as the two look alike.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class DateColumns:
     def seconds(
         self, times: NDArray[np.str_], dates: NDArray[np.str_] | None
     ) -> tuple[NDArray[np.str_], int | None]:
-        """Return the times of rows in seconds, as exact texts, and the first row that
-        tells none.
+        """Return the times of rows in seconds, as exact texts, and the first row
+        without a time.
 
-        To be called with piece after piece: times of day go on behind midnight.
+        To be called with piece after piece: times of day continue after midnight.
         """
         import pandas as pd  # loads only where a table has dates: it takes 0.2 s
 

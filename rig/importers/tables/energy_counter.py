@@ -20,10 +20,9 @@ _SILENT = 1e-4
 def counted(
     numbers: Path, kind: np.dtype[Any], name: str, trace: Trace, last: float = 0.0
 ) -> list[str]:
-    """Return how the two differ over all rows of a file, from the first to the last
-    reading of the counter; nothing where they do not. The trace goes on for `last`
-    seconds behind the last row.
-    """
+    """Return notes on how the two differ over all rows of a file, from the first to the
+    last reading of the counter; none where they do not. The trace continues for `last`
+    seconds after the last row."""
     rows = np.memmap(numbers, dtype=kind, mode="r")
     known = np.flatnonzero(np.isfinite(rows["counter"]))
     if len(known) < 2:

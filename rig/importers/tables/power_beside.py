@@ -43,9 +43,8 @@ class PowerBeside:
         self.size += float(np.abs(stated_w).sum())
 
     def notes(self, given_v: float = 0.0) -> list[str]:
-        """Return how much the energy by the product, which is measured, differs from
-        that by the power; nothing where it does not.
-        """
+        """Return notes on how much the energy by the product, which is measured,
+        differs from that by the power; none where it does not."""
         if not self.size and not self.product:
             return [f"{self.name} has no numbers beside current and voltage"]
         if self.apart <= _ROUNDING * self.size:
