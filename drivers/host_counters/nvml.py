@@ -170,7 +170,7 @@ class Nvml(Driver):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator."""
+        """Check whether the bench file names the simulator."""
         return settings.simulated
 
     @staticmethod

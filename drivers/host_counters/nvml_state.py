@@ -147,7 +147,7 @@ def _name(pid: int) -> str:
 
 
 def _is_ours(pid: int) -> bool | None:
-    """Return whether a process is this one or came of it; None where it is not to be
+    """Check whether a process is this one or came of it; None where it is not to be
     seen."""
     if not (_PROC / str(pid)).exists():
         return None

@@ -133,7 +133,7 @@ class Rapl(Driver):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator."""
+        """Check whether the bench file names the simulator."""
         return settings.simulated
 
     @staticmethod

@@ -89,17 +89,7 @@ def choose(paths: list[str], device: str) -> str:
             ),
         )
     # A JS110 and a JS220 may have the same serial number.
-    matching = [
-        path
-        for path in paths
-        if device
-        in (
-            "",
-            path,
-            serial(path),
-            path.split("/")[1].upper() + "-" + serial(path),
-        )
-    ]
+    matching = [path for path in paths if device in _names(path)]
     if not matching:
         raise DeviceNotFound(
             f"there is no Joulescope {device}",
@@ -117,10 +107,17 @@ def choose(paths: list[str], device: str) -> str:
 
 
 def is_simulated(device: str) -> bool:
-    """Return whether the bench file names the simulator."""
+    """Check whether the bench file names the simulator."""
     return device == SIMULATOR or device.startswith(f"{SIMULATOR}/")
 
 
 def serial(path: str) -> str:
     """Return the serial number in a device's path."""
     return path.split("/")[-1]
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """List the names by which a bench file may choose a device: none, its path, its
+    serial number, and model and serial number."""
+    model = path.split("/")[1].upper()
+    return ("", path, serial(path), f"{model}-{serial(path)}")

@@ -114,13 +114,11 @@ class Joulescope(Driver):
         model: InstrumentModel,
         found_on: bool,
     ) -> None:
-        self._settings, self._context, self._link, self._model, self._stack = (
-            settings,
-            context,
-            link,
-            model,
-            ExitStack(),
-        )
+        self._settings = settings
+        self._context = context
+        self._link = link
+        self._model = model
+        self._stack = ExitStack()
         self._simulated = is_simulated(settings.device)
         self._wanted = _wanted(settings)
         self._accuracy = (
@@ -133,7 +131,7 @@ class Joulescope(Driver):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator."""
+        """Check whether the bench file names the simulator."""
         return is_simulated(settings.device)
 
     @staticmethod

@@ -93,7 +93,7 @@ class DriverLink:
         )
 
     def knows(self, topic: str) -> bool:
-        """Return whether the instrument has a setting: older firmware lacks some."""
+        """Check whether the instrument has a setting: older firmware lacks some."""
         return topic in self._topics
 
     def get(self, topic: str) -> Any:
@@ -169,7 +169,7 @@ class DriverLink:
             self.set(topic, value)
 
     def same(self, topic: str, value: Any, other: Any) -> bool:
-        """Return whether two values mean the same: an option has a number and names."""
+        """Check whether two values mean the same: an option has a number and names."""
         return bool(self._option(topic, value) == self._option(topic, other))
 
     def subscribe(self, topic: str, receiver: Callable[[str, Any], None]) -> None:

@@ -165,7 +165,7 @@ class _Lane:
         ]
 
     def has(self, first: int, stop: int, sample_ticks: int) -> bool:
-        """Return whether all samples first <= k < stop are there."""
+        """Check whether all samples first <= k < stop are there."""
         for interval in self.intervals(sample_ticks):
             if interval.first <= first:
                 first = max(first, interval.stop)

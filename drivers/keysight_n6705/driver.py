@@ -84,7 +84,7 @@ class KeysightN6705(Driver):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator."""
+        """Check whether the bench file names the simulator."""
         return settings.resource == _SIMULATOR
 
     @staticmethod

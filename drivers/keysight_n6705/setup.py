@@ -345,9 +345,8 @@ def _confirm(
 
 
 def _same(told: str, wanted: str) -> bool:
-    """Return whether a word is the one that was set, in its long form too; of a range,
-    also one that holds it.
-    """
+    """Check whether a word is the one that was set, in its long form too; of a range,
+    also one that holds it."""
     try:
         return float(told) >= float(wanted) * (1 - 1e-6)
     except ValueError:

@@ -86,7 +86,7 @@ class StLpm01a(Driver):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator."""
+        """Check whether the bench file names the simulator."""
         return settings.port == SIMULATOR
 
     @staticmethod

@@ -148,7 +148,7 @@ class ShellClient:
         )
 
     def supply_on(self) -> bool:
-        """Return whether the board supplies the target now."""
+        """Check whether the board supplies the target now."""
         # By the manual the answer may follow the acknowledgement or be a line of its
         # own.
         answer = self.command("pwr get") or next(

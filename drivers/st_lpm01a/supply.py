@@ -27,9 +27,8 @@ class LpmSupply:
         self.commanded_on = False
 
     def found_on(self) -> bool:
-        """Return whether it is on, as the board was found; raise BenchError where the
-        board has no such command.
-        """
+        """Check whether it is on, as the board was found; raise BenchError where the
+        board has no such command."""
         on = self._shell.supply_on()
         self._reads_back = True
         return on

@@ -126,7 +126,7 @@ class XyloBoard(Driver):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether the bench file names the simulator, or a worker's simulated
+        """Check whether the bench file names the simulator, or a worker's simulated
         board."""
         return settings.simulated or settings.events == SIMULATOR
 

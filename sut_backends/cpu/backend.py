@@ -111,8 +111,8 @@ class CpuSut(WorkerSut):
 
 
 def network_program(workload: NetworkWorkload) -> Program:
-    """Return a task's network in floating point, between the task's encoding and
-    decoding, as a program."""
+    """Wrap a task's network in floating point between the task's encoding and decoding,
+    as a program."""
     settings = InterpreterSettings(workload.rule, workload.dt_s)
     job = Job(str(workload.path.resolve()), settings=dataclasses.asdict(settings))
     arguments = {
@@ -126,7 +126,7 @@ def network_program(workload: NetworkWorkload) -> Program:
 
 
 def _offered(context: BenchContext) -> dict[str, Program]:
-    """Return the task's programs by name, followed by its network if it has one."""
+    """List the task's programs by name, followed by its network if it has one."""
     offered = dict(context.programs)
     if context.network is not None:
         offered.setdefault(NETWORK, network_program(context.network))
@@ -188,7 +188,7 @@ def _refuse_core(settings: CpuSut.Settings) -> None:
 
 
 def _processor() -> str:
-    """Return the processor's name as Linux reports it, else the machine's kind."""
+    """Read the processor's name as Linux reports it, else the machine's kind."""
     try:
         lines = (
             Path("/proc/cpuinfo")
@@ -206,9 +206,8 @@ def _processor() -> str:
 
 
 def _governor(cores: list[int]) -> str:
-    """Return what decides the frequency of the first core; "not readable" where the
-    kernel does not report it.
-    """
+    """Read the governor of the first core's frequency; "not readable" where the kernel
+    does not report it."""
     first = cores[0] if cores else 0
     path = Path(f"/sys/devices/system/cpu/cpu{first}/cpufreq/scaling_governor")
     try:

@@ -40,7 +40,7 @@ def sound(network: PlainNetwork) -> None:
 
 
 def states_integers(network: PlainNetwork) -> bool:
-    """Return whether every neuron of a network states the integer rule, with matrices
+    """Check whether every neuron of a network states the integer rule, with matrices
     alone between them."""
     how = network.conventions
     rule = how.reset == "subtract" and how.gains == "unit" and not how.above
@@ -62,8 +62,8 @@ def _states_all(metadata: Metadata) -> bool:
 
 
 def unscaled(network: PlainNetwork) -> PlainNetwork:
-    """Return a network with whole weights and thresholds, divided by its scales; raises
-    ValueError if they are not whole."""
+    """Convert weights and thresholds of a network to whole numbers, divided by its
+    scales; raises ValueError if they are not whole."""
     nodes = []
     for node in network.nodes:
         wanted = {"Linear": "weight", "CubaLIF": "v_threshold"}.get(node.type)
@@ -77,9 +77,8 @@ def unscaled(network: PlainNetwork) -> PlainNetwork:
 
 
 def input_max(network: PlainNetwork) -> int:
-    """Return how many spikes of an input keep every sum within the whole numbers of
-    float32; raises ValueError where spikes of the network itself do not.
-    """
+    """Compute how many spikes of an input keep every sum within the whole numbers of
+    float32; raises ValueError where spikes of the network itself do not."""
     spikes_max = max(
         node.metadata.spikes_max or 1 for node in network.nodes if node.type in KINDS
     )

@@ -29,11 +29,11 @@ class TorchDevice:
     dtype: Any
 
     def tensor(self, value: Any) -> Any:
-        """Return numbers as a tensor there."""
+        """Copy numbers to a tensor on the device."""
         return self.torch.as_tensor(value, dtype=self.dtype, device=self.device)
 
     def whole(self, value: Any) -> Any:
-        """Return whole numbers as a tensor there."""
+        """Copy whole numbers to a tensor on the device."""
         return self.torch.as_tensor(value, dtype=self.torch.int32, device=self.device)
 
 
@@ -96,11 +96,11 @@ class FloatNeurons:
             self.membrane = self._leak.expand(shape)
 
     def before(self, values: Any) -> Any:
-        """Return inputs as `step` takes them."""
+        """Convert inputs to the form that `step` takes."""
         return values
 
     def behind(self, values: Any) -> Any:
-        """Return what `step` gave as other nodes take it."""
+        """Convert the result of `step` to the form of other nodes."""
         return values
 
     def step(self, values: Any) -> Any:
@@ -182,11 +182,11 @@ class IntegerNeurons:
         self.membrane = self._synaptic
 
     def before(self, values: Any) -> Any:
-        """Return inputs as `step` takes them: whole numbers."""
+        """Convert inputs to whole numbers for `step`."""
         return values.to(self._board.torch.int32)
 
     def behind(self, values: Any) -> Any:
-        """Return what `step` gave as other nodes take it."""
+        """Convert the result of `step` to the form of other nodes."""
         return values.to(self._board.dtype)
 
     def step(self, drive: Any) -> Any:
@@ -201,7 +201,7 @@ class IntegerNeurons:
         return spikes
 
     def _decay(self, state: Any, dash: Any) -> Any:
-        """Return the decay of a state in one step: the shifted state, but at least 1
+        """Compute the decay of a state in one step: the shifted state, but at least 1
         above 0.
 
         The shift of a state below 0 is not below the state, so that the maximum is the

@@ -44,7 +44,8 @@ def open_network(job: Job) -> TorchRunner:
 
 
 def open_board(device: str, dtype: str, threads: int) -> TorchDevice:
-    """Return where tensors go; raises RuntimeError where torch sees no such device."""
+    """Choose the device of tensors; raises RuntimeError where torch sees no such
+    device."""
     import torch
 
     wanted = torch.device(device)
@@ -148,7 +149,7 @@ class TorchRunner:
             self._board.torch.cuda.empty_cache()
 
     def _given(self, samples: Sequence[Any]) -> Any:
-        """Return samples as one array (batch, steps, *shape); raises ValueError."""
+        """Stack samples in one array (batch, steps, *shape); raises ValueError."""
         shape = self._shape
         rows = [np.asarray(sample) for sample in samples]
         if len({row.shape for row in rows}) != 1 or rows[0][:1].size != np.prod(shape):
@@ -166,7 +167,7 @@ class TorchRunner:
         return given
 
     def _stepped(self, given: Any) -> tuple[Any, Any]:
-        """Return the output's values and the last membranes of spikes, on the device.
+        """Compute the output's values and the last membranes of spikes, on the device.
 
         On a GPU the kernels of a run are recorded, once for each shape of the spikes,
         and replayed: started one by one they would take several times as long.
@@ -183,7 +184,7 @@ class TorchRunner:
         return values, membranes
 
     def _kernels(self) -> str:
-        """Return how kernels are started; recording is tried on two steps of one
+        """Choose how kernels are started; recording is tried on two steps of one
         sample."""
         self._records = self._board.device.type == "cuda"
         if not self._records:
@@ -196,7 +197,7 @@ class TorchRunner:
         return "recorded once for each number of samples, and replayed"
 
     def _difference(self) -> dict[str, Any]:
-        """Return how far the outputs of float32 lie from those of float64 on random
+        """Measure how far the outputs of float32 lie from those of float64 on random
         spikes."""
         shape = self._shape
         spikes = (np.random.default_rng(1).random((*_CHECKED, *shape)) < 0.3).astype(

@@ -19,12 +19,12 @@ Stage = Callable[[Any], Any]
 
 
 def has_state(node: PlainNode) -> bool:
-    """Return whether a node's output depends on earlier steps."""
+    """Check whether a node's output depends on earlier steps."""
     return node.type in (*KINDS, "Delay")
 
 
 def stage(board: TorchDevice, node: PlainNode) -> Stage:
-    """Return the step of a node without a state; raises ValueError for an unknown
+    """Build the step of a node without a state; raises ValueError for an unknown
     one."""
     parameters = node.parameters
     match node.type:
@@ -70,11 +70,11 @@ class Delay:
         self._at = 0
 
     def before(self, values: Any) -> Any:
-        """Return inputs as they are."""
+        """Pass inputs on unchanged."""
         return values
 
     def behind(self, values: Any) -> Any:
-        """Return outputs as they are."""
+        """Pass outputs on unchanged."""
         return values
 
     def step(self, values: Any) -> Any:
@@ -132,7 +132,7 @@ def _paddings(parameters: Parameters, axes: int) -> list[tuple[int, int]]:
 
 
 def _around(paddings: list[tuple[int, int]]) -> list[int]:
-    """Return paddings as torch wants them: the last axis first."""
+    """Flatten paddings in torch's order: the last axis first."""
     return list(chain.from_iterable(reversed(paddings)))
 
 

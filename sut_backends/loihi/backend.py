@@ -82,7 +82,7 @@ class LoihiSut(WorkerSut):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether Lava's simulator runs the network."""
+        """Check whether Lava's simulator runs the network."""
         return not settings.hardware
 
     @staticmethod
@@ -102,7 +102,7 @@ class LoihiSut(WorkerSut):
     def mapping(
         settings: Settings, model: Path, dt_s: float | None, rule: str = ""
     ) -> dict[str, Any]:
-        """Return a network as stock cells in Loihi 2's fixed point: processes,
+        """Convert a network to stock cells in Loihi 2's fixed point: processes,
         registers, what 8 bits do to its weights. Computed here; no SDK takes part, and
         cores are not placed.
         """
@@ -131,9 +131,8 @@ class LoihiSut(WorkerSut):
     def sense(
         settings: Settings, model: Path, dt_s: float | None, inputs: Any, rule: str = ""
     ) -> dict[str, Any]:
-        """Return time, power and activity by the board's own sensors, a run each, of
-        the first sample over and over.
-        """
+        """Read time, power and activity by the board's own sensors, a run each, of the
+        first sample over and over."""
         if not settings.hardware:
             raise ConfigError(
                 "Lava's simulator has no sensors",

@@ -16,7 +16,7 @@ from sut_backends.workers.inside.plain_network import PlainNetwork
 
 
 def build(network: PlainNetwork, ring_steps: int) -> Built:
-    """Return the processes of a network, connected, their ends rings of so many
+    """Build the processes of a network, connected, their ends rings of so many
     steps."""
     ours: Any = import_module("sut_backends.loihi.lava_rule.processes")
     source = import_module("lava.proc.io.source").RingBuffer

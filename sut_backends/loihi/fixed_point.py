@@ -48,7 +48,7 @@ class FixedPoint:
 
 
 def fixed_point(plan: StockPlan) -> FixedPoint:
-    """Return the registers and weights of a plan.
+    """Compute the registers and weights of a plan.
 
     Each process has a scale of its own, which its weights and its threshold share: as
     large as both allow. A scale that is a power of two keeps whole weights whole.
@@ -86,7 +86,7 @@ def fixed_point(plan: StockPlan) -> FixedPoint:
 
 
 def _scale(cells: Cells, weights: list[Any]) -> float:
-    """Return the largest power of two that keeps weights and threshold within their
+    """Find the largest power of two that keeps weights and threshold within their
     limits."""
     threshold = float(cells.threshold[0])
     if threshold <= 0:
@@ -109,7 +109,7 @@ def _scale(cells: Cells, weights: list[Any]) -> float:
 
 
 def _share_of_lowest(weights: Any) -> float:
-    """Return the lowest weight of a matrix as a share of the lowest that the matrix can
-    hold."""
+    """Compute the lowest weight of a matrix as a share of the lowest that the matrix
+    can hold."""
     lowest = WEIGHT_MIN if weights.max(initial=0.0) > 0 else INHIBITORY_MIN
     return float(weights.min(initial=0.0)) / lowest

@@ -31,7 +31,7 @@ class FileUnits:
 
 
 def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) -> Built:
-    """Return the processes of a plan, connected, their ends rings of so many steps."""
+    """Build the processes of a plan, connected, their ends rings of so many steps."""
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer

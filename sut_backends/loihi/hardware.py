@@ -38,8 +38,7 @@ def require(host: str = "") -> None:
 
 
 def build(plan: StockPlan, fixed: FixedPoint, channels: int, ring_steps: int) -> Built:
-    """Return the processes of a plan, connected, with adapters between host and
-    chip."""
+    """Build the processes of a plan, connected, with adapters between host and chip."""
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer

@@ -52,7 +52,7 @@ class SenseSettings:
 
 
 def probe(network: PlainNetwork, spikes: Any, steps: int) -> dict[str, Any]:
-    """Return the board's readings of a network with `spikes` (steps, channels) repeated
+    """Read the board's sensors for a network with `spikes` (steps, channels) repeated
     for so many steps, and of the same network without spikes.
 
     ValueError where this Lava has no profiler for the chip.
@@ -132,7 +132,7 @@ def _refuse_nonsense(step_s: Any, powers_w: list[float], steps: int) -> None:
 
 
 def sense_network(job: Job) -> dict[str, Any]:
-    """Return the board's readings of the first sample."""
+    """Read the board's sensors for the first sample."""
     settings = job.settings_as(SenseSettings)
     hardware.require(settings.host)
     network = read(job.plain)

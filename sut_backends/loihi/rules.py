@@ -60,9 +60,8 @@ Rule = WholeRule | FloatRule
 
 
 def rule_of(node: PlainNode, how: PlainConventions, dt_s: float) -> Rule:
-    """Return the rule of a neuron's node; a node with shifts of its own (`dash_mem`)
-    has the integer one, where the conventions are those it was made for.
-    """
+    """Derive the rule of a neuron's node; a node with shifts of its own (`dash_mem`)
+    has the integer one, where the conventions are those it was made for."""
     parameters = node.parameters
     metadata = node.metadata
     subtracts = how.reset == "subtract"
@@ -118,7 +117,7 @@ def _numbers(stated: Any) -> Any:
 
 
 def share(tau: Any, dt_s: float, scheme: str) -> Any:
-    """Return what share of its distance to the end a state goes in a step."""
+    """Compute the share of its distance to the end that a state goes in a step."""
     steps = dt_s / np.asarray(tau, np.float64)
     return steps if scheme == "euler" else -np.expm1(-steps)
 

@@ -48,7 +48,7 @@ class LavaSettings:
 
 
 def open_network(job: Job) -> LavaRunner:
-    """Return a network ready to run; ValueError for one that Lava does not run."""
+    """Build a network ready to run; ValueError for one that Lava does not run."""
     settings = job.settings_as(LavaSettings)
     if settings.rule not in RULES:
         raise ValueError(f"rule = {settings.rule!r}: one of {', '.join(RULES)}")
@@ -146,7 +146,7 @@ class LavaRunner:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of the packages in use; ValueError where Lava is missing or
+    """Look up the versions of the packages in use; ValueError where Lava is missing or
     of another version."""
     found = {"python": sys.version.split()[0]}
     for name in PACKAGES:

@@ -41,7 +41,7 @@ class LavaProcesses:
         self._at = 0
 
     def holds(self, steps: int) -> bool:
-        """Return whether a sample of so many steps fits."""
+        """Check whether a sample of so many steps fits."""
         return steps + self._built.lag_steps <= self._ring_steps
 
     def compile(self) -> None:
@@ -98,7 +98,7 @@ class LavaProcesses:
 
 
 def _joined(parts: list[tuple[Any, Any]]) -> Any:
-    """Return variables of parts of the outputs as one array, outputs first."""
+    """Join variables of parts of the outputs as one array, outputs first."""
     got = [(which, np.asarray(variable.get())) for which, variable in parts]
     count = sum(len(which) for which, _ in got)
     whole = np.zeros((count, *got[0][1].shape[1:]))

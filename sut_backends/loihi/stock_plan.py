@@ -54,8 +54,8 @@ class StockPlan:
 
 
 def plan(network: PlainNetwork, *, vectors: bool) -> StockPlan:
-    """Return the plan; `vectors`: a process takes decays and thresholds cell by cell,
-    as on a processor, else cells that share them are a process each, as on a chip.
+    """Plan the cells; `vectors`: a process takes decays and thresholds cell by cell, as
+    on a processor, else cells that share them are a process each, as on a chip.
 
     ValueError for a network that stock cells cannot be.
     """
@@ -90,7 +90,7 @@ def _between(
     found: list[Cells],
     factors: dict[str, Any],
 ) -> list[Synapses]:
-    """Return the matrices of a connection, one from each source process to each
+    """List the matrices of a connection, one from each source process to each
     target."""
     (source,) = (*node.sources, *node.late_sources)
     before: list[tuple[int | None, Any]] = [
@@ -112,7 +112,7 @@ def _between(
 def _cells(
     node: PlainNode, network: PlainNetwork, vectors: bool
 ) -> tuple[list[Cells], Any]:
-    """Return the cells of a node, and the factor for the weights into each: the gain of
+    """Make the cells of a node, and the factor for the weights into each: the gain of
     an input in a step is part of the weight, as u = u (1 - du) + w and v = v (1 - dv) +
     u.
     """
@@ -163,5 +163,5 @@ def _cells(
 
 
 def _is_not_zero(stated: Any) -> bool:
-    """Return whether a parameter is there and not 0."""
+    """Check whether a parameter is there and not 0."""
     return stated is not None and bool(np.any(stated))

@@ -16,7 +16,7 @@ MESSAGE_BITS = 8
 
 
 def build(plan: StockPlan, channels: int, ring_steps: int) -> Built:
-    """Return the processes of a plan, connected, their ends rings of so many steps."""
+    """Build the processes of a plan, connected, their ends rings of so many steps."""
     lif: Any = import_module("lava.proc.lif.process").LIF
     dense = import_module("lava.proc.dense.process").Dense
     sink = import_module("lava.proc.io.sink").RingBuffer

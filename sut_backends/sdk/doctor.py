@@ -41,8 +41,7 @@ class Diagnosis:
 
 
 def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
-    """Return the state of an SDK under an interpreter, its own environment's where none
-    is named.
+    """Examine an SDK under an interpreter, its own environment's where none is named.
 
     Its packages are imported in an isolated worker, for two minutes at most.
     """

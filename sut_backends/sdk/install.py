@@ -98,7 +98,7 @@ def _require_room(sdk: SdkKind) -> None:
 
 
 def _fitting(sdk: SdkKind, python: str) -> str:
-    """Return the first Python that the SDK runs under."""
+    """Find the first Python that the SDK runs under."""
     seen = []
     for path in [python] if python else _pythons():
         version = _version(path)

@@ -137,7 +137,7 @@ class Progress:
 
 
 def _release(file: str) -> str:
-    """Return name and version of a package's file; empty for any other file."""
+    """Parse name and version of a package's file; empty for any other file."""
     with suppress(InvalidWheelFilename):
         name, version, *_ = parse_wheel_filename(file)
         return f"{name} {version}"

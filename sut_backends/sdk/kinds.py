@@ -66,7 +66,7 @@ class SdkKind:
 
 
 def kinds() -> dict[str, SdkKind]:
-    """Return the SDKs of all backends, by their kind."""
+    """List the SDKs of all backends, by their kind."""
     folders = sorted(files("sut_backends").iterdir(), key=lambda folder: folder.name)
     return {
         folder.name: read(folder)
@@ -76,7 +76,7 @@ def kinds() -> dict[str, SdkKind]:
 
 
 def named(kind: str) -> SdkKind:
-    """Return the SDK of a kind; ConfigError where there is none."""
+    """Look up the SDK of a kind; ConfigError where there is none."""
     every = kinds()
     if kind not in every:
         raise ConfigError(
@@ -87,7 +87,7 @@ def named(kind: str) -> SdkKind:
 
 
 def read(folder: Traversable) -> SdkKind:
-    """Return the SDK that a backend's folder describes."""
+    """Read the SDK that a backend's folder describes."""
     text = (folder / "sdk.toml").read_text(encoding="utf-8")
     sheet = typed.from_json(_Sheet, tomllib.loads(text), f"{folder}/sdk.toml")
     lines = (folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines()

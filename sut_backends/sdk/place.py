@@ -101,7 +101,7 @@ class NewEnvironment:
 
 
 def size_b(folder: Path) -> int:
-    """Return how many bytes the files of a folder have."""
+    """Sum the sizes of a folder's files in bytes."""
     size_b = 0
     for path, _, names in os.walk(folder):
         size_b += sum(os.lstat(Path(path) / name).st_size for name in names)

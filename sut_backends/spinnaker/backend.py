@@ -80,9 +80,8 @@ class SpinnakerSut(WorkerSut):
     def mapping(
         settings: Settings, model: Path, dt_s: float | None, rule: str = ""
     ) -> dict[str, Any]:
-        """Return where sPyNNaker puts a network on a virtual board, and what of its
-        weights 16 bits do not hold.
-        """
+        """Describe sPyNNaker's mapping of a network to a virtual board, and the errors
+        of its weights in 16 bits."""
         if settings.generation != 1:
             raise ConfigError(
                 "py-spinnaker2 maps a network as it loads it onto a board",

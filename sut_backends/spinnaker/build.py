@@ -58,9 +58,8 @@ def build(
 
 
 def _times(plan: PynnPlan, spikes: Any, most: int) -> list[Any]:
-    """Return the times of each source; one empty list where none fires at all, as
-    sPyNNaker 7.4.1 fails on lists that are all empty.
-    """
+    """List the times of each source; one empty list where none fires at all, as
+    sPyNNaker 7.4.1 fails on lists that are all empty."""
     if not np.any(spikes):
         return []
     times = []
@@ -108,8 +107,8 @@ def report(
 def _saturation(
     plan: PynnPlan, population: PynnPopulation, made: Any, input_spikes_max: int
 ) -> dict[str, Any]:
-    """Return how a population's weights fit into 16 bits: sPyNNaker scales them by the
-    sums that it expects at its own mean rate, so that a step with more spikes can
+    """Describe how a population's weights fit into 16 bits: sPyNNaker scales them by
+    the sums that it expects at its own mean rate, so that a step with more spikes can
     overflow.
     """
     vertex = made._vertex  # sPyNNaker has no public way to its scales.

@@ -65,9 +65,8 @@ class PynnPlan:
 
 
 def plan(network: PlainNetwork) -> PynnPlan:
-    """Return the plan; ValueError, by the name of the node, for a network that PyNN's
-    cells cannot be.
-    """
+    """Plan the populations; ValueError, by the name of the node, for a network that
+    PyNN's cells cannot be."""
     network = layers.without_inner_ends(network)
     layers.refuse(network, "SpiNNaker", NEURONS)
     late = layers.steps_late(network, "projection")

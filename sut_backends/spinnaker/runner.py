@@ -79,7 +79,7 @@ def open_network(job: Job) -> Any:
 
 
 def map_network(job: Job) -> dict[str, Any]:
-    """Return how sPyNNaker maps a network on a virtual board: cores, chips,
+    """Describe sPyNNaker's mapping of a network to a virtual board: cores, chips,
     saturation."""
     found = plan(read(job.plain))
     versions = _versions()
@@ -183,9 +183,8 @@ class SpinnakerRunner:
 
 
 def modelled_energy() -> tuple[dict[str, Any], float]:
-    """Return sPyNNaker's energy report of the last run, and the power of an idle
-    machine (W): constants times counted time, no meter.
-    """
+    """Read sPyNNaker's energy report of the last run, and the power of an idle machine
+    (W): constants times counted time, no meter."""
     functions = import_module("spinn_front_end_common.interface.interface_functions")
     used = functions.compute_energy_used()
     version = import_module(

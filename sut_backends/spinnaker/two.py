@@ -38,7 +38,7 @@ class Packages:
 
 
 def open_network(job: Job) -> SpinnakerTwoRunner:
-    """Return a network ready to run; ValueError where the package or a machine is
+    """Build a network ready to run; ValueError where the package or a machine is
     missing."""
     settings = job.settings_as(TwoSettings)
     try:

@@ -388,7 +388,7 @@ class VirtualSut(Backend):
         return max(1.0 + self._random.gauss(0.0, phase.variation), 0.1)
 
     def _takes_s(self, phase: PhaseModel) -> float:
-        """Return how long a phase takes this time."""
+        """Draw the duration of a phase."""
         pace = self._settings.drift.duration_at(self._world.now_ns())
         return phase.duration_s * self._vary(phase) * pace
 

@@ -21,9 +21,8 @@ class WindowLink:
     decided_ns: list[int] = field(default_factory=list)
 
     def there_ns(self, window: int, wanted_ns: int) -> int:
-        """Return when a window is in its slot, and count it as late where that is after
-        `wanted_ns`.
-        """
+        """Compute when a window is in its slot, and count it as late where that is
+        after `wanted_ns`."""
         if window < self.slots:
             return self.free_ns
         self.free_ns = (
@@ -33,8 +32,8 @@ class WindowLink:
         return self.free_ns
 
     def faults(self, end: str) -> tuple[str, ...]:
-        """Return the faults in words; `end` is the cause of an early end of the stream,
-        or empty."""
+        """Describe the faults in words; `end` is the cause of an early end of the
+        stream, or empty."""
         late = (
             f"{self.late} windows came after their newest hop had begun"
             if self.late

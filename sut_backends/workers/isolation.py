@@ -61,7 +61,7 @@ class Isolation:
         self._keeper = KillWithParent(pid, self._token)
 
     def wrote(self) -> tuple[str, ...]:
-        """Return the files in its home and working folder, the first of them."""
+        """List the files in its home and working folder, the first of them."""
         files: list[str] = []
         for folder in ("home", "work"):
             paths = sorted((self._root / folder).rglob("*"))

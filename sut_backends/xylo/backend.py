@@ -106,7 +106,7 @@ class XyloSut(WorkerSut):
 
     @staticmethod
     def simulates(settings: Settings) -> bool:
-        """Return whether there is no chip."""
+        """Check whether there is no chip."""
         return settings.board != _ATTACHED
 
     @staticmethod
@@ -128,7 +128,7 @@ class XyloSut(WorkerSut):
     def mapping(
         settings: Settings, model: Path, dt_s: float | None, rule: str = ""
     ) -> dict[str, Any]:
-        """Return how Rockpool's mapper and quantiser put a network on the chip."""
+        """Describe the mapping of a network by Rockpool's mapper and quantiser."""
         place = Place(
             interpreter_of("xylo", settings.interpreter, BenchContext()),
             start_s=settings.start_s,
@@ -186,7 +186,7 @@ class XyloSut(WorkerSut):
 
 
 def _file_gains(read: Any, rule: str) -> bool:
-    """Return whether the gains of a file count, by a rule or by the file's own
+    """Check whether the gains of a file count, by a rule or by the file's own
     statement."""
     how = conventions.of_rule(rule, graph.taken_apart(read)[0])
     return how.gains is conventions.Gains.FILE

@@ -168,7 +168,7 @@ def refuse_stub() -> None:
 
 
 def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
-    """Return the board of a chip, Rockpool's module for it, and the versions of its
+    """Find the board of a chip, Rockpool's module for it, and the versions of its
     firmware."""
     package = importlib.import_module("rockpool.devices.xylo.helper")
     boards, modules, kinds = package.find_xylo_hdks()
@@ -201,9 +201,8 @@ def the_board(chip: str, number: int) -> tuple[Any, Any, str]:
 
 
 def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
-    """Return the configuration of a specification; ValueError where samna or the chip
-    refuses it, or Rockpool would cut it short.
-    """
+    """Convert a specification to a configuration; ValueError where samna or the chip
+    refuses it, or Rockpool would cut it short."""
     import numpy as np
 
     if chip == "audio3":
@@ -229,7 +228,7 @@ def configured(module: Any, numbers: dict[str, Any], chip: str) -> Any:
 
 
 def modelled(config: Any, chip: str) -> dict[str, Any]:
-    """Return Rockpool's own estimate of a time step's clock cycles, if every input and
+    """Compute Rockpool's own estimate of a time step's clock cycles, if every input and
     neuron fired; labelled as modelled."""
     home = "syns61201" if chip == "audio2" else "syns63300"
     model = importlib.import_module(f"rockpool.devices.xylo.{home}.power_cycles_model")

@@ -83,7 +83,7 @@ def require_mappable(
 def findings(
     network: Network, chip: str, file_gains: bool = True
 ) -> Iterator[Unmappable]:
-    """Return what of a network a chip cannot hold."""
+    """List the parts of a network that a chip cannot hold."""
     places = {place.name: place for place in network.places}
     yield from _of_ends(network, places)
     for place in network.places:
@@ -208,9 +208,8 @@ def _of_times(node: str, name: str, tau_s: Any, dt_s: float) -> Iterator[Unmappa
 
 
 def tau_of(dash: float, dt_s: float) -> float:
-    """Return the time constant that a shift comes to, as Rockpool counts: dash is
-    -log2(1 - exp(-dt / tau)).
-    """
+    """Convert a shift to its time constant, as Rockpool counts: dash is -log2(1 -
+    exp(-dt / tau))."""
     return -dt_s / math.log1p(-(2.0**-dash))
 
 
@@ -327,9 +326,8 @@ def _of_thresholds(
 
 
 def threshold(node: Any, dt_s: float) -> NDArray[np.float64]:
-    """Return the thresholds of neurons whose input is added whole, as the chip does:
-    the gains of the file are in them.
-    """
+    """Compute the thresholds of neurons whose input is added whole, as the chip does:
+    the gains of the file are in them."""
     with np.errstate(all="ignore"):
         gain = np.float64(node.w_in) * np.float64(node.r) * dt_s * dt_s
         gain = gain / np.float64(node.tau_syn) / np.float64(node.tau_mem)

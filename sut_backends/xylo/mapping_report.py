@@ -45,7 +45,7 @@ class ChipNumbers:
 
 
 def rule_differs(job: Job) -> str:
-    """Return the differences of the chips' rule from the file's; empty if there are
+    """List the differences of the chips' rule from the file's; empty if there are
     none."""
     if not job.plain:
         return ""
@@ -109,7 +109,7 @@ def mapping(
 
 
 def versions() -> dict[str, str]:
-    """Return the version of each package that decides the result."""
+    """Look up the version of each package that decides the result."""
     found = {}
     for name in _PACKAGES:
         try:
@@ -120,7 +120,7 @@ def versions() -> dict[str, str]:
 
 
 def not_as_tried() -> list[str]:
-    """Return the packages of another version than the pinned one, with which this was
+    """List the packages of another version than the pinned one, with which this was
     tried."""
     found = versions()
     differ = []

@@ -105,8 +105,8 @@ class XyloSimRunner:
 
 
 def padded(spikes: Any, lag: int) -> Any:
-    """Return spikes (steps, channels) followed by `lag` silent steps; ValueError for
-    spikes that the chip would not take."""
+    """Pad spikes (steps, channels) with `lag` silent steps; ValueError for spikes that
+    the chip would not take."""
     import numpy as np
 
     counts = np.asarray(spikes)
@@ -128,7 +128,7 @@ def padded(spikes: Any, lag: int) -> Any:
 
 
 def specification(job: Job, chip: str) -> Specification:
-    """Return the specification of the mapper and the quantiser for a NIR file and a
+    """Make the specification of the mapper and the quantiser for a NIR file and a
     chip."""
     import numpy as np
 
@@ -185,7 +185,7 @@ def specification(job: Job, chip: str) -> Specification:
 
 
 def membrane_units(job: Job, numbers: dict[str, Any]) -> Any:
-    """Return the size of a unit of each output's membrane on the chip in the file's
+    """Compute the size of a unit of each output's membrane on the chip in the file's
     units: 1, where the file is not there in its plain form or its outputs are not
     neurons.
     """
@@ -204,7 +204,7 @@ def membrane_units(job: Job, numbers: dict[str, Any]) -> Any:
 
 
 def prepared(job: Job) -> tuple[Any, float]:
-    """Return the NIR graph as Rockpool's importer needs it, and its time step.
+    """Adapt the NIR graph to Rockpool's importer; return it with its time step.
 
     The importer takes min(tau_mem / (1 + r)) as the time step and ignores w_in: r is
     set by the time step, and the gains of the file go into the thresholds, where the
@@ -229,7 +229,7 @@ def prepared(job: Job) -> tuple[Any, float]:
 
 
 def as_imported(name: str, node: Any, dt_s: float, file_gains: bool) -> Any:
-    """Return a node as Rockpool's importer wants it."""
+    """Adapt a node to Rockpool's importer."""
     import nir
     import numpy as np
 
@@ -299,9 +299,8 @@ def stated_dt_s(job: Job, graph: Any) -> float:
 
 
 def layers(graph: Any) -> int:
-    """Return how many layers of neurons the longest way from an input goes through,
-    loops left out.
-    """
+    """Count the layers of neurons that the longest way from an input goes through,
+    loops left out."""
     following: dict[str, list[str]] = {}
     for source, target in graph.edges:
         following.setdefault(source, []).append(target)
@@ -318,6 +317,6 @@ def layers(graph: Any) -> int:
 
 
 def map_network(job: Job) -> dict[str, Any]:
-    """Return the mapping of a network to a chip, without a run."""
+    """Describe the mapping of a network to a chip, without a run."""
     stand_in_for_samna()
     return specification(job, job.settings_as(ChipSettings).chip).about

@@ -197,12 +197,12 @@ class NvmlSimulator:
         return 92 if self.fault == "hot" else 41
 
     def nvmlDeviceGetMigMode(self, handle: int, /) -> list[int]:  # noqa: N802
-        """Return whether it is shared out, now and after a reset."""
+        """Check whether it is shared out, now and after a reset."""
         self._tell()
         return [int(self.fault == "mig")] * 2
 
     def nvmlDeviceGetPersistenceMode(self, handle: int, /) -> int:  # noqa: N802
-        """Return whether its driver stays loaded."""
+        """Check whether its driver stays loaded."""
         self._tell()
         return 1
 

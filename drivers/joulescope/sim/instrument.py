@@ -303,9 +303,8 @@ class SimulatedInstrument:
         self._call(partial(self._log, message))
 
     def _line(self, gpi: int) -> bool | None:
-        """Return whether an input follows SYNC; None where its stream shows the
-        converter's lowest bit.
-        """
+        """Check whether an input follows SYNC; None where its stream shows the
+        converter's lowest bit."""
         source = "s/i/lsb_src" if gpi == 0 else "s/v/lsb_src"
         if self.settings.model == "js110" and self._instrument[source] != (2, 3)[gpi]:
             return None

@@ -62,7 +62,7 @@ class SimulatedLog:
         self._end_watch: Callable[[], None] = lambda: None
 
     def is_on(self, channel: Channel, name: str, hidden: bool) -> bool:
-        """Return whether a function is logged, as a query reports it."""
+        """Check whether a function is logged, as a query reports it."""
         return name in channel.functions or (
             not hidden
             and not channel.dut
@@ -157,9 +157,8 @@ class SimulatedLog:
         return self._queued.pop(0) if self._queued else ""
 
     def dropped(self) -> bool:
-        """Return whether the connection has ended by now: once, unless the instrument
-        stays away.
-        """
+        """Check whether the connection has ended by now: once, unless the instrument
+        stays away."""
         at_s = self._faults.drop_at_s
         if (
             not at_s

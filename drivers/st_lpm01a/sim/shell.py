@@ -255,7 +255,7 @@ class SimulatedShell:
         self.trigger_delay_s = 0.001
 
     def supply(self, command: str, on: bool) -> bool:
-        """Return whether the supply is on after a command that was not refused."""
+        """Check whether the supply is on after a command that was not refused."""
         name, _, arguments = command.partition(" ")
         if name in ("targrst", "psrst"):
             return False
@@ -266,7 +266,7 @@ class SimulatedShell:
         return on
 
     def supply_after(self, on: bool) -> bool:
-        """Return whether the supply is on after an acquisition."""
+        """Check whether the supply is on after an acquisition."""
         return self.set["pwrend"] == "on" and (on or self.power == "auto")
 
     def answer(self, command: str, supply_on: bool) -> tuple[str, ...]:

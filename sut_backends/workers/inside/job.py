@@ -28,7 +28,7 @@ class Job:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Job:
-        """Return a job from JSON."""
+        """Read a job from JSON."""
         return cls(**content)
 
     def settings_as(self, kind: type[_Settings]) -> _Settings:

@@ -50,10 +50,8 @@ def refuse(
 
 
 def without_inner_ends(network: PlainNetwork) -> PlainNetwork:
-    """Return a network without the Input and Output nodes of subgraphs, which have no
-    effect; their targets are connected to their sources. ValueError where a late edge
-    begins or ends at one.
-    """
+    """Remove the Input and Output nodes of subgraphs; their targets are connected to
+    their sources. ValueError where a late edge begins or ends at one."""
     outer = (*network.inputs, *network.outputs)
     inner = {node.name: node for node in network.nodes if node.type in ENDS}
     inner = {name: node for name, node in inner.items() if name not in outer}
@@ -100,14 +98,14 @@ def last_neurons(network: PlainNetwork) -> PlainNode | None:
 
 
 def channels(network: PlainNetwork) -> int:
-    """Return how many channels the input has."""
+    """Count the channels of the input."""
     return next(
         node.shape_out[0] for node in network.nodes if node.name == network.inputs[0]
     )
 
 
 def steps_late(network: PlainNetwork, what: str) -> dict[str, int]:
-    """Return the lag of each node's output in steps if each connection takes a step;
+    """Compute the lag of each node's output in steps if each connection takes a step;
     `what` is such a connection's name.
 
     ValueError where that changes the network: ways of different length that meet, and a
@@ -157,7 +155,7 @@ def _refuse_connection(
 
 
 def targets(node: PlainNode, network: PlainNetwork) -> list[str]:
-    """Return the nodes that a node feeds."""
+    """List the nodes that a node feeds."""
     return [
         other.name
         for other in network.nodes
@@ -166,7 +164,7 @@ def targets(node: PlainNode, network: PlainNetwork) -> list[str]:
 
 
 def differs(conventions: PlainConventions, *more: str) -> str:
-    """Return the differences from a file's conventions of cells that fire once a step,
+    """List the differences from a file's conventions of cells that fire once a step,
     above the threshold, and reset to a value; `more`: further differences. Empty: none.
     """
     parts = list(more)

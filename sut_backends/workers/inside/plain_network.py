@@ -43,7 +43,7 @@ class Parameters:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Return those that there are, by name."""
+        """List the parameters that are there, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -139,7 +139,7 @@ class _NetworkEntry:
 
 
 def read(path: str) -> PlainNetwork:
-    """Return the network of an .npz file."""
+    """Read the network of an .npz file."""
     import numpy as np
 
     with np.load(path, allow_pickle=False) as arrays:
@@ -155,6 +155,6 @@ def read(path: str) -> PlainNetwork:
 
 
 def _known(kind: type[_Known], content: Mapping[str, Any]) -> _Known:
-    """Return what of a mapping a dataclass has fields for."""
+    """Select the items of a mapping for which a dataclass has fields."""
     names = {one.name for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: value for name, value in content.items() if name in names})

@@ -108,12 +108,12 @@ class Done:
 
 
 def request_json(request: Request) -> dict[str, Any]:
-    """Return a request as JSON has it."""
+    """Convert a request to JSON."""
     return {"op": request.op, **asdict(request)}
 
 
 def request_of(content: Mapping[str, Any]) -> Request:
-    """Return a request from JSON; raises ValueError for one that is not known."""
+    """Read a request from JSON; raises ValueError for one that is not known."""
     match content:
         case {"op": LoadRequest.op, "slot": slot}:
             return LoadRequest(slot)
@@ -127,10 +127,10 @@ def request_of(content: Mapping[str, Any]) -> Request:
 
 
 def done_of(content: Mapping[str, Any]) -> Done | Refusal:
-    """Return what became of a request, from JSON."""
+    """Read the result of a request from JSON."""
     return Refusal(**content) if "error" in content else Done(**content)
 
 
 def about_of(content: Mapping[str, Any]) -> WorkerAbout | Refusal:
-    """Return a worker's description at its start, from JSON."""
+    """Read a worker's description at its start from JSON."""
     return Refusal(**content) if "error" in content else WorkerAbout(**content)

@@ -85,7 +85,7 @@ def refusal(error: Exception, python: str = "") -> Refusal:
 
 
 def joined(routine: Routine, results: Sequence[Any]) -> bytes:
-    """Return the outputs of a stream's windows, which are all of one length."""
+    """Join the outputs of a stream's windows, which are all of one length."""
     outputs = [routine.output(result) for result in results]
     if len({len(output) for output in outputs}) > 1:
         raise RuntimeError("its outputs differ in length")

@@ -80,7 +80,7 @@ class EmptyRoutine:
 
 
 def overhead_ns(phases: int) -> float:
-    """Return the median length of a window without work; of a search if there are no
+    """Measure the median length of a window without work; of a search if there are no
     phases."""
     if not phases:
         return _empty_search_ns()

@@ -40,7 +40,7 @@ class Truth:
         self.busy_ns: list[tuple[int, int]] = []
 
     def energy_j(self, channel: str, from_ns: int, to_ns: int) -> float:
-        """Return the energy of a channel between two times of CLOCK_MONOTONIC."""
+        """Compute the energy of a channel between two times of CLOCK_MONOTONIC."""
         rest_w, more_w = POWER_W[self.chip][channel]
         busy = sum(
             max(min(to_ns, stop) - max(from_ns, start), 0)
@@ -95,7 +95,7 @@ class Sink:
             self._waiting.append((due_ns, event))
 
     def get_events(self) -> list[Any]:
-        """Return and clear the events that have arrived."""
+        """Take the events that have arrived."""
         if isinstance(self.source, PowerSource):
             self.source.fill(self)
         now_ns = time.monotonic_ns()
@@ -242,7 +242,7 @@ class PowerMonitor:
         return self._source
 
     def is_auto_power_measurement_active(self) -> bool:
-        """Return whether it measures by itself."""
+        """Check whether it measures by itself."""
         return self._source.hz > 0
 
     def start_auto_power_measurement(self, hz: float) -> None:
