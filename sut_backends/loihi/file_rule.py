@@ -39,12 +39,12 @@ def build(network: PlainNetwork, ring_steps: int) -> Built:
                 exits.append((np.arange(*shape), read))
             case "Linear" | "Affine":
                 weights = np.asarray(node.parameters.weight, np.float64)
-                process = ours.Connection(weights, layers.bias(node))
+                process = ours.LavaConnection(weights, layers.bias(node))
                 ports[node.name] = (process.s_in, process.a_out)
             case _:
                 rule = rules.rule_of(node, network.conventions, network.dt_s)
                 start = np.broadcast_to(rule.start, shape).astype(np.float64)
-                process = ours.Neurons(shape, rule, start)
+                process = ours.LavaNeurons(shape, rule, start)
                 states += [
                     (process.current, np.zeros(shape)),
                     (process.membrane, start),
