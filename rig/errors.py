@@ -45,10 +45,11 @@ class RigError(Exception):
     what is very long, the beginning and the end.
 
     `exit_code` is what the command line returns: 2 usage or configuration, 3 the bench
-    failed.
+    failed. `rail` is the rail whose monitor raised it, where there are several.
     """
 
     exit_code = 3
+    rail = ""
 
     def __init__(self, cause: str, *, evidence: str = "", try_next: str = "") -> None:
         self.cause = shortened(cause, _MOST)

@@ -63,11 +63,16 @@ class _Naming:
             raise
 
     def _name(self, error: RigError) -> None:
+        # A driver may raise an error that it keeps more than once.
+        if error.rail:
+            return
+        error.rail = self._rail
+        keyed = False
         if isinstance(error, ConfigError):
             error.moved(self._section, self._own)
-        # A driver may raise an error that it keeps more than once; one that begins with
-        # a key has said which rail.
-        if not error.cause.startswith(("rail ", f"rail.{self._rail}.")):
+            keyed = error.path.startswith(f"rail.{self._rail}.")
+        # The key of a ConfigError names the rail already.
+        if not keyed:
             error.cause = f"rail {self._rail}: {error.cause}"
         error.args = (error.cause,)
 

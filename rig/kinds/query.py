@@ -153,24 +153,29 @@ class QueryKind(StepKind[Query]):
         all_correct = bool(item.each) and all(one.correct for one in item.each)
         score = item.score or Score(all_correct, "", "")
         sample = Sample(
-            item.number,
-            step.indices,
-            step.repeat,
-            tuple(window for _, window in windows),
-            score.label,
-            score.answer,
-            score.correct if item.each else score.label == score.answer,
-            score.scores,
-            score.case,
-            step.timed,
-            item.each,
+            step=item.number,
+            indices=step.indices,
+            repeat=step.repeat,
+            windows=tuple(window for _, window in windows),
+            label=score.label,
+            answer=score.answer,
+            correct=score.correct if item.each else score.label == score.answer,
+            scores=score.scores,
+            case=score.case,
+            timed=step.timed,
+            each=item.each,
         )
         return Measured((sample,), ())
 
     def to_form(self, step: Query) -> QueryForm:
         """Return its settings."""
         return QueryForm(
-            step.indices, step.repeat, step.limit_s, step.warmup, step.timed, step.batch
+            indices=step.indices,
+            repeat=step.repeat,
+            limit_s=step.limit_s,
+            warmup=step.warmup,
+            timed=step.timed,
+            batch=step.batch,
         )
 
     def from_form(self, form: QueryForm) -> Query:

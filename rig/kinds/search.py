@@ -141,13 +141,13 @@ class SearchKind(StepKind[Solve]):
         (_, whole), *reached = windows
         score = item.score or Score(False, "", "")
         sample = Sample(
-            item.number,
-            (step.index,),
-            1,
-            (whole,),
-            score.label,
-            score.answer,
-            score.correct,
+            step=item.number,
+            indices=(step.index,),
+            repeat=1,
+            windows=(whole,),
+            label=score.label,
+            answer=score.answer,
+            correct=score.correct,
             case=score.case,
             solve=step,
             costs=score.costs,

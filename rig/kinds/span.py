@@ -68,10 +68,10 @@ class Timed:
         for."""
         start_s, stop_s = map(self.timebase.seconds, ticks)
         return Window(
-            name,
-            start_s,
-            stop_s,
-            self.timebase.interval_s(*ticks),
-            None,
-            self.effects(ticks),
+            phase=name,
+            start_s=start_s,
+            stop_s=stop_s,
+            latency_s=self.timebase.interval_s(*ticks),
+            energy_j=None,
+            effects=self.effects(ticks),
         )

@@ -62,14 +62,14 @@ class StreamKind(StepKind[Stream]):
 
     def total(self, steps: Sequence[Stream]) -> str:
         """Return how many there are, and their length; nothing where there are none."""
-        played_s = sum(
-            scene.samples / step.sample_hz for step in steps for scene in step.scenes
-        )
-        return (
-            f"{len(steps)} stream{'s' * (len(steps) > 1)} ({played_s:g} s)"
-            if steps
-            else ""
-        )
+        if not steps:
+            return ""
+        played_s = 0.0
+        for step in steps:
+            for scene in step.scenes:
+                played_s += scene.samples / step.sample_hz
+        plural = "s" * (len(steps) > 1)
+        return f"{len(steps)} stream{plural} ({played_s:g} s)"
 
     def lacks(self, info: SutInfo) -> str:
         """Return what is missing on a device that does not listen."""
@@ -79,12 +79,10 @@ class StreamKind(StepKind[Stream]):
         """Return the payload of each window: what is played, cut again every hop."""
         assert isinstance(task, SignalTask)
         width_b = task.sample_b
-        scenes = (
-            b"".join(task.payload(index) for index in scene.indices)[
-                : scene.samples * width_b
-            ]
-            for scene in step.scenes
-        )
+        scenes = []
+        for scene in step.scenes:
+            signal = b"".join(map(task.payload, scene.indices))
+            scenes.append(signal[: scene.samples * width_b])
         return WindowPayloads(b"".join(scenes), step, width_b)
 
     def scored(
@@ -148,7 +146,14 @@ class StreamKind(StepKind[Stream]):
         decided."""
         (span, whole), *_ = windows
         phases = [window for span, window in windows if span.hop is not None]
-        found = hops(item.number, step, item.completion.marks, item.each, phases, timed)
+        found = hops(
+            number=item.number,
+            step=step,
+            marks=item.completion.marks,
+            answers=item.each,
+            phases=phases,
+            timed=timed,
+        )
         return Measured(
             tuple(found),
             (),
@@ -254,7 +259,14 @@ def hops(
         own = tuple(phases[found.window * each : (found.window + 1) * each])
         hop = Hop(found.window, found.scene, response, since_onset)
         yield Sample(
-            number, (), 1, own, score.label, score.answer, score.correct, hop=hop
+            step=number,
+            indices=(),
+            repeat=1,
+            windows=own,
+            label=score.label,
+            answer=score.answer,
+            correct=score.correct,
+            hop=hop,
         )
 
 
@@ -268,15 +280,15 @@ def streamed(
         for scene in range(len(step.scenes))
     ]
     return Streamed(
-        number,
-        whole,
-        tuple(scene.label for scene in step.scenes),
-        tuple(map(timed.timebase.seconds, onsets)),
-        step.windows,
-        step.hop / step.sample_hz,
-        step.window / step.sample_hz,
-        step.preloaded,
-        tuple(scene.indices for scene in step.scenes),
+        step=number,
+        whole=whole,
+        labels=tuple(scene.label for scene in step.scenes),
+        onsets_s=tuple(map(timed.timebase.seconds, onsets)),
+        due=step.windows,
+        hop_s=step.hop / step.sample_hz,
+        window_s=step.window / step.sample_hz,
+        preloaded=step.preloaded,
+        indices=tuple(scene.indices for scene in step.scenes),
     )
 
 

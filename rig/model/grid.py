@@ -5,8 +5,10 @@ finished or in one that was cut off. Pure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 DONE = "done"
 FAILED = "failed"
@@ -39,7 +41,7 @@ def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
     """Return the cells of several trials, each as often asked for and done as in all of
     them."""
     found: dict[tuple[str, str], Covered] = {}
-    for cell in (cell for part in parts for cell in part):
+    for cell in chain.from_iterable(parts):
         have = found.get(
             (cell.workload, cell.what), replace(cell, asked=0, done=0, failures=())
         )
@@ -56,7 +58,7 @@ def united(sessions: Iterable[Sequence[Covered]]) -> list[Covered]:
     """Return the cells of several sessions, each as it is in the one where most of it
     is done."""
     found: dict[tuple[str, str], Covered] = {}
-    for cell in (cell for session in sessions for cell in session):
+    for cell in chain.from_iterable(sessions):
         have = found.get((cell.workload, cell.what))
         if have is None or _rank(cell) > _rank(have):
             found[cell.workload, cell.what] = cell
@@ -92,19 +94,16 @@ class Coverage:
     @classmethod
     def of(cls, cells: Sequence[Covered]) -> Coverage:
         """Count cells by their state."""
+        states = Counter(cell.state for cell in cells)
         rows = tuple(
             CellState(
-                cell.workload,
-                cell.what,
-                cell.asked,
-                cell.done,
-                tuple(dict.fromkeys(cell.failures)),
-                cell.state,
+                workload=cell.workload,
+                what=cell.what,
+                asked=cell.asked,
+                done=cell.done,
+                failures=tuple(dict.fromkeys(cell.failures)),
+                state=cell.state,
             )
             for cell in cells
         )
-        done, failed, missing = (
-            sum(cell.state == state for cell in cells)
-            for state in (DONE, FAILED, MISSING)
-        )
-        return cls(done, failed, missing, rows)
+        return cls(states[DONE], states[FAILED], states[MISSING], rows)

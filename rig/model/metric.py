@@ -113,14 +113,14 @@ class Metric:
         repeat."""
         ordered = sorted(values)
         return cls(
-            percentile(ordered, percent),
-            unit,
-            percentile_error(ordered, percent) if with_error else None,
-            len(values),
-            higher_is_better,
-            Statistic.PERCENTILE,
-            Prominence.DETAIL,
-            Repeatability.COARSE,
+            value=percentile(ordered, percent),
+            unit=unit,
+            standard_error=percentile_error(ordered, percent) if with_error else None,
+            n=len(values),
+            higher_is_better=higher_is_better,
+            statistic=Statistic.PERCENTILE,
+            prominence=Prominence.DETAIL,
+            repeatability=Repeatability.COARSE,
             percent=percent,
             values=tuple(ordered),
         )
@@ -136,14 +136,14 @@ class Metric:
         """Return the share of samples of which something is so."""
         values = [float(outcome) for outcome in outcomes]
         return cls(
-            mean(values),
-            "1",
-            standard_error(values),
-            len(values),
-            higher_is_better,
-            Statistic.SHARE,
-            prominence,
-            repeatability,
+            value=mean(values),
+            unit="1",
+            standard_error=standard_error(values),
+            n=len(values),
+            higher_is_better=higher_is_better,
+            statistic=Statistic.SHARE,
+            prominence=prominence,
+            repeatability=repeatability,
             bounded=True,
         )
 

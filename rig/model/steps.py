@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import ClassVar
 
 from rig.model.completion import Completion
@@ -149,15 +149,13 @@ class Stream(Step):
     @property
     def samples_named(self) -> tuple[int, ...]:
         """Return the task's samples that the step names."""
-        return tuple(index for scene in self.scenes for index in scene.indices)
+        return tuple(chain.from_iterable(scene.indices for scene in self.scenes))
 
     @property
     def windows(self) -> int:
         """Return how many whole windows the stream has."""
-        return max(
-            (sum(scene.samples for scene in self.scenes) - self.window) // self.hop + 1,
-            0,
-        )
+        samples = sum(scene.samples for scene in self.scenes)
+        return max((samples - self.window) // self.hop + 1, 0)
 
     def onset(self, scene: int) -> int:
         """Return the number of the first sample of the signal that belongs to a

@@ -44,13 +44,13 @@ class BudgetColumn:
         ):
             return None
         return cls(
-            name,
-            metric.unit,
-            abs(metric.value),
-            same.standard_uncertainty,
-            same.coverage_factor,
-            same.expanded_uncertainty,
-            metric.budget,
+            name=name,
+            unit=metric.unit,
+            value=abs(metric.value),
+            standard_uncertainty=same.standard_uncertainty,
+            coverage_factor=same.coverage_factor,
+            expanded_uncertainty=same.expanded_uncertainty,
+            parts=metric.budget,
         )
 
     def cell(self, component: str) -> BudgetCell | None:
@@ -84,8 +84,8 @@ def table(results: Results) -> BudgetTable:
         for part in column.parts:
             size = part.standard_uncertainty / column.value
             largest[part.component] = max(largest.get(part.component, 0.0), size)
-    rows = [
-        (component, [column.cell(component) for column in columns])
-        for component in sorted(largest, key=lambda name: -largest[name])
-    ]
+    rows: list[tuple[str, Sequence[BudgetCell | None]]] = []
+    for component in sorted(largest, key=lambda name: -largest[name]):
+        cells = [column.cell(component) for column in columns]
+        rows.append((component, cells))
     return BudgetTable(columns, rows)

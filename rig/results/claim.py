@@ -184,8 +184,11 @@ def refuse(
     known = [each for each in declared if each is not None]
     if not known:
         return
-    metrics = {name: metric for each in known for name, metric in each.metrics.items()}
-    reasons = {name: reason for each in known for name, reason in each.absent.items()}
+    metrics: dict[str, DeclaredMetric] = {}
+    reasons: dict[str, str] = {}
+    for each in known:
+        metrics |= each.metrics
+        reasons |= each.absent
     for name, value in values.items():
         place = f"claim.{name}"
         metric = metrics.get(name)
@@ -263,9 +266,9 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
                     " be compared"
                 ),
             )
-    metrics = {
-        name: metric for trial in trials for name, metric in trial.metrics.items()
-    }
+    metrics: dict[str, Metric] = {}
+    for trial in trials:
+        metrics |= trial.metrics
     for name, value in claim.values.items():
         if name in metrics:
             refuse_impossible(name, value, metrics[name], f"claim.{name}")

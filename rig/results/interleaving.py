@@ -21,12 +21,13 @@ def common(
     """Return the influences on the metrics of a trial, those of its recording as common
     to all trials: their mean errs as each does.
     """
+    return {name: _common(parts) for name, parts in influences.items()}
+
+
+def _common(parts: Mapping[str, Influence]) -> dict[str, Influence]:
     return {
-        name: {
-            component: replace(part, kind=COMMON) if part.kind == TRIAL else part
-            for component, part in parts.items()
-        }
-        for name, parts in influences.items()
+        component: replace(part, kind=COMMON) if part.kind == TRIAL else part
+        for component, part in parts.items()
     }
 
 

@@ -194,7 +194,14 @@ def _test(
     power = tested.noticeable(claimed_value.ALPHA)
     if power is not None and power > FARTHEST:
         return _TOO_WIDE
-    return _Test(claimed, theirs.u, value, ours.u, tested, assumed)
+    return _Test(
+        claimed=claimed,
+        claimed_u=theirs.u,
+        mean=value,
+        u=ours.u,
+        tested=tested,
+        assumed=assumed,
+    )
 
 
 def _test_of_counts(
@@ -216,7 +223,12 @@ def _test_of_counts(
         metric.higher_is_better,
     )
     return _Test(
-        claimed, None, value, None, tested, assumed and f"{assumed} taken for it"
+        claimed=claimed,
+        claimed_u=None,
+        mean=value,
+        u=None,
+        tested=tested,
+        assumed=assumed and f"{assumed} taken for it",
     )
 
 
@@ -255,10 +267,10 @@ def noticeable(drawn: Mapping[str, DrawnVerdict]) -> float | None:
 def _values(measured: Measurement, names: Iterable[str]) -> list[dict[str, float]]:
     """Return the values of each trial by metric."""
     columns = {name: _numbers(measured.metrics[name]) for name in names}
-    return [
-        {name: values[place] for name, values in columns.items()}
-        for place in range(measured.trials)
-    ]
+    trials: list[dict[str, float]] = []
+    for number in range(measured.trials):
+        trials.append({name: values[number] for name, values in columns.items()})
+    return trials
 
 
 def _numbers(metric: MetricResult) -> Sequence[float]:

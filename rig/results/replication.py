@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rig.model.metric import Deviation
 from rig.results.verdict import DrawnVerdict, MetricVerdict, Outcome, Verdict
@@ -146,14 +146,14 @@ def replication_check(
     statistical test has compared.
     """
     how = deviations or {}
+    averages = _averages(claimed, trials)
     rows = {
-        name: _two_sided(
-            value, [mean([trial[name] for trial in trials])], how.get(name)
-        )
-        for name, value in claimed.items()
-        if _all(trials, name)
+        name: _two_sided(claimed[name], [average], how.get(name))
+        for name, average in averages.items()
     }
-    return _verdict(REPLICATION, claimed, rows, len(trials), invalid, drawn)
+    return _verdict(
+        REPLICATION, claimed, rows, trials=len(trials), invalid=invalid, drawn=drawn
+    )
 
 
 def self_consistency_check(
@@ -164,16 +164,16 @@ def self_consistency_check(
     """Apply the 5 % rule to each of `trials` about their mean."""
     how = deviations or {}
     names = list(trials[0]) if trials else []
-    columns = {name: [trial[name] for trial in trials] for name in names}
-    rows = {
-        name: _two_sided(mean(own), own, how.get(name)) for name, own in columns.items()
-    }
+    rows: dict[str, MetricVerdict] = {}
+    for name in names:
+        values = [trial[name] for trial in trials]
+        rows[name] = _two_sided(mean(values), values, how.get(name))
     return _verdict(
         SELF_CONSISTENCY,
         dict.fromkeys(names, 0.0),
         rows,
-        len(trials),
-        invalid,
+        trials=len(trials),
+        invalid=invalid,
     )
 
 
@@ -196,19 +196,28 @@ def one_sided_check(
     rows = {
         name: _one_sided(
             rule,
-            value,
-            mean([trial[name] for trial in trials]),
+            claimed[name],
+            average,
             directions.get(name),
             how.get(name, Deviation.RELATIVE),
         )
-        for name, value in claimed.items()
-        if _all(trials, name)
+        for name, average in _averages(claimed, trials).items()
     }
-    return _verdict(rule, claimed, rows, len(trials), invalid, drawn)
+    return _verdict(
+        rule, claimed, rows, trials=len(trials), invalid=invalid, drawn=drawn
+    )
 
 
-def _all(trials: Sequence[Mapping[str, float]], name: str) -> bool:
-    return bool(trials) and all(name in trial for trial in trials)
+def _averages(
+    names: Iterable[str], trials: Sequence[Mapping[str, float]]
+) -> dict[str, float]:
+    """Return the mean over trials of each metric that all of them have."""
+    averages: dict[str, float] = {}
+    for name in names:
+        values = [trial[name] for trial in trials if name in trial]
+        if values and len(values) == len(trials):
+            averages[name] = mean(values)
+    return averages
 
 
 def _two_sided(
@@ -259,6 +268,7 @@ def _verdict(
     rule: str,
     claimed: Mapping[str, float],
     rows: dict[str, MetricVerdict],
+    *,
     trials: int,
     invalid: int,
     drawn: Mapping[str, DrawnVerdict] | None = None,
@@ -270,7 +280,14 @@ def _verdict(
     if not reason:
         reason = _failed(claimed, rows, tests)
         outcome = Outcome.FAIL if reason else Outcome.PASS
-    return Verdict(outcome, rule, trials, rows, reason, tests)
+    return Verdict(
+        outcome=outcome,
+        rule=rule,
+        trials=trials,
+        per_metric=rows,
+        reason=reason,
+        drawn=tests,
+    )
 
 
 def _not_applied(

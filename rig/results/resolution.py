@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from rig.model.steps import Solve
 from rig.model.trial import Measured, Trial, Window
@@ -48,21 +49,18 @@ def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
     of the idle windows.
     """
     found = []
+    samples = list(chain.from_iterable(trial.measured.samples for trial in trials))
     searches = dict.fromkeys(
-        _search(phases[0], s.solve)
-        for trial in trials
-        for s in trial.measured.samples
-        if s.solve is not None
+        _search(phases[0], sample.solve)
+        for sample in samples
+        if sample.solve is not None
     )
-    for place, phase in enumerate([*(searches or phases), "stream", "idle"]):
-        windows = [
-            window
-            for trial in trials
-            for window in _windows(trial.measured, place, phase)
-        ]
-        known = [
-            window for window in windows if window.energy_j and window.energy_j > 0
-        ]
+    for number, phase in enumerate([*(searches or phases), "stream", "idle"]):
+        known: list[Window] = []
+        for trial in trials:
+            for window in _windows(trial.measured, number, phase):
+                if window.energy_j and window.energy_j > 0:
+                    known.append(window)
         if known:
             found.append(_of(phase, known))
     return found
@@ -100,18 +98,12 @@ def _of(phase: str, windows: Sequence[Window]) -> Resolution:
     # by, just where this matters.
     window_s = mean([window.stop_s - window.start_s for window in windows])
     energy_j = mean([abs(window.energy_j or 0.0) for window in windows])
-    names = list(
-        dict.fromkeys(
-            name
-            for window in windows
-            for name, effect in window.effects.of.items()
-            if effect.energy_j
-        )
-    )
-    parts = {
-        name: mean([abs(_effect_j(window, name)) for window in windows]) / energy_j
-        for name in names
-    }
+    parts: dict[str, float] = {}
+    for window in windows:
+        for name, effect in window.effects.of.items():
+            if effect.energy_j and name not in parts:
+                effects_j = [abs(_effect_j(each, name)) for each in windows]
+                parts[name] = mean(effects_j) / energy_j
     now = _K * math.hypot(*parts.values())
     because = max(parts, key=lambda name: parts[name], default="")
     if now <= LIMIT:

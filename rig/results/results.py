@@ -185,7 +185,7 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordedTrial:
     """Steps and open traces of one recording, segment by segment, and how the marks of
     each segment are attached to its traces; None where the measurement attaches them.
     """
@@ -207,7 +207,7 @@ class Recordings:
     """
 
     _steps: tuple[Path, list[list[StepRecord]]] | None = None
-    _last: tuple[Path, Path, Recording] | None = None
+    _last: tuple[Path, Path, RecordedTrial] | None = None
 
     def steps(self, folder: Path) -> list[list[StepRecord]]:
         """Return the steps of a trial, segment by segment."""
@@ -217,13 +217,13 @@ class Recordings:
             self._steps = folder, counted(folder)
         return self._steps[1]
 
-    def of(self, context: Context, folder: Path, traces: Path) -> Recording:
+    def of(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
         """Return the recording of a trial; of interleaved ones it is read once."""
         if self._last is None or self._last[:2] != (folder, traces):
             self._last = folder, traces, self._read(context, folder, traces)
         return self._last[2]
 
-    def _read(self, context: Context, folder: Path, traces: Path) -> Recording:
+    def _read(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
         sut = context.provenance.sut
         places = segments(folder)
         steps = self.steps(folder)
@@ -243,11 +243,11 @@ class Recordings:
                 )
                 for place, done, own in zip(places, steps, rails, strict=True)
             ]
-        return Recording(steps, rails, alignments)
+        return RecordedTrial(steps, rails, alignments)
 
 
 def _measured(
-    context: Context, recording: Recording, folder: Path, number: int
+    context: Context, recording: RecordedTrial, folder: Path, number: int
 ) -> Outcome:
     """Measure each segment of a trial, and put them together."""
     sut = context.provenance.sut
@@ -260,12 +260,12 @@ def _measured(
     outcome = together(
         [
             measure(
-                done,
-                context.phases,
-                sut.tick_hz,
-                sut.sync_hold_s,
-                recording.rails[place],
-                sut.clock,
+                done=done,
+                phases=context.phases,
+                tick_hz=sut.tick_hz,
+                hold_s=sut.sync_hold_s,
+                rails=recording.rails[place],
+                clock=sut.clock,
                 open_end=place != last,
                 device_clock_ppm=clock_ppm,
                 trial=trial,
@@ -331,11 +331,7 @@ def derive(context: Context, trials: Sequence[Trial]) -> Results:
             policy=replication.POLICY,
         ),
         resolution=tuple(resolution.resolve(trials, context.phases)),
-        problems=tuple(
-            dataclasses.replace(problem, trial=trial.number)
-            for trial in trials
-            for problem in trial.problems
-        ),
+        problems=_problems(trials),
         provenance=about,
         between_windows=(
             BetweenWindows(1 / MEAN_HZ, MARGIN_S)
@@ -374,22 +370,30 @@ def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
             )
             for trial in stored.trials
         ]
-    metrics = {
-        name: dataclasses.replace(
-            metric, **statements([trial.metrics[name] for trial in trials])
-        )
-        for name, metric in stored.metrics.items()
-    }
+    metrics = {}
+    for name, metric in stored.metrics.items():
+        single = [trial.metrics[name] for trial in trials]
+        metrics[name] = dataclasses.replace(metric, **statements(single))
     return dataclasses.replace(stored, metrics=metrics)
+
+
+def _problems(trials: Sequence[Trial]) -> tuple[Problem, ...]:
+    """Return the problems of all trials, each with the number of its trial."""
+    problems: list[Problem] = []
+    for trial in trials:
+        for problem in trial.problems:
+            problems.append(dataclasses.replace(problem, trial=trial.number))
+    return tuple(problems)
 
 
 def _common(trials: Sequence[Trial]) -> list[str]:
     """Return the metrics that all trials have: an invalid one may lack some."""
-    return [
-        name
-        for name in (trials[0].metrics if trials else {})
-        if all(name in trial.metrics for trial in trials)
-    ]
+    if not trials:
+        return []
+    names = list(trials[0].metrics)
+    for trial in trials:
+        names = [name for name in names if name in trial.metrics]
+    return names
 
 
 def _absent(context: Context, trials: Sequence[Trial]) -> dict[str, str]:

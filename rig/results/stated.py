@@ -45,13 +45,13 @@ def stated(metric: MetricResult) -> Stated:
     decimals = digits(min(widths, default=0.0) * factor, (value or 0.0) * factor)
     error = metric.standard_error_over_samples
     return Stated(
-        unit,
-        factor,
-        decimals,
-        "-" if value is None else f"{value * factor + 0.0:.{decimals}f}",
-        ends(same, value, factor),
-        ends(other, value, factor),
-        "" if error is None else _two_digits(error * factor),
+        unit=unit,
+        factor=factor,
+        decimals=decimals,
+        value="-" if value is None else f"{value * factor + 0.0:.{decimals}f}",
+        same_samples=ends(same, value, factor),
+        other_samples=ends(other, value, factor),
+        standard_error="" if error is None else _two_digits(error * factor),
     )
 
 

@@ -133,13 +133,13 @@ def open_parts(
             heard = _Opening()
             bench = kind(
                 *_opened(
-                    resolved,
-                    stack,
-                    watchdog,
-                    tuple(subscribers),
-                    stop,
-                    again,
-                    (heard, *listeners),
+                    resolved=resolved,
+                    stack=stack,
+                    watchdog=watchdog,
+                    subscribers=tuple(subscribers),
+                    stop=stop,
+                    again=again,
+                    listeners=(heard, *listeners),
                 ),
                 tuple(subscribers),
                 watching,

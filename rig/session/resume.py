@@ -5,6 +5,7 @@ stopped."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from rig.errors import ConfigError, DataError, storage_error
@@ -104,9 +105,8 @@ def _begun(
     steps = counted(path)
     steps[-1] = _recovered(context, places[-1], steps[-1], told)
     if steps[-1]:
-        return Begun(
-            number, tuple(done for one in steps for done in one), len(places) + 1
-        )
+        done = tuple(chain.from_iterable(steps))
+        return Begun(number, done, len(places) + 1)
     if len(places) == 1:
         _set_aside(folder, number)
         return None

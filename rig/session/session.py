@@ -120,7 +120,14 @@ def open_bench(
     the beginning on. `again`: how often it was opened for the same session before.
     """
     with open_parts(
-        Bench, path, overrides, subscribers, stop, again, observers, listeners
+        kind=Bench,
+        path=path,
+        overrides=overrides,
+        subscribers=subscribers,
+        stop=stop,
+        again=again,
+        observers=observers,
+        listeners=listeners,
     ) as it:
         yield it
 
@@ -137,12 +144,12 @@ def run(
     entries = tuple(bench.task.catalogue())
     started = SessionStarted(folder.path, trials, queries, about, entries)
     return _session(
-        bench,
-        Store(folder, bench_toml),
-        started,
-        Standing(trials, (), None),
-        planned,
-        subscribers,
+        bench=bench,
+        keeper=Store(folder, bench_toml),
+        started=started,
+        stands=Standing(trials, (), None),
+        planned=planned,
+        subscribers=subscribers,
     )
 
 
@@ -268,7 +275,13 @@ def _session(
         emit(started)
         context = results.Context.of(folder)
         running = Running(
-            stands.trials, bench, context, folder, keeper, emit, TimeLeft(planned)
+            trials=stands.trials,
+            bench=bench,
+            context=context,
+            folder=folder,
+            keeper=keeper,
+            emit=emit,
+            time_left=TimeLeft(planned),
         )
         finished = []
         for number in range(1, stands.trials + 1):

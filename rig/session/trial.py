@@ -108,7 +108,14 @@ def _record(running: Running, number: int, seed: int, begun: Begun | None) -> No
             for rail in bench.monitors
         ]
         before = begun.done if begun else ()
-        for item in _carry_out(running, number, seed, recordings, count, before):
+        for item in _carry_out(
+            running=running,
+            trial=number,
+            seed=seed,
+            recordings=recordings,
+            count=count,
+            before=before,
+        ):
             emit(StepDone(item.trial or number, item))
     running.time_left.finish()
     running.keeper.end_trial()
@@ -188,7 +195,14 @@ def _begin(running: Running, trial: int, number: int, step: Step) -> None:
     left = running.time_left
     expected_s = left.expected_s(step) or 0.0
     running.emit(
-        StepBegun(trial, number, step, expected_s, left.share, left.left_s(now_s))
+        StepBegun(
+            trial=trial,
+            number=number,
+            step=step,
+            expected_s=expected_s,
+            share=left.share,
+            left_s=left.left_s(now_s),
+        )
     )
     left.begin(step, now_s)
 
