@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rig.session.estimate import Estimate, Rail, Row
+from rig.session.estimate import Estimate, RailRate, StepGroup
 from rig.units import bytes_text, duration, quantity
 
 
@@ -19,21 +19,21 @@ class PlanLine:
     state: str = ""
 
 
-def each_text(row: Row) -> str:
+def each_text(row: StepGroup) -> str:
     """Return the time of one step of a row: an estimate, or a limit."""
     if row.each.expected_s is None:
         return f"up to {duration(row.each.most_s)}"
     return f"about {duration(row.each.expected_s)}"
 
 
-def total_text(row: Row) -> str:
+def total_text(row: StepGroup) -> str:
     """Return the time of all steps of a row."""
     if row.each.expected_s is None:
         return f"up to {duration(row.total.most_s)}"
     return f"about {duration(row.total.expected_s)}"
 
 
-def basis(row: Row) -> str:
+def basis(row: StepGroup) -> str:
     """Return the source of a row's time: an estimate or a limit."""
     return "limit" if row.each.expected_s is None else "estimate"
 
@@ -97,7 +97,7 @@ def summary(estimate: Estimate) -> list[PlanLine]:
     return lines
 
 
-def _rail(rail: Rail) -> str:
+def _rail(rail: RailRate) -> str:
     if rail.sampling is None:
         return "only the instrument knows its rate: its files are not in the estimate"
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console of a device: what passes its line, in words."""
+"""The console of a device: the messages on its line as text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Protocol
 class WireLine:
     """One message, or one line of text, that passed the line to a device.
 
-    `at_s` is when its last byte did, by the clock of who decodes. `direction` is "tx"
+    `at_s` is the time of its last byte, by the decoder's clock. `direction` is "tx"
     (host to device) or "rx". `name` is that of the message, "text" for a line of text,
-    "noise" for what is neither; `text` has its fields in words, or the line itself.
-    `ok` is False for noise and for a refusal.
+    "noise" for anything else; `text` has its fields in words, or the line itself. `ok`
+    is False for noise and for a refusal.
     """
 
     at_s: float
@@ -26,17 +26,16 @@ class WireLine:
 
 
 class Decoder(Protocol):
-    """Make lines of blocks of bytes, as they come; of whatever comes, in bounded
-    memory."""
+    """Decoder of any stream of bytes into lines, in bounded memory."""
 
     def feed(self, direction: str, block: bytes, at_s: float) -> list[WireLine]:
-        """Return the lines that a block completes."""
+        """Decode a block into the lines that it completes."""
 
 
 class Decoded:
-    """A listener (BenchContext.listen) that hands on lines, decoded by `decoder`.
+    """A listener (BenchContext.listen) that passes decoded lines to `out`.
 
-    `clock` says when a block came.
+    `clock` gives the arrival time of a block.
     """
 
     def __init__(
@@ -56,18 +55,18 @@ class Decoded:
 
 
 class HexDecoder:
-    """The decoder of a backend that offers none: a line a block, as numbers."""
+    """The default decoder: a line a block, as hexadecimal numbers."""
 
     def feed(self, direction: str, block: bytes, at_s: float) -> list[WireLine]:
-        """Return the block."""
+        """Decode a block into one line."""
         return [WireLine(at_s, direction, "bytes", hex_text(block))] if block else []
 
 
-#: Bytes that are shown of a block; of more, how many there are.
+#: Bytes that are shown of a longer block.
 _SHOWN_B = 32
 
 
 def hex_text(block: bytes) -> str:
-    """Return how many bytes there are, and the first of them as numbers."""
+    """Format the length of a block and its first bytes."""
     more = " ..." if len(block) > _SHOWN_B else ""
     return f"{len(block)} B: {block[:_SHOWN_B].hex(' ')}{more}" if block else "0 B"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way by which the conversations with a bench's instruments are recorded, or played
-back."""
+"""Recording and playback of the conversations with a bench's instruments."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ Heard = Callable[[str, bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """How a driver talks to its instrument, for whoever plays a recording of it back.
+    """Description of a driver's conversation with its instrument, for its playback.
 
-    `polls`: how commands begin that may come more or less often than they were
-    recorded, with the answer that says "nothing new"; `anew`: how the command begins
-    that forgets what they have not fetched. `varies`: patterns of commands whose first
-    group is another one in each run; the answers say it again. `versions`: of the
-    libraries in between.
+    `polls`: beginnings of commands that may come more or less often than they were
+    recorded, with the answer that means "no new data"; `anew`: beginning of the command
+    that discards data that were not fetched. `varies`: patterns of commands whose first
+    group differs in each run; the answers repeat it. `versions`: of the libraries
+    between driver and instrument.
     """
 
     kind: str
@@ -34,31 +33,31 @@ class Conversation:
 
 
 class Contact(Protocol):
-    """Who listens to the instruments of a bench, or answers in their place."""
+    """Listener to the instruments of a bench, or their playback."""
 
     def tap(self, part: str, conversation: Conversation) -> Heard:
-        """Return who hears a conversation with the instrument of a section of the bench
-        file, in bytes or, where the maker's library shows none, in lines of JSON that
-        tell each call.
+        """Return a listener to the conversation with the instrument of a section of the
+        bench file: in bytes, or in a line of JSON for each call where the maker's
+        library shows no bytes.
         """
 
     def played(self, part: str) -> str:
-        """Return the TCP address, as 127.0.0.1:50000, at which the instrument is played
-        back; empty where it is itself asked.
+        """Return the TCP address of the playback, as 127.0.0.1:50000; empty where the
+        instrument itself is used.
         """
 
 
 class Direct:
-    """Nobody listens, nothing is played."""
+    """Contact with the instruments themselves, without a listener."""
 
     def tap(self, part: str, conversation: Conversation) -> Heard:
-        """Return who hears nothing."""
+        """Return a listener that discards all blocks."""
         return unheard
 
     def played(self, part: str) -> str:
-        """Return that nothing is played."""
+        """Return no address."""
         return ""
 
 
 def unheard(direction: str, block: bytes) -> None:
-    """Hear nothing."""
+    """Discard a block."""

@@ -18,20 +18,18 @@ from rig.simulation.world import World
 
 
 class Searcher(Protocol):
-    """A search for a vector of low cost that goes on step by step, so that a virtual
-    device can do it in virtual time.
-    """
+    """A search for a vector of low cost, in steps of virtual time."""
 
     @property
     def cost(self) -> int:
-        """Return the best cost so far."""
+        """Best cost so far."""
 
     def step(self, work: int) -> None:
         """Search on for at least `work` touched neighbours."""
 
     def output(self, met: bool) -> bytes:
-        """Return what a device answers at the end: the best cost so far and its vector;
-        `met`: the target was reached.
+        """Encode the answer of a device at the end: the best cost so far and its
+        vector; `met`: the target was reached.
         """
 
 
@@ -61,21 +59,20 @@ class BenchContext:
     """The context that every backend, monitor, scenario and task is given when it is
     opened; built once, by rig/bench/parts.py.
 
-    `folder` is where the bench file lies: relative paths in it start there. `world` is
-    the truth behind simulated devices. `seed` makes everything random on this bench
-    repeatable. `reference` is the task's own answer to a payload, where it has one:
-    what a virtual device answers. `expect` tells the task of which payloads the answers
-    will be asked for, so that it finds them together. `searcher` makes a search of a
-    payload from a seed on, where the task's samples are workloads to search: what a
-    virtual device does for a Solve. `programs` are the task's own implementations by
-    name, where it has any: what a CPU runs. `network` is the task's, where it is one:
-    what backends of SDKs, simulators and GPUs run, and a CPU in floating point.
-    `phases` are the task's. `sample` is a payload that the device must accept, for a
-    probe. `monitored`: there is an energy monitor, which needs a SYNC line. `stop` is
-    looked at by everything that waits. `state` is what changes while the bench is open.
-    `section` is where a monitor's settings stand in the bench file, such as
-    rail.core.playback, for what a driver tells a person to set. `contact`: who hears
-    what is said to an instrument, or answers in its place.
+    `folder` is that of the bench file: relative paths in it start there. `world` holds
+    the true states of simulated devices. `seed` makes everything random on this bench
+    repeatable. `reference` is the task's own answer to a payload, which a virtual
+    device gives, None where the task has none. `expect` announces payloads whose
+    answers will be needed, so that the task computes them together. `searcher` starts a
+    search of a payload from a seed, for a virtual device's Solve, where the task's
+    samples are workloads to search. `programs` are the task's implementations by name,
+    which a CPU runs. `network` is the task's network, for backends of SDKs, simulators
+    and GPUs, and for a CPU in floating point. `phases` are the task's. `sample` is a
+    payload that the device must accept, for a probe. `monitored`: there is an energy
+    monitor, which needs a SYNC line. Everything that waits checks `stop`. `state`
+    changes while the bench is open. `section` is the section of a monitor's settings in
+    the bench file, such as rail.core.playback, for a driver's hints. `contact` records
+    conversations with instruments, or plays them back.
     """
 
     folder: Path = field(default_factory=Path)
@@ -95,19 +92,18 @@ class BenchContext:
     state: BenchState = field(default_factory=BenchState)
 
     def listen(self, listener: Wire) -> Callable[[], None]:
-        """Let `listener` hear every block that passes the UART; return what ends that,
-        also when called twice.
+        """Call `listener` with every block that passes the UART; return a function that
+        ends that and may be called twice.
 
-        It is called in the thread that talks to the device, and must be quick. One that
-        raises is dropped: a device's conversation does not end because somebody
-        listens.
+        The listener is called in the thread that talks to the device, and must be
+        quick. One that raises is dropped, so that it does not end the conversation.
         """
         with _lock:
             self.state.listeners = (*self.state.listeners, listener)
         return partial(self.forget, listener)
 
     def wire(self, direction: str, block: bytes) -> None:
-        """Pass a block from the UART on to all who listen; `direction` is "tx" (host to
+        """Pass a block of the UART to all listeners; `direction` is "tx" (host to
         device) or "rx".
         """
         for listener in self.state.listeners:
@@ -118,13 +114,13 @@ class BenchContext:
                 self.state.deaf = (*self.state.deaf, f"{name_of(listener)}: {error!r}")
 
     def forget(self, listener: Wire) -> None:
-        """Let `listener` hear nothing more."""
+        """Stop calling `listener`."""
         with _lock:
             self.state.listeners = tuple(
-                one for one in self.state.listeners if one is not listener
+                other for other in self.state.listeners if other is not listener
             )
 
 
 def name_of(called: object) -> str:
-    """Return what a person knows a callable by."""
+    """Return the qualified name of a callable or of its class."""
     return getattr(called, "__qualname__", "") or type(called).__qualname__

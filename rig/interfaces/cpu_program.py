@@ -14,12 +14,10 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One implementation of a task's workload: where its code is. It runs in a process
-    of its own.
+    """One implementation of a task's workload, which runs in a process of its own.
 
     `entry` is "module:function"; called there with `arguments` (JSON-able), the
-    function returns a Routine. `task` and `model` are what the SUT then says that it
-    runs.
+    function returns a Routine. `task` and `model` are those that the SUT then reports.
     """
 
     entry: str
@@ -33,17 +31,17 @@ class Search(Protocol):
 
     @property
     def cost(self) -> int:
-        """Return the cost of its best vector so far, by its own account."""
+        """Cost of its best vector so far, as it computes it."""
 
     def advance(self, left_s: float, until: int | None) -> bool:
-        """Search on, in a piece of its own choice: at most until the cost is at or
-        below `until`, or for `left_s`.
+        """Continue for a time of its own choice: at most until the cost is at or below
+        `until`, or for `left_s`.
 
-        Returns False where it can do no more in the time left.
+        Returns False where the time left is too short for another piece.
         """
 
     def output(self, met: bool) -> bytes:
-        """Return the task's output; `met`: it ended at its target. Untimed."""
+        """Encode the task's output; `met`: it ended at its target. Untimed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +49,13 @@ class Routine:
     """A workload, ready to run: `load` is untimed, as is `output`; each of `phases` is
     timed, in the order of the task's.
 
-    The first phase gets what `load` made of a payload, each further one what the phase
-    before returned, `output` what the last returned. A phase may be run many times on
-    the same value, so it must not change it. ValueError from `load` refuses a payload.
-    A workload that is searched has no phases but `search`: it gets what `load` made and
-    a seed, and begins a Search, in timed time. `batch` does all phases of many values
-    at once, where that is quicker than one by one. `about` is what it says of itself,
-    JSON-able; `end` is called once, behind everything else.
+    The value that `load` makes of a payload passes through the phases one after the
+    other, and then through `output`. A phase may be run many times on the same value,
+    so it must not change it. ValueError from `load` refuses a payload. A workload that
+    is searched has `search` instead of phases: called with the loaded value and a seed,
+    it begins a Search, in timed time. `batch` does all phases of many values at once,
+    where that is quicker than one by one. `about` describes the routine, JSON-able;
+    `end` is called once, as the last.
     """
 
     load: Callable[[bytes], Any]
@@ -69,6 +67,6 @@ class Routine:
     end: Callable[[], None] | None = None
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release its resources."""
         if self.end is not None:
             self.end()

@@ -17,17 +17,17 @@ class MonitorInfo:
     """Description of a monitor.
 
     `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 /
-    `edge_hz`: the sampling rate of a digital input, or what the instrument's way of
-    timing edges comes to. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
-    periods of `edge_hz`). `sync` says by what marks are attached to the trace
+    `edge_hz`: the sampling rate of a digital input, or an equivalent rate for other
+    ways of timing edges. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
+    periods of `edge_hz`). `sync` is the way in which marks are attached to the trace
     (rig/timebase/attach.py): edges seen as "digital", "voltage" or "stamps"; the one
     edge that starts the trace, "start"; a clock of the host that the device's marks
     count as well, "clock"; or "none": then `no_sync` may say why, and what to try.
-    `resumable`: a trial that was cut off can go on in a recording of its rest alone.
-    `switches`: `power` switches what it measures on and off; a counter of the host, or
-    a recording of earlier, knows no "off". `reads_voltage`: the voltage is measured,
-    and not taken for what was set. `origin`: what its energies are; None: measured, or
-    simulated where `simulated` says so.
+    `resumable`: a trial that was cut off can continue in a recording of its rest alone.
+    `switches`: `power` switches the measured supply on and off, which a counter of the
+    host or an earlier recording cannot. `reads_voltage`: the voltage is measured, not
+    assumed as set. `origin` is that of its energies; None: measured, or simulated where
+    `simulated` is true.
     """
 
     name: str
@@ -49,9 +49,8 @@ class MonitorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What a monitor will write, as far as its settings determine it: the rate of
-    current and voltage, that of the edges, and where those come from (`sync` as in
-    MonitorInfo).
+    """The rates of a monitor as far as its settings determine them: of current and
+    voltage, and of the edges; `sync` as in MonitorInfo.
     """
 
     sample_hz: float
@@ -61,8 +60,8 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class FoundInstrument:
-    """One instrument that a scan found: how a bench file names it (KEY = VALUE), and
-    what is wrong with it, empty when nothing is.
+    """One instrument that a scan found: its setting in a bench file (KEY = VALUE), and
+    its problem, empty where there is none.
     """
 
     name: str
@@ -77,20 +76,17 @@ class Recording(Protocol):
     left."""
 
     def check(self) -> None:
-        """Raise what went wrong in the recording so far (StorageFull, DeviceLost);
-        called between steps.
+        """Raise an error of the recording so far (StorageFull, DeviceLost); called
+        between steps.
         """
 
 
 class EnergyMonitor(Protocol):
-    """Four methods; each raises BenchError and nothing else. A driver that can look for
-    its instruments has a classmethod `scan() -> list[Found]`, which changes nothing on
-    them.
-    """
+    """An open instrument; its methods raise no other errors than BenchError."""
 
     @property
     def info(self) -> MonitorInfo:
-        """Return what the instrument reports about itself."""
+        """Description of the instrument as it reports it."""
 
     def power(self, on: bool) -> None:
         """Switch the DUT's supply."""
@@ -100,5 +96,4 @@ class EnergyMonitor(Protocol):
         exception."""
 
     def close(self) -> None:
-        """Switch the supply off and let go of the instrument; closing twice is
-        allowed."""
+        """Switch the supply off, release the instrument; closing twice is allowed."""

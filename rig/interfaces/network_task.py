@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optional interface of a task whose workload is a network: a NIR file, and what turns
-payloads into spikes and spikes into outputs. A backend says how it runs a network.
+"""A network as the workload of a task: a NIR file, and a codec that turns payloads into
+spikes and spikes into outputs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class NetworkWorkload:
-    """A task's network: its NIR file, and where its codec is.
+    """A task's network: its NIR file and its codec.
 
     `codec` is "module:function"; called with `arguments` (JSON-able), in a worker that
     may have nothing but numpy, the function returns a Codec. Its module and what that

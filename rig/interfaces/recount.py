@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a device's line decoded once more: what a backend makes of it for `rig
-check`."""
+"""A log of a device's line as a backend decodes it for `rig check`."""
 
 from __future__ import annotations
 
@@ -31,11 +30,11 @@ class HeardStep:
     """One step as it passed the line.
 
     `kind` is that of the step; `asked` are fields of it as the request has them.
-    `answer` is what the device said, None where the log has no whole answer. `contents`
-    are the CRC-32 of the samples in the slots that were asked for, None where the log
-    does not show how one was loaded. `repeats` counts repetitions of the request.
-    `dropped`: the line was opened again behind it, so the host may not have had the
-    answer. `mark_modulus` is where the device's ticks wrap, 0 where they do not.
+    `answer` is the device's, None where the log has no whole answer. `contents` are the
+    CRC-32 of the samples in the slots that were asked for, None where the log does not
+    show how one was loaded. `repeats` counts repetitions of the request. `dropped`: the
+    line was opened again after it, so the host may not have had the answer. The
+    device's ticks wrap at `mark_modulus`, 0 where they do not.
     `asked_s` is the host's time of the request, `answered_s` that of the block which
     ended the answer; None where the log has no answer, or the backend does not say.
     """
@@ -53,9 +52,9 @@ class HeardStep:
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """All that a log of the line has: what the device says of itself (fields of
-    SutInfo, empty where the log does not begin with that), and the steps in order;
-    `unread` says why the log cannot be decoded.
+    """A decoded log: the device's description (fields of SutInfo, empty where the log
+    does not begin with it), and the steps in order; `unread` is the reason why the log
+    cannot be decoded.
     """
 
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -54,11 +54,11 @@ class SutInfo:
 
     @property
     def times_of_host_simulator(self) -> bool:
-        """Return whether times are what this host took to run a simulator of the
-        device: they are simulated, and the host's clock counted them. Such a time is
+        """Whether times are the running times of a simulator of the device on this
+        host: they are simulated, and the host's clock counted them. Such a time is
         neither the device's nor an emulator's virtual time: it changes with the load of
-        the host. A program for which the host is the system under test has measured
-        times, and answers False.
+        the host. False for a program whose system under test is the host, as its times
+        are measured.
         """
         time = self.origins.time if self.origins else of_part(self.simulated)
         return time is Origin.SIMULATED and self.clock == HOST_CLOCK
@@ -71,7 +71,7 @@ class SystemUnderTest(Protocol):
 
     @property
     def info(self) -> SutInfo:
-        """Return what the device reports about itself."""
+        """Description of the device as it reports it."""
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
         """Do one step and return what the device said; LocalProtocolError for one that

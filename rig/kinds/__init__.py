@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of step: one file has all that the rig knows of one kind."""
+"""The kinds of step, one file each."""

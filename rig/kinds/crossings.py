@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds of a search, those too early for the monitor or for SYNC as well: what
-bounds their time and energy. Pure.
+"""Crossings of a search's thresholds, also of those too early for the monitor or for
+SYNC, with the bounds of their time and energy. Pure.
 
 QUBO.md: "energy" is the average power since the start of the workload, times the
-latency. Of a window too short for the monitor the average power is that of the next one
-which is not, and the energy lies between nothing and all of that window's.
+latency. A window too short for the monitor has the average power of the next one that
+is long enough, and its energy lies between 0 and all of that window's.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def crossings(
     by_ticks: Mapping[Ticks, Window],
     timed: Timed,
 ) -> tuple[Crossing, ...]:
-    """Return a crossing for each threshold of a search, whose windows are `by_ticks`,
+    """Compute a crossing for each threshold of a search, from its windows `by_ticks`
     and `whole`.
 
     A window shorter than `timed.shortest_s` has no energy; a mark that is less than
-    `timed.wait_s` behind another may have waited for its pulse.
+    `timed.wait_s` after another may have waited for its pulse.
     """
     limit_s = timed.shortest_s
     wait_s = timed.wait_s
@@ -67,8 +67,8 @@ def _by_device(
 def _held_s(
     completion: Completion, step: Solve, timed: Timed, wait_s: float
 ) -> list[float]:
-    """Return for each threshold by how much marks before it may have held up the
-    search: they wait for SYNC, and it with them.
+    """Bound for each threshold the time by which earlier marks may have delayed the
+    search: they wait for SYNC, and the search waits with them.
     """
     assert completion.known is not None
     marks = thresholds.marked(completion.marks, step)
@@ -108,7 +108,7 @@ def _by_marks(
 
 
 def _bounded(one: Crossing, following: Sequence[Crossing], whole: Window) -> Crossing:
-    """Give a crossing that is not resolved an energy, and its bounds, by the next
+    """Give a crossing that is not resolved the energy, and its bounds, of the next
     window that is.
     """
     if one.window is None or one.resolved:
@@ -134,8 +134,8 @@ def _bounded(one: Crossing, following: Sequence[Crossing], whole: Window) -> Cro
 
 
 def _effects(short: Window, wider: Window, share: float) -> Effects:
-    """Return what makes the length of one window uncertain, and, to a share, the energy
-    of another.
+    """Combine the uncertainty of one window's length with a share of another's
+    energy.
     """
     mine = short.effects.of
     its = wider.effects.of

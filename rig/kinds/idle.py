@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Idle times: the device configured and ready, measured as idle power."""
+"""Idle times: the device is configured and ready; their power is the idle power."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ class IdleKind(StepKind[Idle]):
     step = Idle
 
     def describe(self, step: Idle) -> str:
-        """Return its length."""
+        """Name its length."""
         return f"idle  {step.duration_s:g} s"
 
     def group(self, step: Idle) -> str:
-        """Return its length."""
+        """Group by length."""
         return f"idle {step.duration_s:g} s"
 
     def duration(self, step: Idle, pace: Pace, payload_b: float) -> Duration:
-        """Return its length, which the device keeps."""
+        """Take its length, which the device keeps by its timer."""
         return exactly(step.duration_s, pace.overhead_s)
 
     def foreseen(self, step: Idle, pace: Pace) -> Completion:
-        """Return begin and end."""
+        """Return the marks of begin and end."""
         return Completion(
             (Mark(IDLE, 0), Mark(END, round(step.duration_s * FORESEEN_HZ)))
         )
 
     def total(self, steps: Sequence[Idle]) -> str:
-        """Return how many there are, and their length."""
+        """Count them, with their length."""
         return f"{len(steps)} idle times ({sum(step.duration_s for step in steps):g} s)"
 
     def due(
         self, item: StepRecord, step: Idle, phases: Sequence[str]
     ) -> list[int] | None:
-        """Return begin and end."""
+        """Require the marks of begin and end."""
         return [IDLE, END]
 
     def spans(
@@ -55,7 +55,7 @@ class IdleKind(StepKind[Idle]):
         yield Span(item, "idle", (begin.tick, end.tick), 1)
 
     def lengthened_by(self, span: Span, step: Idle) -> str:
-        """Return the scenario's idle time."""
+        """Name the scenario's idle time."""
         return "idle_s"
 
     def measure(

@@ -23,11 +23,11 @@ StepT = TypeVar("StepT", bound=Step)
 
 
 class StepKind(Generic[StepT]):
-    """Answer all questions about one kind of step: a subclass for each, registered
-    under the name that its step has in the session's files.
+    """Base class of kinds of step: a subclass for each, registered under the name that
+    its step has in the session's files.
 
-    The defaults are those of a step that needs nothing of the device, brings it
-    nothing, makes no marks and gives no result.
+    The defaults are those of a step that needs no ability of the device, brings it no
+    payload, makes no marks and has no result.
     """
 
     step: type[StepT]
@@ -46,51 +46,52 @@ class StepKind(Generic[StepT]):
     # ---- its plan ----
 
     def describe(self, step: StepT) -> str:
-        """Return the step as `rig plan` lists it."""
+        """Describe the step for `rig plan`."""
         return step.kind
 
     def total(self, steps: Sequence[StepT]) -> str:
-        """Return how many of these steps a trial has; empty where that is not worth a
-        word."""
+        """Count these steps of a trial in words; empty where the count is of no
+        interest.
+        """
         return f"{len(steps)} steps of kind {self.step.kind}" if steps else ""
 
     def refuse_unsuited(self, step: StepT, scenario: str, task: Task) -> None:
-        """Raise ConfigError where the step asks of a task what it has not."""
+        """Raise ConfigError where the task lacks what the step needs."""
 
     def own_phases(self, step: StepT) -> tuple[str, ...]:
-        """Return the names of the windows where they are not the task's phases; else
-        nothing."""
+        """Name the windows where they are not the task's phases."""
         return ()
 
     def group(self, step: StepT) -> str:
-        """Return what steps of about the same duration have in common, in a few
-        words."""
+        """Name the group of steps of about the same duration."""
         return step.kind
 
     def duration(self, step: StepT, pace: Pace, payload_b: float) -> Duration:
-        """Return its time on a device of this pace; `payload_b` is the length of a
+        """Estimate its time on a device of this pace; `payload_b` is the length of a
         sample.
         """
         return Duration(0.0, 0.0, expected=False)
 
     def foreseen(self, step: StepT, pace: Pace) -> Completion:
-        """Return marks as a device of this pace would give, whose phases are known;
-        without marks where no plan goes by them.
+        """Predict the marks of a device whose pace is known; no marks where plans do
+        not depend on them.
         """
         return Completion(())
 
     def answers(self, step: StepT) -> int:
-        """Return how many answers a device gives."""
+        """Count the answers of a device."""
         return 1
 
     # ---- doing it ----
 
     def lacks(self, info: SutInfo) -> str:
-        """Return what a device cannot do that this step needs; empty where it can."""
+        """Name an ability that the step needs and the device lacks; empty where there
+        is none.
+        """
         return ""
 
     def payloads(self, task: Task, step: StepT) -> Sequence[bytes]:
-        """Return what the step brings to the device."""
+        """Return the payloads that the step brings to the device."""
         return ()
 
     def may_be_refused(self, step: StepT) -> bool:
@@ -100,7 +101,7 @@ class StepKind(Generic[StepT]):
     def scored(
         self, task: Task, number: int, step: StepT, completion: Completion
     ) -> StepRecord:
-        """Return the step record, with what the device's answer is worth."""
+        """Score the device's answer in a step record."""
         return StepRecord(number, step, completion)
 
     # ---- its marks ----
@@ -109,12 +110,12 @@ class StepKind(Generic[StepT]):
         self, item: StepRecord, step: StepT, phases: Sequence[str]
     ) -> list[int] | None:
         """Return the phase codes that its marks must have (docs/PROTOCOL.md section 4);
-        None where any will do.
+        None where any are valid.
         """
         return []
 
     def mark_fault(self, item: StepRecord, step: StepT, phases: Sequence[str]) -> str:
-        """Return what is wrong with its marks; empty where nothing is."""
+        """Describe a fault of its marks; empty where there is none."""
         marks = item.completion.marks
         due = self.due(item, step, phases)
         if due is not None and len(marks) != len(due):
@@ -129,31 +130,33 @@ class StepKind(Generic[StepT]):
     def late_mark(
         self, item: StepRecord, step: StepT, hold_ticks: float, slack_ticks: float
     ) -> str:
-        """Return which mark came later than the device's own times explain; empty where
-        none did.
+        """Describe a mark that came later than the device's own times explain; empty
+        where there is none.
         """
         return ""
 
     def spans(
         self, item: StepRecord, step: StepT, phases: Sequence[str]
     ) -> Iterator[Span]:
-        """Yield what becomes windows; its marks are those that are due."""
+        """Yield the spans that become windows; its marks are valid."""
         yield from ()
 
     # ---- what can be wrong with it ----
 
     def iterations_due(self, step: StepT) -> int | None:
-        """Return how many runs the device must count; None where that is not
-        compared."""
+        """Return the number of runs that the device must count; None where it is not
+        compared.
+        """
         return None
 
     def link_is_silent(self, step: StepT) -> bool:
         """Return whether bytes that reach the device inside its windows are a
-        problem."""
+        problem.
+        """
         return True
 
     def problems(self, item: StepRecord, step: StepT) -> list[Problem]:
-        """Return what else is wrong with the device's answer."""
+        """List further problems of the device's answer."""
         return []
 
     # ---- its windows ----
@@ -164,22 +167,23 @@ class StepKind(Generic[StepT]):
 
     def lengthened_by(self, span: Span, step: StepT) -> str:
         """Name the scenario's setting that makes its windows longer; empty where there
-        is none."""
+        is none.
+        """
         return ""
 
     def measure(
         self, item: StepRecord, step: StepT, windows: Windows, timed: Timed
     ) -> Measured:
-        """Return the samples, idle windows and streams that come of its windows."""
+        """Make samples, idle windows and streams of its windows."""
         return Measured((), ())
 
     # ---- its line in completions.jsonl ----
 
     def to_form(self, step: StepT) -> Any:
-        """Return what the line of a step says of it."""
+        """Convert the step to the form of its line."""
         return step
 
     def from_form(self, form: Any) -> StepT:
-        """Return the step of which a line says this."""
+        """Convert the form of a line to the step."""
         step: StepT = form
         return step

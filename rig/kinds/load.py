@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads: a sample's way into the device's memory, untimed."""
+"""Loads: a sample is written into the device's memory, untimed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class LoadKind(StepKind[Load]):
     loads = True
 
     def describe(self, step: Load) -> str:
-        """Return the sample."""
+        """Name the sample."""
         return f"load  sample {step.index}"
 
     def duration(self, step: Load, pace: Pace, payload_b: float) -> Duration:
-        """Return the time of its bytes on the way."""
+        """Take the time of its bytes on the line."""
         return roughly(pace.loading_s(payload_b))
 
     def total(self, steps: Sequence[Load]) -> str:
-        """Return how many there are."""
+        """Count them."""
         return f"{len(steps)} loads"
 
     def payloads(self, task: Task, step: Load) -> Sequence[bytes]:
-        """Return the sample."""
+        """Return the sample's payload."""
         return (task.payload(step.index),)
 
     def may_be_refused(self, step: Load) -> bool:
@@ -46,9 +46,9 @@ class LoadKind(StepKind[Load]):
         return step.optional
 
     def to_form(self, step: Load) -> LoadForm:
-        """Return the sample."""
+        """Keep the sample."""
         return LoadForm(step.index)
 
     def from_form(self, form: LoadForm) -> Load:
-        """Return the load, which is optional: no other is recorded."""
+        """Make an optional load: no other is recorded."""
         return Load(form.index, optional=True)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries: loaded samples processed, phase by phase, or as a batch in one window."""
+"""Queries: loaded samples are processed, phase by phase, or as a batch in one
+window.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from rig.model.trial import Measured, Sample
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    """A query in completions.jsonl; what is rare is there only where it is set."""
+    """A query in completions.jsonl; rare fields are there only where they are set."""
 
     indices: tuple[int, ...]
     repeat: int
@@ -40,7 +42,7 @@ class QueryKind(StepKind[Query]):
     measured = True
 
     def describe(self, step: Query) -> str:
-        """Return the samples, and how often they are processed."""
+        """Name the samples, and the number of runs."""
         remarks = [
             f"{step.repeat} times" if step.repeat > 1 else "",
             "warm-up" if step.warmup else "",
@@ -49,7 +51,7 @@ class QueryKind(StepKind[Query]):
         return f"query sample {which} " + ", ".join(filter(None, remarks))
 
     def group(self, step: Query) -> str:
-        """Return whether it counts, and how much it asks."""
+        """Group by warm-up, and by the number of runs."""
         batch = f"batch of {len(step.indices)}" if step.batch else "query"
         remarks = [
             f"{step.repeat} times" if step.repeat > 1 else "",
@@ -58,8 +60,7 @@ class QueryKind(StepKind[Query]):
         return ", ".join(filter(None, (batch, *remarks)))
 
     def duration(self, step: Query, pace: Pace, payload_b: float) -> Duration:
-        """Return the time of all its runs where that of one is known, else its
-        limit."""
+        """Take the time of all its runs where that of one is known, else its limit."""
         if pace.query_s is None:
             return Duration(pace.overhead_s, step.limit_s, expected=False)
         runs = step.repeat * len(step.indices)
@@ -68,7 +69,8 @@ class QueryKind(StepKind[Query]):
 
     def foreseen(self, step: Query, pace: Pace) -> Completion:
         """Return a mark at the start of each phase, or of the batch, and one at the
-        end."""
+        end.
+        """
         runs = step.repeat * len(step.indices)
         ends = [0, *accumulate(runs * seconds for seconds in pace.phases_s)]
         marks = [
@@ -80,7 +82,7 @@ class QueryKind(StepKind[Query]):
         return Completion(tuple(marks))
 
     def total(self, steps: Sequence[Query]) -> str:
-        """Return how many there are."""
+        """Count them."""
         return f"{len(steps)} queries"
 
     def refuse_unsuited(self, step: Query, scenario: str, task: Task) -> None:
@@ -93,7 +95,7 @@ class QueryKind(StepKind[Query]):
             )
 
     def own_phases(self, step: Query) -> tuple[str, ...]:
-        """Return the one window of a batch."""
+        """Name the one window of a batch."""
         return ("batch",) if step.batch else ()
 
     def scored(
@@ -118,7 +120,7 @@ class QueryKind(StepKind[Query]):
     def due(
         self, item: StepRecord, step: Query, phases: Sequence[str]
     ) -> list[int] | None:
-        """Return the phases, or the batch, and the end."""
+        """Require the marks of the phases, or of the batch, and of the end."""
         return [BATCH, END] if step.batch else [*range(1, len(phases) + 1), END]
 
     def spans(
@@ -131,23 +133,21 @@ class QueryKind(StepKind[Query]):
             yield Span(item, name, (begin.tick, end.tick), step.repeat)
 
     def iterations_due(self, step: Query) -> int | None:
-        """Return the runs that were asked for: a latency is divided by them."""
+        """Require the runs that were asked for: a latency is divided by them."""
         return step.repeat * len(step.indices)
 
     def must_be_resolved(self, span: Span, step: Query) -> bool:
-        """Return whether it counts: a warm-up does not, of an untimed query only the
-        answer does.
-        """
+        """Exempt warm-up, and untimed queries, of which only the answer counts."""
         return step.timed and not step.warmup
 
     def lengthened_by(self, span: Span, step: Query) -> str:
-        """Return the scenario's repetitions, or the least duration of its batch."""
+        """Name the scenario's repetitions, or the least duration of its batch."""
         return "min_duration_s" if step.batch else f"repeat, now {span.repeat},"
 
     def measure(
         self, item: StepRecord, step: Query, windows: Windows, timed: Timed
     ) -> Measured:
-        """Return a sample with a window for each phase; none for a warm-up."""
+        """Make a sample with a window for each phase; none for a warm-up."""
         if step.warmup:
             return Measured((), ())
         all_correct = bool(item.each) and all(one.correct for one in item.each)
@@ -168,7 +168,7 @@ class QueryKind(StepKind[Query]):
         return Measured((sample,), ())
 
     def to_form(self, step: Query) -> QueryForm:
-        """Return its settings."""
+        """Keep its settings."""
         return QueryForm(
             indices=step.indices,
             repeat=step.repeat,
@@ -179,7 +179,7 @@ class QueryKind(StepKind[Query]):
         )
 
     def from_form(self, form: QueryForm) -> Query:
-        """Return the query; when it was due is not kept."""
+        """Make the query; the time at which it was asked is not kept."""
         return Query(
             form.indices,
             form.limit_s,

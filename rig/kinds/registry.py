@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of step that the rig knows, by the name that they have in a session's
-files."""
+"""Registry of the kinds of step, by their names in a session's files."""
 
 from __future__ import annotations
 
@@ -22,9 +21,7 @@ _KINDS: dict[str, StepKind[Any]] = {}
 
 def register(kind: StepKind[Any]) -> None:
     """Add a kind of step; a scenario with a kind of its own does so in the module that
-    defines it.
-
-    Raises ValueError where another kind has its name.
+    defines it. Raises ValueError where another kind has its name.
     """
     name = kind.step.kind
     if type(_KINDS.setdefault(name, kind)) is not type(kind):
@@ -32,18 +29,19 @@ def register(kind: StepKind[Any]) -> None:
 
 
 def of(step: Step) -> StepKind[Any]:
-    """Return the kind of a step."""
+    """Look up the kind of a step."""
     return named(step.kind)
 
 
 def planned(step: Step) -> bool:
-    """Return whether a plan has the step; bursts at both ends of a trial are the rig's
-    own."""
+    """Return whether a plan has the step; SYNC bursts at both ends of a trial are the
+    rig's own.
+    """
     return of(step).planned
 
 
 def named(name: str) -> StepKind[Any]:
-    """Return the kind of a name; raise DataError where there is none."""
+    """Look up a kind by name; raise DataError where there is none."""
     try:
         return _KINDS[name]
     except KeyError as error:
@@ -55,13 +53,12 @@ def named(name: str) -> StepKind[Any]:
 
 
 def known() -> Iterator[StepKind[Any]]:
-    """Yield all kinds, in the order in which results name what came of them."""
+    """Yield all kinds, in the order of their samples in results."""
     return iter(tuple(_KINDS.values()))
 
 
 def own_phases(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the names of the windows where the steps have others than the task's
-    phases."""
+    """Name the windows where the steps have others than the task's phases."""
     return next((own for step in steps if (own := of(step).own_phases(step))), ())
 
 

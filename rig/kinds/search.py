@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches: a loaded workload searched for a vector of low cost, its thresholds
-marked."""
+"""Searches of a loaded workload for a vector of low cost, with marks at thresholds."""
 
 from __future__ import annotations
 
@@ -27,13 +26,14 @@ CROSSED = "reached"
 
 class SearchKind(StepKind[Solve]):
     """A mark at the start, one for each threshold that is reached, and one at the
-    end."""
+    end.
+    """
 
     step = Solve
     measured = True
 
     def describe(self, step: Solve) -> str:
-        """Return workload, time-out, target and seed."""
+        """Name workload, time-out, target and seed."""
         target = "" if step.target is None else f", to {step.target}"
         warmup = ", warm-up" if step.warmup else ""
         return (
@@ -42,32 +42,31 @@ class SearchKind(StepKind[Solve]):
         )
 
     def group(self, step: Solve) -> str:
-        """Return its time-out, and whether it may end before."""
+        """Group by time-out, and by whether a target may end the search before."""
         how = "" if step.target is None else " or until the target"
         return f"search {step.timeout_s:g} s{how}{', warm-up' * step.warmup}"
 
     def duration(self, step: Solve, pace: Pace, payload_b: float) -> Duration:
-        """Return its time-out; only a limit where a target may end it before."""
+        """Take its time-out; only a limit where a target may end it before."""
         if step.target is not None:
             most_s = step.timeout_s + step.limit_s
             return Duration(pace.overhead_s, most_s, expected=False)
         return Duration(step.timeout_s + pace.overhead_s, step.timeout_s + step.limit_s)
 
     def total(self, steps: Sequence[Solve]) -> str:
-        """Return how many there are, and how long they may take; nothing where there
-        are none."""
+        """Count them, with their longest time; empty where there are none."""
         search_s = sum(step.timeout_s for step in steps)
         return f"{len(steps)} searches ({search_s:g} s at most)" if steps else ""
 
     def lacks(self, info: SutInfo) -> str:
-        """Return what is missing on a device that does not search."""
+        """Name the ability to search."""
         return "" if info.solves else "cannot search by itself"
 
     def scored(
         self, task: Task, number: int, step: Solve, completion: Completion
     ) -> StepRecord:
-        """Score what it found; an answer of no use makes the trial a problem, and does
-        not end the session.
+        """Score its vector; an invalid answer makes the trial invalid, and does not end
+        the session.
         """
         try:
             score = task.score(step.index, completion.output)
@@ -77,13 +76,13 @@ class SearchKind(StepKind[Solve]):
         return StepRecord(number, step, completion, score)
 
     def mark_fault(self, item: StepRecord, step: Solve, phases: Sequence[str]) -> str:
-        """Return in which way the marks are not those of a search."""
+        """Describe how the marks differ from those of a search."""
         return thresholds.mark_fault(item.completion.marks, step)
 
     def late_mark(
         self, item: StepRecord, step: Solve, hold_ticks: float, slack_ticks: float
     ) -> str:
-        """Return which mark came later than the pulse before it explains."""
+        """Describe a mark that came later than the pulse before it explains."""
         return thresholds.late_mark(item.completion, step, hold_ticks, slack_ticks)
 
     def spans(
@@ -97,8 +96,8 @@ class SearchKind(StepKind[Solve]):
                 yield Span(item, CROSSED, ticks, 1, whole=False)
 
     def problems(self, item: StepRecord, step: Solve) -> list[Problem]:
-        """Return what is wrong with its answer: no vector of the workload, a cost other
-        than claimed or marked, or times of thresholds that contradict its marks.
+        """List problems of its answer: no vector of the workload, a cost other than
+        claimed or marked, or times of thresholds that contradict its marks.
         """
         if item.score is None:
             return []
@@ -119,22 +118,22 @@ class SearchKind(StepKind[Solve]):
         ]
 
     def must_be_resolved(self, span: Span, step: Solve) -> bool:
-        """Return True for a search to its time-out: one that ends at its target is as
-        short as it likes, and of a crossing that is told too early nothing is made.
+        """Require it of a search to its time-out: one that ends at its target may be
+        short, and a crossing that comes too early is not measured.
         """
         return step.target is None and not step.warmup and span.whole
 
     def lengthened_by(self, span: Span, step: Solve) -> str:
-        """Return the scenario's time-outs."""
+        """Name the scenario's time-outs."""
         return "shortest time-out"
 
     def measure(
         self, item: StepRecord, step: Solve, windows: Windows, timed: Timed
     ) -> Measured:
-        """Return a sample with its crossings; none for a warm-up.
+        """Make a sample with its crossings; none for a warm-up.
 
         A crossing before `shortest_s` is not resolved, nor one that a pulse may have
-        held up.
+        delayed.
         """
         if step.warmup:
             return Measured((), ())

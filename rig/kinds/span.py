@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of device ticks, and the clock that makes windows of them."""
+"""Spans of device ticks, and the time base that makes windows of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ticks = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class Span:
     """A span of device ticks that becomes one window: a phase of a step, its first and
-    last tick, and the number of the stream's window that it is of.
+    last tick, and the number of its window of a stream.
 
     It is not `whole` where it is the beginning of another span of its step: then it is
     not judged by itself.
@@ -33,7 +33,7 @@ class Span:
     whole: bool = True
 
     def seconds(self, timebase: Timebase) -> tuple[float, float]:
-        """Return start and stop in a monitor's time."""
+        """Convert start and stop to a monitor's time."""
         return timebase.seconds(self.ticks[0]), timebase.seconds(self.ticks[1])
 
 
@@ -43,10 +43,10 @@ Windows = Sequence[tuple[Span, Window]]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The first rail's time base, and what it promises; its accuracy is None where no
-    edges confirm the ticks.
+    """The first rail's time base and its accuracy, which is None where no edges confirm
+    the ticks.
 
-    A window shorter than `shortest_s` tells nothing; a mark less than `wait_s` behind
+    A window shorter than `shortest_s` is not resolved; a mark less than `wait_s` after
     another may have waited for its pulse.
     """
 
@@ -58,14 +58,13 @@ class Timed:
     wait_s: float = 0.0
 
     def effects(self, ticks: Ticks) -> Effects:
-        """Return what makes the time between two ticks uncertain."""
+        """Compute the uncertainties of the time between two ticks."""
         return named(
             of_latency(ticks, self.timebase, self.tick_hz, self.accuracy), self.rail
         )
 
     def window(self, name: str, ticks: Ticks) -> Window:
-        """Return the time between two ticks as a window whose energy is not asked
-        for."""
+        """Make a window without energy of the time between two ticks."""
         start_s, stop_s = map(self.timebase.seconds, ticks)
         return Window(
             phase=name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams: scenes played to a device that answers for a window of samples every hop
+"""Streams: scenes are played to a device that answers for a window of samples every hop
 while it listens; docs/PROTOCOL.md section 9.
 """
 
@@ -36,18 +36,18 @@ class StreamKind(StepKind[Stream]):
     measured = True
 
     def describe(self, step: Stream) -> str:
-        """Return its scenes, and how many windows it has."""
+        """Name its scenes, and count its windows."""
         return (
             f"play  {', '.join(scene.label for scene in step.scenes)}: {step.windows}"
             " windows"
         )
 
     def group(self, step: Stream) -> str:
-        """Return its length."""
+        """Group by length."""
         return f"stream {_length_s(step):g} s"
 
     def duration(self, step: Stream, pace: Pace, payload_b: float) -> Duration:
-        """Return its length, and the time of the windows that are loaded before it."""
+        """Take its length, and the time of the windows that are loaded before it."""
         before = step.windows if step.preloaded else 2
         loads_s = before * pace.loading_s(payload_b)
         length_s = _length_s(step)
@@ -57,11 +57,11 @@ class StreamKind(StepKind[Stream]):
         )
 
     def answers(self, step: Stream) -> int:
-        """Return how many windows are to be answered."""
+        """Count its windows."""
         return step.windows
 
     def total(self, steps: Sequence[Stream]) -> str:
-        """Return how many there are, and their length; nothing where there are none."""
+        """Count them, with their length; empty where there are none."""
         if not steps:
             return ""
         played_s = 0.0
@@ -72,11 +72,11 @@ class StreamKind(StepKind[Stream]):
         return f"{len(steps)} stream{plural} ({played_s:g} s)"
 
     def lacks(self, info: SutInfo) -> str:
-        """Return what is missing on a device that does not listen."""
+        """Name the ability to listen."""
         return "" if info.streams else "cannot listen to a stream"
 
     def payloads(self, task: Task, step: Stream) -> Sequence[bytes]:
-        """Return the payload of each window: what is played, cut again every hop."""
+        """Cut the payload of each window from the signal."""
         assert isinstance(task, SignalTask)
         width_b = task.sample_b
         scenes = []
@@ -89,13 +89,14 @@ class StreamKind(StepKind[Stream]):
         self, task: Task, number: int, step: Stream, completion: Completion
     ) -> StepRecord:
         """Score the answer to each window by the scene in which most of its newest hop
-        lies."""
+        lies.
+        """
         return StepRecord(number, step, completion, each=scores(task, step, completion))
 
     def due(
         self, item: StepRecord, step: Stream, phases: Sequence[str]
     ) -> list[int] | None:
-        """Return the phases of as many windows as were decided."""
+        """Require the phases of as many windows as were decided."""
         marks = item.completion.marks
         return [STREAM, *[*range(1, len(phases) + 1), DECIDED] * answered(marks), END]
 
@@ -112,14 +113,13 @@ class StreamKind(StepKind[Stream]):
                 yield Span(item, phases[phase], (begin.tick, end.tick), 1, hop)
 
     def link_is_silent(self, step: Stream) -> bool:
-        """Return whether it is preloaded: while a stream comes from the host, the link
-        is meant to be busy.
+        """Require silence where it is preloaded: a stream from the host keeps the link
+        busy.
         """
         return step.preloaded
 
     def problems(self, item: StepRecord, step: Stream) -> list[Problem]:
-        """Return what the device's backend says of it, and windows that have no
-        answer."""
+        """List faults that the backend reports, and windows without an answer."""
         completion = item.completion
         found = [
             Problem("stream", f"step {item.number}: {fault}", step=item.number)
@@ -142,8 +142,7 @@ class StreamKind(StepKind[Stream]):
     def measure(
         self, item: StepRecord, step: Stream, windows: Windows, timed: Timed
     ) -> Measured:
-        """Return the stream as a whole, and a sample for each window that was
-        decided."""
+        """Make the stream as a whole, and a sample for each window that was decided."""
         (span, whole), *_ = windows
         phases = [window for span, window in windows if span.hop is not None]
         found = hops(
@@ -163,10 +162,10 @@ class StreamKind(StepKind[Stream]):
 
 @dataclass(frozen=True, slots=True)
 class WindowPayloads(Sequence[bytes]):
-    """The payload of each window of a stream, cut from what is `played` when it is
-    asked for: all of them may fill a memory.
+    """The payload of each window of a stream, cut from the signal `played` on demand:
+    all of them may fill a memory.
 
-    `width_b` is how many bytes a sample of the signal has.
+    `width_b` is the length of a sample of the signal in bytes.
     """
 
     played: bytes
@@ -174,7 +173,7 @@ class WindowPayloads(Sequence[bytes]):
     width_b: int
 
     def __len__(self) -> int:
-        """Return how many windows there are."""
+        """Count the windows."""
         return self.step.windows
 
     @overload
@@ -184,7 +183,7 @@ class WindowPayloads(Sequence[bytes]):
     def __getitem__(self, window: slice) -> Sequence[bytes]: ...
 
     def __getitem__(self, window: int | slice) -> bytes | Sequence[bytes]:
-        """Return the payload of one window, or of several."""
+        """Cut the payload of one window, or of several."""
         which = range(len(self))[window]
         return (
             self._cut(which) if isinstance(which, int) else list(map(self._cut, which))
@@ -199,8 +198,8 @@ class WindowPayloads(Sequence[bytes]):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One window in ticks: from ready, and from its scene's onset, to the mark behind
-    it; `scene` is the scene's number.
+    """One window in ticks: from its last sample, and from its scene's onset, to the
+    mark of its decision; `scene` is the scene's number.
     """
 
     window: int
@@ -210,13 +209,14 @@ class Answered:
 
 
 def answered(marks: Sequence[Mark]) -> int:
-    """Return how many windows were decided."""
+    """Count the windows that were decided."""
     return sum(mark.phase == DECIDED for mark in marks)
 
 
 def captured(began: int, sample: int, sample_hz: int, tick_hz: float) -> int:
     """Return the tick at which a sample of the signal was captured: docs/PROTOCOL.md,
-    STREAM."""
+    STREAM.
+    """
     # Whole numbers: in floating point a long stream would end a tick early or late.
     return began + (sample + 1) * round(tick_hz) // sample_hz
 
@@ -224,7 +224,7 @@ def captured(began: int, sample: int, sample_hz: int, tick_hz: float) -> int:
 def windows(
     step: Stream, marks: Sequence[Mark], phases: int, tick_hz: float
 ) -> Iterator[Answered]:
-    """Yield each window that was decided; the marks are those that are due."""
+    """Yield each window that was decided; the marks are valid."""
     began = marks[0].tick
     each = phases + 1
     for window in range(answered(marks)):
@@ -248,7 +248,7 @@ def hops(
     timed: Timed,
 ) -> Iterator[Sample]:
     """Yield a sample for each window that was decided; `phases` are the phases of all
-    of them, one behind the other.
+    of them, in order.
     """
     each = len(phases) // len(answers) if answers else 0
     for found, score in zip(
@@ -273,8 +273,9 @@ def hops(
 def streamed(
     number: int, step: Stream, began: int, whole: Window, timed: Timed
 ) -> Streamed:
-    """Return what was played, and when each scene began in the time of the first
-    monitor."""
+    """Describe the stream, with the onsets of its scenes in the time of the first
+    monitor.
+    """
     onsets = [
         captured(began, step.onset(scene), step.sample_hz, timed.tick_hz)
         for scene in range(len(step.scenes))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SYNC burst: pulses that tie the device's clock to the monitors', and no
-window."""
+"""SYNC bursts: pulses that attach the device's clock to the monitors'; they are no
+window.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from rig.model.steps import Sync
 
 
 class SyncKind(StepKind[Sync]):
-    """Any number of marks will do."""
+    """Any number of marks is valid."""
 
     step = Sync
     planned = False
@@ -21,13 +22,13 @@ class SyncKind(StepKind[Sync]):
     def due(
         self, item: StepRecord, step: Sync, phases: Sequence[str]
     ) -> list[int] | None:
-        """Return None."""
+        """Require no particular marks."""
         return None
 
     def group(self, step: Sync) -> str:
-        """Return its name."""
+        """Name the burst."""
         return "SYNC burst"
 
     def duration(self, step: Sync, pace: Pace, payload_b: float) -> Duration:
-        """Return the time of its pulses."""
+        """Take the time of its pulses."""
         return roughly(pace.sync_s + pace.overhead_s)

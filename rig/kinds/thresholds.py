@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a search -> when it ended and when it knew each threshold, in ticks.
-Pure."""
+"""The marks of a search -> its end and its thresholds, in ticks. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ BEGIN = 0x01
 
 
 def mark_fault(marks: Sequence[Mark], step: Solve) -> str:
-    """Return in which way the marks are not those of a search (begin, thresholds one
-    after the other, end); empty when they are.
+    """Describe how the marks differ from those of a search (begin, thresholds in order,
+    end); empty where they do not.
     """
     phases = [mark.phase for mark in marks]
     if len(phases) < 2 or phases[0] != BEGIN or phases[-1] != END:
@@ -52,11 +51,11 @@ def marked(marks: Sequence[Mark], step: Solve) -> list[int | None]:
 
 
 def known_fault(completion: Completion, step: Solve) -> str:
-    """Return in which way the ticks at which the device knew its thresholds contradict
-    its marks; empty where they do not.
+    """Describe how the ticks at which the device knew its thresholds contradict its
+    marks; empty where they do not.
 
-    A mark follows what it tells, as it may wait for the pulse before it; the marks must
-    be right (`mark_fault`).
+    A mark may come later than its event, as it may wait for the pulse before it; the
+    marks must be valid (`mark_fault`).
     """
     if completion.known is None:
         return ""
@@ -79,8 +78,8 @@ def known_fault(completion: Completion, step: Solve) -> str:
 def late_mark(
     completion: Completion, step: Solve, hold_ticks: float, slack_ticks: float
 ) -> str:
-    """Return which mark came later than the pulse before it explains, by what the
-    device says of when it knew; empty where none did.
+    """Describe a mark that came later than the pulse before it explains, by the
+    device's own ticks; empty where there is none.
 
     A mark may wait until that pulse of `hold_ticks` is over and the line was high as
     long.
@@ -111,8 +110,8 @@ def late_mark(
 
 
 def crossings(completion: Completion, step: Solve) -> list[tuple[int, int] | None]:
-    """Return for each threshold the ticks of the begin and of when the device knew it:
-    by its own word, else by the mark.
+    """Return for each threshold the ticks of the begin and of its crossing: the
+    device's own tick where it reports one, else the mark's.
     """
     begin = completion.marks[0].tick
     at = marked(completion.marks, step)

@@ -63,7 +63,7 @@ _EQUAL = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StepGroup:
     """Steps of one group in a trial: how many, how long each takes, and whether they
     are `measured`. `once`: interleaved trials have them together.
     """
@@ -82,7 +82,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rail:
+class RailRate:
     """The data rate of one rail: its sampling, None where only the instrument knows it,
     and bytes in each second; `spared_hz` of them are not written while a sample is
     loaded.
@@ -108,8 +108,8 @@ class Estimate:
     task: str
     scenario: str
     trials: int
-    rows: tuple[Row, ...]
-    rails: tuple[Rail, ...]
+    rows: tuple[StepGroup, ...]
+    rails: tuple[RailRate, ...]
     virtual: bool
     files_b: float
     free_b: int | None
@@ -137,11 +137,11 @@ class Estimate:
             row.total.times(self._times(row, interleaved)) for row in self.rows
         )
 
-    def _times(self, row: Row, interleaved: bool) -> int:
+    def _times(self, row: StepGroup, interleaved: bool) -> int:
         return 1 if interleaved and row.once else self.trials
 
     @property
-    def unknown(self) -> tuple[Row, ...]:
+    def unknown(self) -> tuple[StepGroup, ...]:
         """The rows of which only a limit is known."""
         return tuple(row for row in self.rows if not row.each.expected)
 
@@ -168,7 +168,7 @@ class Estimate:
         return self.free_b is None or self.most_b + RESERVE_B <= self.free_b
 
     @property
-    def _loads(self) -> list[Row]:
+    def _loads(self) -> list[StepGroup]:
         return [row for row in self.rows if row.kind == Load.kind]
 
     def _bytes(self, session_s: float, loads_s: Mapping[str, float]) -> int:
@@ -279,7 +279,7 @@ def _total(durations: Iterable[Duration]) -> Duration:
 
 def _timed(
     planned: Callable[[Pace], list[Step]], pace: Pace, payload_b: float
-) -> tuple[list[Step], tuple[Row, ...]]:
+) -> tuple[list[Step], tuple[StepGroup, ...]]:
     """Return the steps of a trial, and their groups with the times that they take at
     this pace.
     """
@@ -299,7 +299,7 @@ def _timed(
     return steps, rows
 
 
-def _queries_s(rows: Sequence[Row], overhead_s: float) -> float:
+def _queries_s(rows: Sequence[StepGroup], overhead_s: float) -> float:
     """Return the time of the queries alone, without their overhead."""
     queries = [row for row in rows if row.kind == Query.kind]
     return sum(row.total.known_s - row.count * overhead_s for row in queries)
@@ -335,7 +335,7 @@ def _foreseen(pace: Pace, step: Step) -> Completion:
     return kinds.of(step).foreseen(step, pace) if pace.phases_s else Completion(())
 
 
-def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[Row, ...]:
+def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[StepGroup, ...]:
     groups: dict[str, list[Step]] = {}
     for step in steps:
         groups.setdefault(kinds.of(step).group(step), []).append(step)
@@ -344,7 +344,7 @@ def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[Row, ...
         kind = kinds.of(of_group[0])
         count = len(of_group)
         total = _total(kind.duration(step, pace, payload_b) for step in of_group)
-        row = Row(
+        row = StepGroup(
             group=group,
             kind=of_group[0].kind,
             count=count,
@@ -375,10 +375,10 @@ def _files_b(step: Step, payload_b: float, wired: bool) -> float:
     return (text_b + wire_b) * kind.answers(step)
 
 
-def _rail(name: str, sampling: Sampling | None, resolved: Config) -> Rail:
+def _rail(name: str, sampling: Sampling | None, resolved: Config) -> RailRate:
     """Return the bytes a second that a rail writes, and spares in loads."""
     if sampling is None:
-        return Rail(name, None, 0.0)
+        return RailRate(name, None, 0.0)
     analog_b = 2 * _FLOAT_B * sampling.sample_hz
     line_b = 0.0
     if sampling.sync == "digital":
@@ -389,7 +389,7 @@ def _rail(name: str, sampling: Sampling | None, resolved: Config) -> Rail:
     thinned = resolved.bench.between_windows == REDUCED_RATE
     if thinned and may_be_thinned(sampling.sync, sampling.sample_hz):
         spared_b = _INDEX * (analog_b - 3 * _FLOAT_B * MEAN_HZ)
-    return Rail(name, sampling, _INDEX * (analog_b + line_b), spared_b)
+    return RailRate(name, sampling, _INDEX * (analog_b + line_b), spared_b)
 
 
 def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from rig.model.pace import Duration
 from rig.model.steps import Idle, Load, Query
-from rig.session.estimate import Estimate, Row
+from rig.session.estimate import Estimate, StepGroup
 from rig.session.time_left import TimeLeft
 
 UNKNOWN = Duration(0.0, 20.0, expected=False)
@@ -19,9 +19,9 @@ LOAD_S = Duration(1.0, 2.0)
 
 def estimate(trials: int = 2) -> Estimate:
     rows = (
-        Row("load", "load", 10, LOAD_S, False),
-        Row("query", "query", 10, UNKNOWN, True),
-        Row("idle 1 s", "idle", 2, IDLE_S, False),
+        StepGroup("load", "load", 10, LOAD_S, False),
+        StepGroup("query", "query", 10, UNKNOWN, True),
+        StepGroup("idle 1 s", "idle", 2, IDLE_S, False),
     )
     return Estimate(
         name="b",
