@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frozen values on their way from the device to the result."""
+"""Frozen values between the device and the result."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of a task's samples: label, recording and place of each, so that a
-session states them without the data.
+"""The catalogue of a task's samples: label, recording and city of each, which a session
+keeps without the data.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from rig.files import table_file
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One sample: its label, as the task names it, and what it has in common with
-    others.
+    """One sample: its label, as the task names it, and its clusters.
 
     Samples of one `recording` are stretches of it, and recordings of one `city` were
-    made there; empty where that is not known.
+    made there; empty where they are not known.
     """
 
     label: str
@@ -32,13 +31,13 @@ _COLUMNS = ("index", *(field.name for field in fields(Entry)))
 
 
 def text(entries: Sequence[Entry]) -> str:
-    """Return the content of catalogue.csv: a line a sample, in the task's order."""
+    """Write catalogue.csv: a line a sample, in the task's order."""
     rows = ((index, *astuple(entry)) for index, entry in enumerate(entries))
     return table_file.text([_COLUMNS, *rows])
 
 
 def parse(content: str) -> tuple[Entry, ...]:
-    """Return what catalogue.csv says; raises DataError for anything else."""
+    """Read catalogue.csv; raises DataError where it has another form."""
     try:
         rows = list(csv.reader(io.StringIO(content), strict=True))
     except csv.Error as error:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Costs that searches found, beside the official and the best known ones: rows of a
-table."""
+"""Costs that searches found, compared with the official and the best known ones: rows
+of a table.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +44,16 @@ MEANING = "gap: to the official target, below 0 where it is beaten; means over s
 
 
 def shown(row: Compared) -> tuple[str, ...]:
-    """Return a row as a reader sees it, as HEAD names its columns."""
+    """Format a row for a reader; HEAD names its columns."""
     costs = map(_cost, (row.official, row.best_known, row.measured, row.lowest))
     gaps = map(_percent, (row.gap, row.gap_best_known))
     return (row.workload or row.cell, row.search, str(row.searches), *costs, *gaps)
 
 
 def of_cells(rows: Sequence[Compared]) -> list[Compared]:
-    """Return the rows of whole cells; where they are many, those of the last way to
-    search."""
+    """Select the rows of whole cells; where they are many, those of the last way to
+    search.
+    """
     cells = [row for row in rows if not row.workload]
     return (
         cells

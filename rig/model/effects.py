@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects: by how much an error source moves a window."""
+"""Effects: the changes of a window by error sources."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Effects:
 
     @property
     def latency_u_s(self) -> float:
-        """Return the standard uncertainty of the window's latency, in seconds."""
+        """Standard uncertainty of the window's latency, in seconds."""
         return math.sqrt(math.fsum(effect.latency_s**2 for effect in self.of.values()))
 
     @property
     def energy_u_j(self) -> float:
-        """Return the standard uncertainty of the window's energy, in joules."""
+        """Standard uncertainty of the window's energy, in joules."""
         return math.sqrt(math.fsum(effect.energy_j**2 for effect in self.of.values()))
 
     def scaled(self, factor: float) -> Effects:
-        """Return the effects on a value that was multiplied by `factor`."""
+        """Multiply the effects by `factor`."""
         return Effects(
             {
                 name: Effect(e.kind, e.latency_s * factor, e.energy_j * factor, e.shape)
@@ -63,8 +63,8 @@ class Influence:
 
 
 def merged(parts: Iterable[Effects]) -> Effects:
-    """Return the effects on a sum of readings: of the same component they add up, as it
-    is one and the same error.
+    """Combine the effects on a sum of readings: those of the same component add up, as
+    it is the same error.
     """
     total: dict[str, Effect] = {}
     for part in parts:
@@ -76,8 +76,8 @@ def merged(parts: Iterable[Effects]) -> Effects:
 
 
 def named(effects: Effects, prefix: str) -> Effects:
-    """Return the effects under names that state whose they are: instruments that differ
-    err apart.
+    """Prefix the components with the name of their instrument: errors of different
+    instruments are independent.
     """
     return (
         Effects({f"{prefix}: {name}": effect for name, effect in effects.of.items()})

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One thing that was looked at: by the probe on the bench, or by the check in a session
-folder."""
+"""One finding of the probe on the bench, or of the check in a session folder."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: what was checked, whether it passed, the evidence, and what to try if
-    it is not.
+    """One check: its subject, whether it passed, the evidence, and what to try if it
+    did not.
 
-    `tested` is False where it could not be decided: then `ok` is True, as nothing was
-    found wrong. `simulated`: the part that it is about is no real one.
+    `tested` is False where it could not be decided: then `ok` is True, as no fault was
+    found. `simulated`: it is about a simulated part.
     """
 
     name: str
@@ -25,5 +24,5 @@ class Finding:
 
     @property
     def passed(self) -> bool | None:
-        """Return whether it passed; None where that could not be decided."""
+        """Whether it passed; None where that could not be decided."""
         return self.ok if self.tested else None

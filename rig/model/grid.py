@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage of a plan: which cells are done, failed or missing, in a session that
+"""Coverage of a plan: the cells that are done, failed or missing, in a session that
 finished or in one that was cut off. Pure.
 """
 
@@ -17,8 +17,8 @@ MISSING = "missing"
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """One cell of a plan, `what` of a `workload`: how often it was asked for, how often
-    it was done, and why it failed.
+    """One cell of a plan, `what` of a `workload`: the numbers of times that it was
+    asked for and done, and the reasons of its failures.
     """
 
     workload: str
@@ -29,8 +29,8 @@ class Covered:
 
     @property
     def state(self) -> str:
-        """Return done, failed or missing: failed is what was tried as often as asked,
-        and not always done.
+        """Done, failed or missing: a failed cell was tried as often as asked, and not
+        always done.
         """
         if self.done >= self.asked:
             return DONE
@@ -38,8 +38,7 @@ class Covered:
 
 
 def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
-    """Return the cells of several trials, each as often asked for and done as in all of
-    them."""
+    """Sum the cells of several trials."""
     found: dict[tuple[str, str], Covered] = {}
     for cell in chain.from_iterable(parts):
         have = found.get(
@@ -55,8 +54,7 @@ def summed(parts: Iterable[Sequence[Covered]]) -> list[Covered]:
 
 
 def united(sessions: Iterable[Sequence[Covered]]) -> list[Covered]:
-    """Return the cells of several sessions, each as it is in the one where most of it
-    is done."""
+    """Take each cell from the session where most of it is done."""
     found: dict[tuple[str, str], Covered] = {}
     for cell in chain.from_iterable(sessions):
         have = found.get((cell.workload, cell.what))
@@ -72,7 +70,8 @@ def _rank(cell: Covered) -> tuple[bool, int]:
 @dataclass(frozen=True, slots=True)
 class CellState:
     """One cell as results.json has it: with its state, and each reason of a failure
-    once."""
+    once.
+    """
 
     workload: str
     what: str

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric: a number with its unit, and what it says of itself to tables, rules and the
-report."""
+"""A metric: a number with its unit, and its properties for tables, rules and the
+report.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ class Statistic(Enum):
 
     @property
     def smooth(self) -> bool:
-        """Return whether the metric without some samples tells what it is with other
-        ones."""
+        """Whether the metric without some samples is an estimate of its value with
+        others.
+        """
         return self not in (Statistic.TOTAL, Statistic.MEDIAN)
 
 
@@ -53,8 +55,8 @@ class Prominence(Enum):
 
 
 class Repeatability(Enum):
-    """Kinds of repeatability: whether trials are to repeat a metric: without a claim,
-    the verdict compares them.
+    """Kinds of repeatability: whether trials must repeat a metric. Without a claim, the
+    verdict compares them.
     """
 
     REPEATED = "repeated"
@@ -109,8 +111,9 @@ class Metric:
         higher_is_better: bool | None = None,
         with_error: bool = True,
     ) -> Metric:
-        """Return a percentile with its standard error: a detail, which trials need not
-        repeat."""
+        """Make a percentile with its standard error: a detail, which trials need not
+        repeat.
+        """
         ordered = sorted(values)
         return cls(
             value=percentile(ordered, percent),
@@ -133,7 +136,7 @@ class Metric:
         prominence: Prominence = Prominence.MAIN,
         repeatability: Repeatability = Repeatability.REPEATED,
     ) -> Metric:
-        """Return the share of samples of which something is so."""
+        """Make the share of outcomes that are true."""
         values = [float(outcome) for outcome in outcomes]
         return cls(
             value=mean(values),
@@ -149,8 +152,7 @@ class Metric:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the binomial 95 % interval of a share, as if its samples were
-        independent."""
+        """Binomial 95 % interval of a share, as if its samples were independent."""
         return (
             Share(round(self.value * self.n), self.n).interval()
             if self.n

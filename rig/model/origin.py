@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The origin of a number: how times and energies of a device came about."""
+"""The origin of a number: measured, modelled or simulated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Origin(StrEnum):
-    """What a time or an energy is, the best first; there are no others."""
+    """Origins of a time or an energy, the best first."""
 
     MEASURED = "measured"  # by the device's clock, by an instrument outside of it
     OWN_SENSOR = "board's own sensor"
@@ -19,8 +19,8 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The origin of a device's times, and the best that an energy of it can be: of a
-    simulator it is simulated, whatever the instrument beside it measures.
+    """The origin of a device's times, and the best possible origin of its energies:
+    those of a simulator are simulated, also where a real instrument measures.
     """
 
     time: Origin = Origin.MEASURED
@@ -28,12 +28,11 @@ class Origins:
 
 
 def of_part(simulated: bool) -> Origin:
-    """Return the origin of what a part says that states no more than whether it is
-    simulated."""
+    """Return the origin for a part that states only whether it is simulated."""
     return Origin.SIMULATED if simulated else Origin.MEASURED
 
 
 def weakest(origins: Iterable[Origin]) -> Origin:
-    """Return the origin that all of several numbers together have; one at least."""
+    """Return the weakest of one or several origins."""
     order = list(Origin)
     return max(origins, key=order.index)

@@ -32,7 +32,7 @@ class Pace:
         return sum(self.phases_s) if self.phases_s else None
 
     def loading_s(self, payload_b: float) -> float:
-        """Return the time of a load of so many bytes."""
+        """Compute the time of a load of so many bytes."""
         return self.load_s + self.byte_s * payload_b
 
 
@@ -52,11 +52,11 @@ class Duration:
         return self.known_s if self.expected else None
 
     def times(self, count: float) -> Duration:
-        """Return the time of `count` of them, one after the other."""
+        """Multiply the time by `count`."""
         return Duration(count * self.known_s, count * self.most_s, self.expected)
 
     def __add__(self, other: Duration) -> Duration:
-        """Return the time of both, one after the other."""
+        """Add the time of a next part."""
         return Duration(
             self.known_s + other.known_s,
             self.most_s + other.most_s,
@@ -65,10 +65,10 @@ class Duration:
 
 
 def exactly(seconds: float, overhead_s: float) -> Duration:
-    """Return a time that the device keeps by its timer, with an overhead."""
+    """Make a time that the device keeps by its timer, with an overhead."""
     return Duration(seconds + overhead_s, 1.1 * seconds + 10 * overhead_s)
 
 
 def roughly(seconds: float) -> Duration:
-    """Return a time that is known within a factor of two."""
+    """Make a time that is known within a factor of two."""
     return Duration(seconds, 2 * seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores: what a task makes of an output."""
+"""Scores of a device's outputs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Costs:
 
     @property
     def met(self) -> bool:
-        """Return whether the target of the result is reached: the official one, the
-        best known one where there is none.
+        """Whether the target of the result is reached: the official one, the best known
+        one where there is none.
         """
         target = self.best_known if self.official is None else self.official
         return target is not None and self.cost <= target
 
     @property
     def beaten(self) -> bool:
-        """Return whether the vector is better than any known."""
+        """Whether the vector is better than any known."""
         known = [
             target for target in (self.official, self.best_known) if target is not None
         ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step that is done, and what the device said."""
+"""A step that is done, with the device's completion."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rig.model.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step that is done: its number in the trial, what was asked, what the device
-    said.
+    """One step that is done: its number in the trial, the step, the device's
+    completion.
 
-    Of a batch, `each` of its samples has a score. `trial` is whose step it is where
-    trials were interleaved; 0: of the trial that its folder is of, or of all.
+    Of a batch, `each` of its samples has a score. `trial` is the number of the trial
+    where trials were interleaved; 0: the trial of its folder, or all.
     """
 
     number: int

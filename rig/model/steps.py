@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a plan: what a scenario asks of a device."""
+"""Steps of a plan, which a scenario asks of a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rig.model.completion import Completion
 
 
 class Step:
-    """One thing to do; each kind of step is a frozen dataclass with a name."""
+    """One step; each kind is a frozen dataclass with a name."""
 
     __slots__ = ()
 
@@ -20,14 +20,14 @@ class Step:
 
     @property
     def samples_named(self) -> tuple[int, ...]:
-        """Return the task's samples that the step names."""
+        """The task's samples that the step names."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sync(Step):
-    """Give a burst of SYNC pulses, which ties the device's clock to the monitors'. No
-    plan has it: a trial begins and ends with one.
+    """Give a burst of SYNC pulses, which attaches the device's clock to the monitors'.
+    No plan has it: a trial begins and ends with one.
     """
 
     kind: ClassVar[str] = "sync"
@@ -48,7 +48,7 @@ class Load(Step):
 
     @property
     def samples_named(self) -> tuple[int, ...]:
-        """Return the task's samples that the step names."""
+        """The task's samples that the step names."""
         return (self.index,)
 
 
@@ -85,7 +85,7 @@ class Query(Step):
 
     @property
     def samples_named(self) -> tuple[int, ...]:
-        """Return the task's samples that the step names."""
+        """The task's samples that the step names."""
         return self.indices
 
 
@@ -111,14 +111,14 @@ class Solve(Step):
 
     @property
     def samples_named(self) -> tuple[int, ...]:
-        """Return the task's samples that the step names."""
+        """The task's samples that the step names."""
         return (self.index,)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A stretch of a stream: the task's samples `indices` one behind the other, cut
-    after `samples` samples of the signal.
+    """A stretch of a stream: the task's samples `indices` in order, cut after `samples`
+    samples of the signal.
     """
 
     label: str
@@ -148,23 +148,22 @@ class Stream(Step):
 
     @property
     def samples_named(self) -> tuple[int, ...]:
-        """Return the task's samples that the step names."""
+        """The task's samples that the step names."""
         return tuple(chain.from_iterable(scene.indices for scene in self.scenes))
 
     @property
     def windows(self) -> int:
-        """Return how many whole windows the stream has."""
+        """Number of whole windows of the stream."""
         samples = sum(scene.samples for scene in self.scenes)
         return max((samples - self.window) // self.hop + 1, 0)
 
     def onset(self, scene: int) -> int:
-        """Return the number of the first sample of the signal that belongs to a
-        scene."""
+        """Find the number of the first sample of the signal that belongs to a scene."""
         return sum(before.samples for before in self.scenes[:scene])
 
     def scene_of(self, window: int) -> int:
-        """Return the number of the scene in which most of a window's newest hop lies;
-        of two halves, the later scene.
+        """Find the scene in which most of a window's newest hop lies; of two halves,
+        the later scene.
         """
         end = window * self.hop + self.window
         ends = accumulate(scene.samples for scene in self.scenes)

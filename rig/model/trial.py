@@ -38,12 +38,12 @@ class Window:
 
     @property
     def latency_u_s(self) -> float:
-        """Return the standard uncertainty of the latency, in seconds."""
+        """Standard uncertainty of the latency, in seconds."""
         return self.effects.latency_u_s
 
     @property
     def energy_u_j(self) -> float | None:
-        """Return the standard uncertainty of the energy, in joules."""
+        """Standard uncertainty of the energy, in joules."""
         return None if self.energy_j is None else self.effects.energy_u_j
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials -> metrics, verdicts, and the check of a finished session."""
+"""Trials -> metrics and verdicts, and results.json."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The uncertainty budgets of the metrics that want them shown, side by side."""
+"""The uncertainty budgets of the metrics that show theirs, as one table."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rig.uncertainty.budget import Part
 
 @dataclass(frozen=True, slots=True)
 class BudgetCell:
-    """The share of a component in a metric, as a share of its value; not `counted`
-    where the scatter contains it already.
+    """A component's part in a metric, as a share of its value; not `counted` where the
+    scatter contains it already.
     """
 
     relative: float
@@ -34,7 +34,9 @@ class BudgetColumn:
 
     @classmethod
     def of(cls, name: str, metric: MetricResult) -> BudgetColumn | None:
-        """Return the column of a metric, None where there is nothing to show."""
+        """Make the column of a metric, None where its value or uncertainty is
+        missing.
+        """
         same = metric.same_samples
         if (
             not metric.value
@@ -54,7 +56,7 @@ class BudgetColumn:
         )
 
     def cell(self, component: str) -> BudgetCell | None:
-        """Return the cell of a component, None where the metric does not have it."""
+        """Find the cell of a component, None where the metric does not have it."""
         for part in self.parts:
             if part.component == component:
                 return BudgetCell(part.standard_uncertainty / self.value, part.counted)
@@ -70,8 +72,8 @@ class BudgetTable:
 
 
 def table(results: Results) -> BudgetTable:
-    """Return the budgets that metrics want to be shown, each cell as a share of its
-    metric's value.
+    """Collect the budgets that metrics show, each cell as a share of its metric's
+    value.
     """
     chosen = [
         BudgetColumn.of(name, metric)

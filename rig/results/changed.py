@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mark of a session whose files were changed after its run: a label beside its
-numbers, and a verdict that is INVALID.
+"""Sessions whose files were changed after their run: a label with their numbers, and a
+verdict that is INVALID.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ CHANGED = "CHANGED AFTER THE RUN"
 
 
 def mark(changes: Sequence[FileChange]) -> tuple[Label, ...]:
-    """Return the label of a session with changed files; none where every file equals
-    its line."""
+    """Make the label of a session with changed files; none where every file equals its
+    line.
+    """
     if not changes:
         return ()
     names = ", ".join(change.name for change in changes[:3])
@@ -35,8 +36,8 @@ def mark(changes: Sequence[FileChange]) -> tuple[Label, ...]:
 
 
 def of_folder(folder: SessionFolder) -> tuple[Label, ...]:
-    """Return what must stand beside a session's numbers; also of one that was cut off,
-    or is damaged, or was changed after its run.
+    """Collect the labels of a session, also of one that was cut off, is damaged or was
+    changed after its run.
     """
     try:
         found = labels.of_provenance(folder.provenance())
@@ -46,15 +47,14 @@ def of_folder(folder: SessionFolder) -> tuple[Label, ...]:
 
 
 def reason(changes: Sequence[FileChange]) -> str:
-    """Return in a few words what was changed; empty where every file equals its
-    line."""
+    """Summarise the changes in a few words; empty where every file equals its line."""
     more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
     return f"{changes[0].name} {changes[0].reason}{more}" if changes else ""
 
 
 def marked(results: Results, changes: Sequence[FileChange]) -> Results:
-    """Return results with the label of changed files, whose verdicts are INVALID; the
-    same results where every file equals its line.
+    """Mark results with the label of changed files and INVALID verdicts; unchanged
+    where every file equals its line.
     """
     if not changes:
         return results

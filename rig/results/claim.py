@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim: metric = value. Refused where nothing could ever meet it, before anything is
-measured; tested on a finished session.
+"""Claims, metric = value: refused before a run where no trial could meet them, and
+tested on a finished session.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _TOLD = 12
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Claimed metrics; of a published result also its task, its scenario, what its
-    samples are, and the labels of its data.
+    """Claimed metrics; of a published result also its task, its scenario, the facts
+    that identify its samples, and the labels of its data.
     """
 
     metrics: dict[str, ClaimedMetric]
@@ -51,18 +51,18 @@ class Claim:
 
     @property
     def values(self) -> dict[str, float]:
-        """Return the claimed values by metric."""
+        """The claimed values by metric."""
         return {name: one.value for name, one in self.metrics.items()}
 
     def is_of_samples(self, task: Mapping[str, Any]) -> bool:
-        """Return whether the claim is of the samples of a task; one that does not say
-        is."""
+        """Return whether the claim is of the samples of a task; True where it does not
+        state them.
+        """
         return self.samples is None or self.samples == _samples(task)
 
 
 def of_values(values: Mapping[str, float]) -> dict[str, ClaimedMetric]:
-    """Return claimed metrics of which the values alone are stated, as in a bench
-    file."""
+    """Make claimed metrics whose values alone are stated, as in a bench file."""
     return {name: ClaimedMetric(value=value) for name, value in values.items()}
 
 
@@ -250,7 +250,7 @@ def refuse_impossible(
 
 
 def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> None:
-    """Raise ConfigError for a claim that says nothing of a finished session: of another
+    """Raise ConfigError for a claim that is not about a finished session: of another
     task or scenario, or of other metrics.
     """
     for what, own, measured in (
@@ -277,9 +277,9 @@ def refuse_other(claim: Claim, results: Results, trials: Sequence[Trial]) -> Non
 
 
 def refuse_not_in(claim: Claim, folder: SessionFolder) -> None:
-    """Raise ConfigError, before anything is computed, for a claim of a metric that the
-    stored results of a session do not name. Where they cannot be read, whoever computes
-    them says why.
+    """Raise ConfigError, before a metric is computed, for a claim of a metric that the
+    stored results of a session do not name. Results that cannot be read are reported
+    where they are computed.
     """
     try:
         stored = document.read(folder.path / RESULTS)
@@ -308,7 +308,7 @@ def _written(tree: Mapping[str, Any]) -> Claim:
 
 
 def _written_metric(name: str, value: Any) -> ClaimedMetric:
-    """Return a claimed metric of a TOML file: a number, or a table."""
+    """Read a claimed metric of a TOML file: a number, or a table."""
     if isinstance(value, list):
         raise ValueError(f"{name} is a list")
     if not isinstance(value, Mapping):
@@ -328,7 +328,7 @@ def _written_metric(name: str, value: Any) -> ClaimedMetric:
 
 
 def _published(tree: Any) -> Claim:
-    """Return what a results.json claims: its headline and main metrics."""
+    """Read the claim of a results.json: its headline and main metrics."""
     results = document.from_json(tree)
     claimed = {
         name: _published_metric(name, metric)
@@ -350,8 +350,9 @@ def _published(tree: Any) -> Claim:
 
 
 def _published_metric(name: str, metric: MetricResult) -> ClaimedMetric:
-    """Return a claimed metric of a results.json; raise DataError where it contradicts
-    itself."""
+    """Read a claimed metric of a results.json; raise DataError where it contradicts
+    itself.
+    """
     value = metric.value
     assert value is not None
     for interval in (metric.same_samples, metric.other_samples):
@@ -379,7 +380,7 @@ def _rounding(value: float) -> float:
 
 
 def _samples(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what says which samples a task has, of its facts in a provenance."""
+    """Select the facts of a provenance that identify a task's samples."""
     wanted = ["name", "samples", "subset", "data", "names"]
     wanted += [key for key in task if key.endswith("sha256")]
     return {key: task.get(key) for key in wanted}

@@ -14,8 +14,7 @@ KEY = "complexity"
 
 
 def of_facts(provenance: Mapping[str, Any]) -> Complexity | None:
-    """Return it from a provenance as far as it can be read; None where it is not
-    there."""
+    """Read it from a provenance as far as possible; None where it is not there."""
     task = provenance.get("task")
     stated = task.get(KEY) if isinstance(task, Mapping) else None
     if not isinstance(stated, Mapping):

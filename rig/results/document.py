@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of results.json as frozen dataclasses, and its text.
 
-A field is a key of the file, in the file's order; docs/RESULTS.md says what each means.
+A field is a key of the file, in the file's order; docs/RESULTS.md has their meanings.
 Numbers that do not exist are None here and null in the file.
 
 To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and
@@ -44,7 +44,7 @@ _SCHEMA = re.compile(r"neurorig-results-([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class SampleCounts:
-    """Counts of the timed samples of each trial, and in which files they are."""
+    """Counts of the timed samples of each trial, and the files that have them."""
 
     per_trial: tuple[int, ...]
     files: tuple[str, ...]
@@ -52,8 +52,8 @@ class SampleCounts:
 
 @dataclass(frozen=True, slots=True)
 class BetweenWindows:
-    """What traces keep of current and voltage while a sample is loaded, where that is
-    not everything: means of `mean_s` each; `margin_s` around each mark are whole.
+    """The means of current and voltage that traces keep while a sample is loaded: over
+    `mean_s` each; `margin_s` around each mark are whole.
     """
 
     mean_s: float
@@ -61,7 +61,7 @@ class BetweenWindows:
 
     @property
     def sentence(self) -> str:
-        """Return what that means for a reader of the results."""
+        """Its meaning for a reader of the results."""
         return (
             "While a sample is loaded, traces keep means of"
             f" {quantity(self.mean_s, 's')} in place of samples;"
@@ -72,8 +72,8 @@ class BetweenWindows:
 
 @dataclass(frozen=True, slots=True)
 class RailResult:
-    """The time base of one of several monitors; `skew_ppm` is how much faster its clock
-    ran than the first one's.
+    """The time base of one of several monitors; its clock ran by `skew_ppm` faster than
+    the first one's.
     """
 
     timebase: Timebase
@@ -84,7 +84,7 @@ class RailResult:
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """One trial; `lines` state it in the words of its benchmark, and it has `segments`
-    where it was cut off and went on.
+    where it was cut off and resumed.
     """
 
     number: int
@@ -117,7 +117,7 @@ class IntervalResult:
 
     @property
     def half_width(self) -> float | None:
-        """Return half the distance of the ends, None where there are no two."""
+        """Half the distance of the ends, None where one is missing."""
         return (
             None
             if self.low is None or self.high is None
@@ -148,8 +148,9 @@ class TrialValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult:
-    """A metric over all trials, and what its scenario says of it
-    (rig/model/metric.py)."""
+    """A metric over all trials, with the properties that its scenario states
+    (rig/model/metric.py).
+    """
 
     value: float | None
     unit: str
@@ -169,11 +170,11 @@ class MetricResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictResult:
-    """The outcome of a rule: its name and its words, and each metric's part in it.
+    """The outcome of a rule: its name, its text, and the verdict of each metric.
 
-    `scope` says what it is about; `drawn` are the metrics that a statistical test
+    `scope` is its subject in words; `drawn` are the metrics that a statistical test
     compared, `not_tested` those that the rule is not about, each with the reason.
-    `interleaved` is there where the trials took turns, and says what that means.
+    `interleaved` is there where the trials took turns, and explains it.
     """
 
     ok: bool
@@ -191,15 +192,14 @@ class VerdictResult:
 
     @property
     def judged(self) -> Outcome:
-        """Return the outcome, also of a schema that had two of them only."""
+        """The outcome, also of a schema that had two of them only."""
         if self.outcome is not None:
             return self.outcome
         return replication.outcome_of(self.ok, self.rule, self.trials)
 
     @property
     def sentence(self) -> str:
-        """Return outcome, scope and reason: "PASS for 18 powers; 188 metrics not
-        tested"."""
+        """Outcome, scope and reason: "PASS for 18 powers; 188 metrics not tested"."""
         about = f" for {self.scope}" if self.scope else ""
         reason = f": {self.reason}" if self.reason else ""
         if self.judged is Outcome.PASS:
@@ -209,7 +209,7 @@ class VerdictResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """All of results.json but its schema."""
+    """All of results.json except its schema."""
 
     bench: str
     task: str
@@ -234,36 +234,35 @@ class Results:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Return what must stand beside every number."""
+        """The labels of every number."""
         return labels.of_session(self.simulated, self.provenance.stored, self.data)
 
     @property
     def verdicts(self) -> dict[str, VerdictResult]:
-        """Return the verdicts by the names of their rules."""
+        """The verdicts by the names of their rules."""
         both = {"replication": self.replication, "audit": self.audit}
         return {name: one for name, one in both.items() if one is not None}
 
     @property
     def ok(self) -> bool:
-        """Return whether the verdict is PASS and every trial valid."""
+        """Whether the verdict is PASS and every trial valid."""
         return self.outcome is Outcome.PASS
 
     @property
     def outcome(self) -> Outcome:
-        """Return the outcome of the session: invalid where a trial is."""
+        """The outcome of the session: invalid where a trial is."""
         if not all(trial.valid for trial in self.trials):
             return Outcome.INVALID
         return self.replication.judged
 
 
 def to_json(results: Results, schema: int = SCHEMA) -> dict[str, Any]:
-    """Return the JSON tree of results.json."""
+    """Convert results to the JSON tree of results.json."""
     return {"schema": f"neurorig-results-{schema}", **typed.to_json(results, schema)}
 
 
 def from_json(tree: Any, place: str = session_folder.RESULTS) -> Results:
-    """Return the results that a JSON tree holds, of any schema that is read; raise
-    DataError."""
+    """Convert a JSON tree of any schema that is read to results; raise DataError."""
     number = schema_of(tree)
     if number not in READ:
         told = tree.get("schema") if isinstance(tree, dict) else tree
@@ -277,7 +276,7 @@ def from_json(tree: Any, place: str = session_folder.RESULTS) -> Results:
 
 
 def schema_of(tree: Any) -> int:
-    """Return the number of the schema that a JSON tree names; 0 where it names none."""
+    """Parse the number of the schema of a JSON tree; 0 where it has none."""
     found = (
         _SCHEMA.fullmatch(str(tree.get("schema"))) if isinstance(tree, dict) else None
     )
@@ -290,11 +289,10 @@ def read(path: Path) -> Results:
 
 
 def text(results: Results, schema: int = SCHEMA) -> str:
-    """Return the text of results.json: the same results always give the same bytes."""
+    """Write the text of results.json: the same results always give the same bytes."""
     return session_folder.json_text(to_json(results, schema))
 
 
 def finite(results: Results) -> Results:
-    """Return the results as their reader has them: None instead of numbers that are not
-    finite."""
+    """Replace numbers that are not finite by None, as a reader of the file has them."""
     return typed.from_json(Results, typed.to_json(results), session_folder.RESULTS)

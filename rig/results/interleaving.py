@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uncertainty of trials that took turns in one recording: what errs in all of it is
-common to them.
+"""Uncertainty of trials that took turns in one recording: its errors are common to all
+of them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _NOTE = "; trials interleaved: what changes more slowly than their turns is not 
 def common(
     influences: Mapping[str, Mapping[str, Influence]],
 ) -> dict[str, dict[str, Influence]]:
-    """Return the influences on the metrics of a trial, those of its recording as common
-    to all trials: their mean errs as each does.
+    """Make the influences of the recording common to all trials: the mean over trials
+    has the same error as each of them.
     """
     return {name: _common(parts) for name, parts in influences.items()}
 
@@ -32,7 +32,9 @@ def _common(parts: Mapping[str, Influence]) -> dict[str, Influence]:
 
 
 def noted(row: MetricResult) -> MetricResult:
-    """Return a metric whose interval for the same samples says what is not in it."""
+    """Add to a metric's interval for the same samples that slower changes are not in
+    it.
+    """
     same = row.same_samples
     if not same.method or same.low is None:
         return row

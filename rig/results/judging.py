@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts of a session: which metrics a rule compares, and why it leaves others
-out."""
+"""The verdicts of a session: the metrics that a rule compares, and the reasons why
+others are left out.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _OWN_SCATTER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedMetric:
-    """The claimed value of a metric, with what the claim says of its scatter.
+    """The claimed value of a metric, and its scatter as far as the claim states it.
 
     `same` is its spread if the same samples are measured again, `other` that for other
     samples; None where the claim does not state it. `count` is the number of single
@@ -47,9 +48,10 @@ class ClaimedMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What is judged: the metrics of all trials, how many trials there are and how many
-    of them are invalid. `outside` are metrics that no rule is about, each with the
-    reason.
+    """The subject of the rules: the metrics of all trials, the number of trials and of
+    invalid ones.
+
+    `outside` are metrics that no rule is about, each with the reason.
     """
 
     metrics: Mapping[str, MetricResult]
@@ -69,12 +71,12 @@ class Verdicts:
 
     @property
     def by_rule(self) -> dict[str, Verdict]:
-        """Return the verdicts that a claim must pass, by the names of the rules."""
+        """The verdicts that a claim must pass, by the names of the rules."""
         return {"replication": self.replication, "audit": self.audit}
 
 
 def of_trials(measured: Measurement) -> Verdict:
-    """Return whether the trials of a session agree with each other."""
+    """Judge whether the trials of a session agree with each other."""
     left_out = dict(measured.outside)
     for name, metric in measured.metrics.items():
         if name not in left_out and metric.repeatability is not Repeatability.REPEATED:
@@ -93,8 +95,7 @@ def of_claim(
     measured: Measurement,
     same_samples: bool = True,
 ) -> Verdicts:
-    """Return the verdicts on a claim; `same_samples`: it is of the samples that were
-    measured."""
+    """Judge a claim; `same_samples`: it is of the samples that were measured."""
     left_out = {
         name: measured.outside.get(name, NOT_CLAIMED)
         for name in measured.metrics
@@ -141,7 +142,7 @@ def of_claim(
 
 
 def spread(value: float, interval: IntervalResult) -> Spread | None:
-    """Return the spread of a value by its interval; None where that is not made of a
+    """Convert the interval of a value to its spread; None where it is not made of a
     standard uncertainty.
     """
     u = interval.standard_uncertainty
@@ -156,8 +157,7 @@ def spread(value: float, interval: IntervalResult) -> Spread | None:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test of one claimed metric, before the level is known that all of them have
-    together."""
+    """A test of one claimed metric, before the common level of all tests is known."""
 
     claimed: ClaimedMetric
     claimed_u: float | None
@@ -170,7 +170,9 @@ class _Test:
 def _test(
     claimed: ClaimedMetric, metric: MetricResult, same_samples: bool
 ) -> _Test | str:
-    """Return the test of a claimed metric that scatters, or why there is none."""
+    """Test a claimed metric that scatters, or return the reason why it cannot be
+    tested.
+    """
     value = metric.value
     if value is None or not math.isfinite(value):
         return "it was not measured in every trial"
@@ -207,7 +209,7 @@ def _test(
 def _test_of_counts(
     claimed: ClaimedMetric, metric: MetricResult, value: float
 ) -> _Test | str:
-    """Return the test of a claimed share of searches."""
+    """Test a claimed share of searches."""
     n = sum(trial.n for trial in metric.per_trial)
     if not n:
         return "it was not counted in any trial"
@@ -257,15 +259,15 @@ def _drawn(tests: Mapping[str, _Test]) -> dict[str, DrawnVerdict]:
 
 
 def noticeable(drawn: Mapping[str, DrawnVerdict]) -> float | None:
-    """Return the factor by which a claim must be too good to be noticed in one of the
-    metrics that a statistical test compared; None where there is none.
+    """Find the least factor by which a claim must be too good to be noticed in one of
+    the metrics that a statistical test compared; None where there is none.
     """
     known = [one.noticeable for one in drawn.values() if one.noticeable is not None]
     return min(known, default=None)
 
 
 def _values(measured: Measurement, names: Iterable[str]) -> list[dict[str, float]]:
-    """Return the values of each trial by metric."""
+    """Collect the values of each trial by metric."""
     columns = {name: _numbers(measured.metrics[name]) for name in names}
     trials: list[dict[str, float]] = []
     for number in range(measured.trials):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels that stand beside every number of a session: that it is simulated, or of
-generated, partial or unofficial data, or that its trials were interleaved.
+"""Labels of all numbers of a session: that it is simulated, or of generated, partial or
+unofficial data, or that its trials were interleaved.
 
-The labels follow from what the SUT, the monitors and the task say of themselves. A task
-that says nothing has one too, so that forgetting to say it hides nothing.
+The labels follow from the statements of the SUT, the monitors and the task. A task
+without a statement has a label too, so that a missing statement is visible.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STATEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A few words in capitals, and a sentence that says what they mean here."""
+    """A few words in capitals, and a sentence with their meaning."""
 
     text: str
     statement: str
@@ -52,7 +52,7 @@ class Label:
 @dataclass(frozen=True, slots=True)
 class DataStatement:
     """Statement of the data: `official` where the data are the benchmark's own, whole,
-    `subset` which part of them (empty: all).
+    `subset` the measured part of them (empty: all).
     """
 
     labels: tuple[Label, ...]
@@ -64,7 +64,7 @@ class DataStatement:
 
 
 def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
-    """Return the labels of a task's data, from its provenance; none only where it says
+    """Derive the labels of a task's data from its provenance; none only where it states
     that the data are its benchmark's, whole.
     """
     source = _text(facts, "source")
@@ -96,13 +96,13 @@ def of_task(facts: Mapping[str, Any]) -> tuple[Label, ...]:
 
 
 def of_order(interleaved: bool) -> tuple[Label, ...]:
-    """Return the label of trials that took turns."""
+    """Make the label of trials that took turns."""
     return (Label(INTERLEAVED, INTERLEAVED_STATEMENT),) if interleaved else ()
 
 
 def of_provenance(provenance: Any) -> tuple[Label, ...]:
-    """Return all labels of a session, from its provenance; whatever a damaged one holds
-    is read as far as it goes.
+    """Derive all labels of a session from its provenance, of a damaged one as far as it
+    can be read.
     """
     facts = provenance if isinstance(provenance, Mapping) else {}
     return (
@@ -114,8 +114,8 @@ def of_provenance(provenance: Any) -> tuple[Label, ...]:
 
 
 def of_no_result(provenance: Any) -> tuple[Label, ...]:
-    """Return those labels of a session under which its numbers are no result of a
-    benchmark: they are simulated, modelled, or not of the benchmark's own data, whole.
+    """Select the labels under which a session's numbers are no result of a benchmark:
+    they are simulated, modelled, or not of the benchmark's own data, whole.
     """
     measured = (
         INTERLEAVED,
@@ -129,15 +129,15 @@ def of_no_result(provenance: Any) -> tuple[Label, ...]:
 def of_session(
     simulated: bool, provenance: Mapping[str, Any], data: DataStatement
 ) -> tuple[Label, ...]:
-    """Return all labels of a session, from its results."""
+    """Derive all labels of a session from its results."""
     facts = {**provenance, "simulated": simulated}
     order = of_order(facts.get("interleaved") is True)
     return (*_simulated(facts), *_indirect(facts), *order, *data.labels)
 
 
 def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
-    """Raise DataError where a provenance says otherwise of the data than bench file and
-    catalogue do: labels follow from it.
+    """Raise DataError where a provenance contradicts bench file and catalogue about the
+    data: labels follow from it.
     """
     for key, value in due.items():
         if facts.get(key) != value or type(facts.get(key)) is not type(value):
@@ -148,7 +148,7 @@ def refuse_other(facts: Mapping[str, Any], **due: Any) -> None:
 
 
 def statement(facts: Mapping[str, Any]) -> DataStatement:
-    """Return what results.json says of the data."""
+    """Make the statement of the data in results.json."""
     return DataStatement(
         labels=of_task(facts),
         source=_text(facts, "source"),
@@ -160,12 +160,12 @@ def statement(facts: Mapping[str, Any]) -> DataStatement:
 
 
 def texts(labels: Sequence[Label]) -> str:
-    """Return the labels in one line."""
+    """Join the labels in one line."""
     return ", ".join(label.text for label in labels)
 
 
 def beside(texts: Sequence[str]) -> str:
-    """Return labels as they stand behind a number: " (SIMULATED, SUBSET)"."""
+    """Format labels after a number: " (SIMULATED, SUBSET)"."""
     return f" ({', '.join(texts)})" if texts else ""
 
 
@@ -192,8 +192,8 @@ def _simulated(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
 
 
 def _indirect(provenance: Mapping[str, Any]) -> tuple[Label, ...]:
-    """Return the labels of times and energies that are neither measured from outside
-    nor simulated.
+    """Make the labels of times and energies that are neither measured from outside nor
+    simulated.
     """
     found = origins.of_facts(provenance)
     labels = []
@@ -208,7 +208,7 @@ def _text_of(what: str, origin: Origin) -> str:
 
 
 def _part(facts: Mapping[str, Any]) -> str:
-    """Return which part of the data was measured; empty where that is all."""
+    """Name the measured part of the data; empty where that is all."""
     said = _text(facts, "subset")
     count = facts.get("samples")
     whole = facts.get("test_samples")

@@ -25,8 +25,9 @@ from rig.uncertainty.jackknife import Jackknife
 def metric_result(
     name: str, trials: Sequence[Trial], knife: Jackknife, own: Intervals | None
 ) -> MetricResult:
-    """Return a metric of all trials; `own` are the intervals that the scenario makes
-    itself."""
+    """Combine a metric over all trials; `own` are the intervals that the scenario
+    computes.
+    """
     single = [trial.metrics[name] for trial in trials]
     found = budget.of_metric(name, trials)
     own = own or other_samples.intervals(name, single, found, knife)
@@ -51,7 +52,9 @@ def metric_result(
 
 
 def statements(single: Sequence[Metric]) -> dict[str, Any]:
-    """Return what a metric says of itself, as the fields of MetricResult have it."""
+    """Collect the properties that a metric states, as the fields of MetricResult have
+    them.
+    """
     metric = single[0]
     return {
         "higher_is_better": metric.higher_is_better,
@@ -66,7 +69,7 @@ def statements(single: Sequence[Metric]) -> dict[str, Any]:
 
 
 def interval_result(interval: Interval) -> IntervalResult:
-    """Return an interval as results.json has it."""
+    """Convert an interval to its form in results.json."""
     return IntervalResult(
         low=interval.low,
         high=interval.high,
@@ -81,8 +84,8 @@ def interval_result(interval: Interval) -> IntervalResult:
 
 
 def _binomial(single: Sequence[Metric], shared: bool) -> BinomialInterval:
-    """Return the interval of a share as if its samples were independent, which those of
-    one recording are not.
+    """Compute the interval of a share as if its samples were independent, which those
+    of one recording are not.
     """
     n = single[0].n if shared else sum(metric.n for metric in single)
     low, high = (

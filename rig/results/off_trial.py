@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which trial makes a verdict fail, where one alone does. Pure."""
+"""The one trial that makes a verdict fail, where there is one. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class OffTrial:
-    """The number of a trial that is off while the others agree; how far it is off the
-    others' mean by metric, headlines and the farthest first, and how far the others are
-    off at most.
+    """The number of a trial that deviates while the others agree; its deviation from
+    the others' mean by metric, headlines and the farthest first, and the largest
+    deviation among the others.
     """
 
     number: int
@@ -30,7 +30,7 @@ class OffTrial:
 
     @property
     def lines(self) -> list[str]:
-        """Return that in two lines."""
+        """Its description in two lines."""
         named = [
             f"{name} {100 * self.away[name]:+.1f} %"
             for name in list(self.away)[:_NAMED]
@@ -47,8 +47,8 @@ class OffTrial:
 
 
 def find(results: Results) -> OffTrial | None:
-    """Return the one trial without which every metric that fails is within the limit;
-    None where there is none such, or a claim was tested.
+    """Find the one trial without which every metric that fails is within the limit;
+    None where there is none, or a claim was tested.
     """
     if results.audit is not None:
         return None
@@ -83,7 +83,7 @@ def _place(metric: MetricResult) -> int:
 
 
 def _apart(metric: MetricResult, number: int) -> tuple[float | None, list[float]]:
-    """Return the value of one trial, and those of the others."""
+    """Separate the value of one trial from those of the others."""
     own = next((one.value for one in metric.per_trial if one.trial == number), None)
     others = [
         one.value

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The origins of a session's times and energies: of the weakest part that a number came
-through."""
+"""The origins of a session's times and energies: each that of the weakest part of its
+chain.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from rig.model.origin import Origin, Origins, of_part, weakest
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigins:
-    """What the times of a session are, and its energies; None where there is no
-    monitor."""
+    """The origins of the times of a session, and of its energies; None where there is
+    no monitor.
+    """
 
     time: Origin
     energy: Origin | None
@@ -28,8 +30,8 @@ class SessionOrigins:
 def of_parts(
     sut: tuple[bool, Origins | None], monitors: list[tuple[bool, Origin | None]]
 ) -> SessionOrigins:
-    """Return the origins, from what device and monitors say: whether they are
-    simulated, and more where they state it.
+    """Derive the origins from device and monitors: whether they are simulated, and more
+    where they state it.
     """
     simulated, stated = sut
     device = stated or Origins(of_part(simulated), of_part(simulated))
@@ -41,8 +43,9 @@ def of_parts(
 
 
 def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
-    """Return the origins, from a provenance as far as it can be read: of a damaged one
-    too."""
+    """Derive the origins from a provenance, of a damaged one as far as it can be
+    read.
+    """
     sut = provenance.get("sut")
     monitors = provenance.get("monitors")
     rails = list(monitors.values()) if isinstance(monitors, Mapping) else []
@@ -53,9 +56,9 @@ def of_facts(provenance: Mapping[str, Any]) -> SessionOrigins:
 
 
 def times_of_host_simulator(provenance: Mapping[str, Any]) -> bool:
-    """Return whether the times of a session are what a host took to run a simulator of
-    the device, from a provenance as far as it can be read;
-    SutInfo.times_of_host_simulator has the rule.
+    """Return whether the times of a session are the running times of a simulator on a
+    host, from a provenance as far as it can be read; SutInfo.times_of_host_simulator
+    has the rule.
     """
     on_host = _key(provenance.get("sut"), "clock") == HOST_CLOCK
     return on_host and of_facts(provenance).time is Origin.SIMULATED

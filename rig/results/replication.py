@@ -83,7 +83,7 @@ POLICY = (
 
 
 def outcome_of(ok: bool, rule: str, trials: int) -> Outcome:
-    """Return the outcome of a verdict that states only whether it holds."""
+    """Derive the outcome of a verdict that states only whether it holds."""
     if ok:
         return Outcome.PASS
     least, most = COUNTS.get(rule, (0, math.inf))
@@ -91,7 +91,7 @@ def outcome_of(ok: bool, rule: str, trials: int) -> Outcome:
 
 
 def relative(value: float, reference: float) -> float:
-    """Return (value - reference) / |reference|; 0 when both are 0, infinite when only
+    """Compute (value - reference) / |reference|; 0 when both are 0, infinite when only
     the reference is.
     """
     if reference == 0.0:
@@ -102,8 +102,8 @@ def relative(value: float, reference: float) -> float:
 def deviation(
     value: float, reference: float, how: Deviation = Deviation.RELATIVE
 ) -> float:
-    """Return how far a value lies from a reference, relatively; of a gap, how far the
-    costs lie apart.
+    """Compute the relative distance of a value from a reference; of a gap, that of the
+    costs.
     """
     if how is Deviation.COST:
         return relative(1.0 - value, 1.0 - reference)
@@ -111,7 +111,7 @@ def deviation(
 
 
 def band(reference: float, how: Deviation = Deviation.RELATIVE) -> tuple[float, float]:
-    """Return the values between which a mean is within 5 % of a reference."""
+    """Compute the limits between which a mean is within 5 % of a reference."""
     half = LIMIT * abs(1.0 - reference if how is Deviation.COST else reference)
     return reference - half, reference + half
 
@@ -119,8 +119,8 @@ def band(reference: float, how: Deviation = Deviation.RELATIVE) -> tuple[float, 
 def passing(
     claimed: float, higher_is_better: bool | None, how: Deviation = Deviation.RELATIVE
 ) -> tuple[float, float]:
-    """Return the means with which a claim passes its audit, from the least to the
-    greatest; where the direction is known one end is infinite.
+    """Compute the least and the greatest mean with which a claim passes its audit;
+    where the direction is known one end is infinite.
     """
     if higher_is_better is None:
         return band(claimed, how)
@@ -142,8 +142,8 @@ def replication_check(
     drawn: Mapping[str, DrawnVerdict] | None = None,
 ) -> Verdict:
     """Apply the 5 % rule to the means of `trials` (metric -> value each). `deviations`
-    says of which metrics they are not relative; `drawn` are the claimed metrics that a
-    statistical test has compared.
+    are the measures of distance, relative by default; `drawn` are the claimed metrics
+    that a statistical test has compared.
     """
     how = deviations or {}
     averages = _averages(claimed, trials)
@@ -211,7 +211,7 @@ def one_sided_check(
 def _averages(
     names: Iterable[str], trials: Sequence[Mapping[str, float]]
 ) -> dict[str, float]:
-    """Return the mean over trials of each metric that all of them have."""
+    """Compute the mean over trials of each metric that all of them have."""
     averages: dict[str, float] = {}
     for name in names:
         values = [trial[name] for trial in trials if name in trial]
@@ -293,8 +293,9 @@ def _verdict(
 def _not_applied(
     rule: str, trials: int, invalid: int, comparable: bool
 ) -> tuple[Outcome, str]:
-    """Return why a rule cannot be applied, and what that comes to; no reason where it
-    can."""
+    """Find why a rule cannot be applied, with its outcome then; no reason where it
+    can.
+    """
     least, most = COUNTS[rule]
     if invalid:
         return Outcome.INVALID, f"{invalid} of {trials} trials are invalid"
@@ -322,7 +323,7 @@ def _failed(
     rows: Mapping[str, MetricVerdict],
     drawn: Mapping[str, DrawnVerdict],
 ) -> str:
-    """Return what failed first; empty where all holds."""
+    """Describe the first failure; empty where all metrics pass."""
     missing = [name for name in claimed if name not in rows]
     unknown = [name for name, row in rows.items() if not math.isfinite(row.mean)]
     failed = [name for name, row in rows.items() if not row.ok]
@@ -348,7 +349,7 @@ def _failed(
 
 
 def factor(test: DrawnVerdict) -> str:
-    """Return how many times better a claim is than what was measured, in words."""
+    """Format the factor by which a claim is better than the measurement."""
     if test.claimed > 0 and test.mean > 0:
         times = max(test.mean / test.claimed, test.claimed / test.mean)
         return f"{times:.3g} times"

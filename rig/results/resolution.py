@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolution of a window: whether it resolves 5 %, and how long it must be where it
-does not."""
+"""Resolution of a window: whether it resolves 5 %, and the length that it needs where
+it does not.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +41,13 @@ class Resolution:
 
     @property
     def ok(self) -> bool:
-        """Return whether the window resolves 5 %."""
+        """Whether the window resolves 5 %."""
         return self.needed_s == 0.0
 
 
 def resolve(trials: Sequence[Trial], phases: Sequence[str]) -> list[Resolution]:
-    """Return the resolution of each phase that has energies, of streams as a whole, and
-    of the idle windows.
+    """Compute the resolution of each phase that has energies, of streams as a whole,
+    and of the idle windows.
     """
     found = []
     samples = list(chain.from_iterable(trial.measured.samples for trial in trials))
@@ -82,8 +83,8 @@ def _windows(measured: Measured, place: int, phase: str) -> Sequence[Window]:
 
 
 def _search(phase: str, solve: Solve | None) -> str:
-    """Return what distinguishes searches: their windows are as long as their time-out,
-    or as it takes to the target.
+    """Name the kind of a search: its windows are as long as its time-out, or end at its
+    target.
     """
     assert solve is not None
     return (
@@ -126,8 +127,8 @@ def _effect_j(window: Window, name: str) -> float:
 
 
 def _needed_s(window_s: float, parts: dict[str, float], fixed: float) -> float | None:
-    """Return the length with which the 95 % interval is 5 % wide, to 1 %: what shrinks
-    with length shrinks monotonically.
+    """Find the length with which the 95 % interval is 5 % wide, to 1 %: the parts that
+    shrink with length shrink monotonically.
     """
     by_length = math.hypot(
         *(value for name, value in parts.items() if name.split(": ")[-1] in _BY_LENGTH)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result lines of a trial, in the words of its benchmark, with what must stand beside
-them.
+"""Result lines of a trial, in the words of its benchmark, with the labels of the
+session.
 
 Other programs look for numbers in such lines: MLCommons' submission checker takes any
-line with " Top 1% = 90.1", whatever stands before it. Where a number is no result of
-the benchmark, because it is simulated, modelled, or of other data, a mark stands before
-it, at which their patterns end: "Top 1% = [simulated] 90.1".
+line with " Top 1% = 90.1", whatever its beginning. Where a number is no result of the
+benchmark, because it is simulated, modelled, or of other data, a mark stands before it,
+at which their patterns end: "Top 1% = [simulated] 90.1".
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NUMBER = re.compile(r"(?:(?<=[=:] )|(?<= is ))(?=[-+]?[\d.]+(?![\w.]))")
 def of_trial(
     provenance: Mapping[str, Any], lines: Sequence[str], faults: Sequence[Problem]
 ) -> tuple[str, ...]:
-    """Return the lines of a trial with who says them and the labels of the session; of
-    a trial that does not count, what is wrong with it instead.
+    """Make the lines of a trial, with their source and the labels of the session; of a
+    trial that does not count, its problems instead.
     """
     found = labels.of_provenance(provenance)
     who = ", ".join(["neurorig", *(label.text.lower() for label in found)])
@@ -37,8 +37,7 @@ def of_trial(
 
 
 def unmarked(provenance: Mapping[str, Any], lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of a trial as revisions of the rig worded them that had no
-    marks."""
+    """Make the lines of a trial as revisions of the rig without marks worded them."""
     mark = _mark(provenance)
     return tuple(line.replace(mark, "") for line in lines) if mark else tuple(lines)
 

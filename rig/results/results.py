@@ -71,8 +71,9 @@ NO_ENERGY = "there is no energy monitor: [monitor.none]"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The data besides the raw files that reduce a trial; all of it is in the session
-    folder."""
+    """The data that reduce a trial, besides the raw files; all of them are in the
+    session folder.
+    """
 
     config: Config
     scenario: Scenario
@@ -94,18 +95,18 @@ class Context:
 
     @property
     def phases(self) -> list[str]:
-        """Return the names of the task's phases, in order."""
+        """The names of the task's phases, in order."""
         return list(self.provenance.task.phases)
 
     @property
     def interleaved(self) -> bool:
-        """Return whether the trials took turns, in one recording."""
+        """Whether the trials took turns, in one recording."""
         return self.provenance.interleaved
 
     @property
     def monitored(self) -> bool:
-        """Return whether an energy monitor recorded: a session without one has no
-        traces, and no energies.
+        """Whether an energy monitor recorded: a session without one has no traces, and
+        no energies.
         """
         return bool(self.provenance.monitors)
 
@@ -166,8 +167,8 @@ def reduce_trial(
 
 
 def survey_of(context: Context, folder: Path) -> tuple[Covered, ...]:
-    """Return what of its plan a trial has done, also one that was cut off or never
-    begun; empty where the plan is no grid.
+    """List the cells of its plan that a trial has done, also one that was cut off or
+    never begun; empty where the plan is no grid.
     """
     return _survey(context, list(chain.from_iterable(counted(folder))))
 
@@ -196,7 +197,7 @@ class RecordedTrial:
 
     @property
     def done(self) -> list[StepRecord]:
-        """Return the steps of all segments."""
+        """The steps of all segments."""
         return list(chain.from_iterable(self.steps))
 
 
@@ -249,7 +250,7 @@ class Recordings:
 def _measured(
     context: Context, recording: RecordedTrial, folder: Path, number: int
 ) -> Outcome:
-    """Measure each segment of a trial, and put them together."""
+    """Measure each segment of a trial, and join them."""
     sut = context.provenance.sut
     device_clock = context.provenance.device_clock
     if not context.monitored and device_clock is None:
@@ -282,8 +283,7 @@ def _measured(
 def _lines(
     context: Context, measured: Measured, problems: Sequence[Problem]
 ) -> tuple[str, ...]:
-    """Return the lines of a trial; of one that does not count, what is wrong with it
-    instead."""
+    """Make the lines of a trial; of one that does not count, its problems instead."""
     if not context.scenario.states_lines:
         return ()
     lines = () if problems else context.scenario.lines(measured)
@@ -291,7 +291,7 @@ def _lines(
 
 
 def derive(context: Context, trials: Sequence[Trial]) -> Results:
-    """Return the content of results.json."""
+    """Derive the content of results.json."""
     about = context.provenance
     names = _common(trials)
     metrics = _metrics(context, trials, names)
@@ -355,8 +355,8 @@ def _targets(
 
 
 def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
-    """Read results.json. What one of an older schema does not say of its metrics, its
-    `trials` do: they are reduced again where they are not at hand.
+    """Read results.json. Properties of metrics that an older schema does not state are
+    taken from `trials`, which are reduced again where they are not given.
     """
     path = folder.path / RESULTS
     stored = document.read(path)
@@ -378,7 +378,7 @@ def read(folder: SessionFolder, trials: Sequence[Trial] = ()) -> Results:
 
 
 def _problems(trials: Sequence[Trial]) -> tuple[Problem, ...]:
-    """Return the problems of all trials, each with the number of its trial."""
+    """Collect the problems of all trials, each with the number of its trial."""
     problems: list[Problem] = []
     for trial in trials:
         for problem in trial.problems:
@@ -387,7 +387,7 @@ def _problems(trials: Sequence[Trial]) -> tuple[Problem, ...]:
 
 
 def _common(trials: Sequence[Trial]) -> list[str]:
-    """Return the metrics that all trials have: an invalid one may lack some."""
+    """List the metrics that all trials have: an invalid one may lack some."""
     if not trials:
         return []
     names = list(trials[0].metrics)
@@ -433,9 +433,7 @@ def _trial(trial: Trial) -> TrialResult:
 
 
 def _rail(timebase: Timebase, reference: Timebase | None) -> RailResult:
-    """Return the time base of one of several monitors, and how much faster its clock
-    ran than the first one's.
-    """
+    """Compute the skew of one of several monitors' clocks against the first one's."""
     skew_ppm = (
         None
         if reference is None

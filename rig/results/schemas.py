@@ -32,17 +32,17 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 
 
 def results() -> dict[str, Any]:
-    """Return the schema of results.json as it is written."""
+    """Make the schema of results.json as it is written."""
     return _schema(document.Results, "results.json", _schema_key())
 
 
 def provenance() -> dict[str, Any]:
-    """Return the schema of provenance.json."""
+    """Make the schema of provenance.json."""
     return _schema(Provenance, "provenance.json", {})
 
 
 def samples() -> dict[str, Any]:
-    """Return the schema of a line of samples.jsonl."""
+    """Make the schema of a line of samples.jsonl."""
     parts: dict[str, Any] = {}
     kinds = {"idle": WindowLine, "stream": StreamLine}
     lines = [
@@ -88,8 +88,7 @@ def _schema_key() -> dict[str, Any]:
 
 
 def _object(kind: Any, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a dataclass; those that it is made of are put into
-    `parts`."""
+    """Make the schema of a dataclass; those of its parts are put into `parts`."""
     hints = typing.get_type_hints(kind)
     shown = [part for part in dataclasses.fields(kind) if not typed.is_verbatim(part)]
     named = [part for part in shown if not typed.is_rest(part)]
@@ -110,7 +109,7 @@ def _may_lack(part: dataclasses.Field[Any]) -> bool:
 
 
 def _of(hint: Any, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type."""
+    """Make the schema of a type."""
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -144,7 +143,7 @@ def _of(hint: Any, parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_paragraph(kind: Any) -> str:
-    """Return what a class is, as its docstring says it first."""
+    """Return the first paragraph of a class's docstring."""
     paragraph = (kind.__doc__ or "").split("\n\n")[0]
     return " ".join(paragraph.split())
 

@@ -19,8 +19,8 @@ HOST_TIME = (
 
 
 def claim_verdicts(tested: claim.Claim, measured: Results) -> dict[str, VerdictResult]:
-    """Return what every rule says of a claim on a finished session: replication, audit,
-    and replacement, which matters after an audit that failed.
+    """Judge a claim on a finished session by every rule: replication, audit, and
+    replacement, which matters after an audit that failed.
     """
     found = judging.of_claim(
         tested.metrics,
@@ -36,7 +36,7 @@ def claim_verdicts(tested: claim.Claim, measured: Results) -> dict[str, VerdictR
 
 
 def measurement(measured: Results) -> Measurement:
-    """Return what the rules judge of a session."""
+    """Collect the subject of the rules of a session."""
     return Measurement(
         metrics=measured.metrics,
         trials=len(measured.trials),
@@ -46,8 +46,8 @@ def measurement(measured: Results) -> Measurement:
 
 
 def outside(about: Provenance, metrics: Mapping[str, MetricResult]) -> dict[str, str]:
-    """Return the metrics that no verdict is about: times of a simulator that runs on
-    this computer are no times of the device, and neither are energies over them.
+    """List the metrics that no verdict is about: times of a simulator that runs on this
+    computer are no times of the device, and neither are energies over them.
     """
     if not origins.times_of_host_simulator(about.stored):
         return {}
@@ -59,8 +59,9 @@ def outside(about: Provenance, metrics: Mapping[str, MetricResult]) -> dict[str,
 def verdict_result(
     verdict: Verdict, metrics: Mapping[str, MetricResult], interleaved: bool
 ) -> VerdictResult:
-    """Return a verdict as results.json has it, with what is to be said of interleaved
-    trials."""
+    """Convert a verdict to its form in results.json, with the note on interleaved
+    trials.
+    """
     rule_text = replication.RULES[verdict.rule]
     if verdict.drawn:
         rule_text += f"; {replication.DRAWN_RULE}"

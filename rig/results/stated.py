@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A metric of results.json in words: value, both intervals and standard error, all in
+"""A metric of results.json as text: value, both intervals and standard error, all in
 one unit and to the same digits.
 """
 
@@ -20,7 +20,7 @@ _SHORT = 24
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A metric as tables show it; empty where there is nothing to show. `factor` and
+    """A metric as tables show it; empty where a value is missing. `factor` and
     `decimals` are those of the value.
     """
 
@@ -34,8 +34,8 @@ class Stated:
 
 
 def stated(metric: MetricResult) -> Stated:
-    """Return a metric as text: two digits of each interval's half-width, the value to
-    those of the narrower one.
+    """Format a metric: two digits of each interval's half-width, the value to those of
+    the narrower one.
     """
     value = metric.value
     factor, unit = scale(value, metric.unit)
@@ -56,8 +56,8 @@ def stated(metric: MetricResult) -> Stated:
 
 
 def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> str:
-    """Return "± 0.0011", "0.18 to 0.76", "at least 0.09", "not known: 2 cities" for an
-    interval of a value, both times a factor.
+    """Format an interval of a value, both times a factor: "± 0.0011", "0.18 to 0.76",
+    "at least 0.09", "not known: 2 cities".
     """
     if interval.reason:
         return units.not_known(interval.reason)
@@ -67,14 +67,15 @@ def ends(interval: IntervalResult, value: float | None, factor: float = 1.0) -> 
 
 
 class Notes:
-    """Reasons of a table's intervals that are too long for a cell: numbered, to stand
-    below it."""
+    """Reasons of a table's intervals that are too long for a cell: numbered, for the
+    lines below it.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def cell(self, text: str) -> str:
-        """Return a cell: its text, or "not known [1]" where that is long."""
+        """Format a cell: its text, or "not known [1]" where that is long."""
         start, colon, reason = text.partition(": ")
         if not colon or start != _NOT_KNOWN or len(reason) <= _SHORT:
             return text
@@ -82,7 +83,7 @@ class Notes:
 
     @property
     def lines(self) -> list[str]:
-        """Return a line for each reason."""
+        """Format a line for each reason."""
         return [
             f"[{number}] {_NOT_KNOWN}: {reason}"
             for reason, number in self._numbers.items()
@@ -99,8 +100,9 @@ def _two_digits(size: float) -> str:
 
 
 def digits(error: float, value: float) -> int:
-    """Return how many decimals show two digits of an error, of four of a value without
-    one."""
+    """Choose the decimals that show two digits of an error, or four of a value without
+    one.
+    """
     if error:
         return max(
             min(1 - math.floor(math.log10(float(f"{error:.1e}"))), _DECIMALS_MAX), 0

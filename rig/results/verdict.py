@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A verdict: the outcome of a rule, and its scope: which metrics it is about, and which
-not."""
+"""A verdict: the outcome of a rule, and its scope: the metrics that it is about, and
+the others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What a rule comes to; in tables and texts in capitals."""
+    """Outcomes of a rule; in tables and texts in capitals."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -40,8 +41,8 @@ class DrawnVerdict:
     `chance` is the probability of a measurement at least as much worse than the claim,
     if the claim is right; `limit` is the probability below which the claim is refused.
     `noticeable` is the factor by which a claim must be too good to be refused in 80 %
-    of sessions; None where no factor describes it. `assumed` says what the claim does
-    not state and what was taken for it.
+    of sessions; None where no factor describes it. `assumed` names an assumption made
+    where the claim is silent.
     """
 
     claimed: float
@@ -58,11 +59,11 @@ class DrawnVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of one rule, and what it is about.
+    """The outcome of one rule, and its scope.
 
     `per_metric` are the metrics that the rule compares, `drawn` those that a
     statistical test compares, `not_tested` all others, each with the reason. `reason`
-    names what failed first, or why the rule was not applied.
+    names the first failure, or why the rule was not applied.
     """
 
     outcome: Outcome
@@ -75,7 +76,7 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Return whether the rule was applied and holds."""
+        """Whether the rule was applied and holds."""
         return self.outcome is Outcome.PASS
 
 
@@ -94,8 +95,7 @@ _ORDER = list(_NOUNS)
 
 
 def scope(verdict: Verdict, units: Mapping[str, str]) -> str:
-    """Return what a verdict is about in one sentence: "18 powers; 188 metrics not
-    tested"."""
+    """Summarise the scope in one sentence: "18 powers; 188 metrics not tested"."""
     counts: dict[str, int] = {}
     for name in (*verdict.per_metric, *verdict.drawn):
         unit = units.get(name, "")
@@ -117,8 +117,9 @@ def _counted(count: int, unit: str) -> str:
 
 
 def reasons(not_tested: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the metrics that were not tested by reason, the most frequent reason
-    first."""
+    """Group the metrics that were not tested by reason, the most frequent reason
+    first.
+    """
     found: dict[str, list[str]] = {}
     for name, reason in not_tested.items():
         found.setdefault(reason, []).append(name)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: run, and resumed."""
+"""Sessions: run and resume."""

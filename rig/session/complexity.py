@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The complexity of a task's network, counted over some of its samples when a session
-begins."""
+begins.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ _SAMPLES = 8
 
 
 def facts(task: Task) -> dict[str, Any]:
-    """Return what the provenance of a task says of its network's complexity; nothing
-    where it has no network, or one that the reference interpreter does not run.
+    """Count the complexity of a task's network for its provenance; empty where it has
+    no network, or one that the reference interpreter does not run.
     """
     network = task.network
     if network is None or not len(task):
@@ -41,8 +42,8 @@ def facts(task: Task) -> dict[str, Any]:
 
 
 def counted(workload: NetworkWorkload, payloads: Sequence[bytes]) -> Complexity:
-    """Return what a network takes over these payloads; those of another length than the
-    first one are left out.
+    """Count the operations of a network over these payloads; those of another length
+    than the first one are left out.
     """
     digest = hashlib.sha256(workload.path.read_bytes())
     for part in (repr(workload).encode(), *payloads):
@@ -53,7 +54,8 @@ def counted(workload: NetworkWorkload, payloads: Sequence[bytes]) -> Complexity:
 @dataclasses.dataclass(frozen=True)
 class _Counting:
     """A count that is made once in a process: sessions of one bench begin with the same
-    one."""
+    one.
+    """
 
     digest: str
     workload: NetworkWorkload = dataclasses.field(compare=False)

@@ -132,7 +132,7 @@ class Estimate:
         return self.in_order(interleaved=bool(self.interleaved))
 
     def in_order(self, *, interleaved: bool) -> Duration:
-        """Return the time of all trials, one after the other or interleaved."""
+        """Add up the time of all trials, one after the other or interleaved."""
         return _total(
             row.total.times(self._times(row, interleaved)) for row in self.rows
         )
@@ -259,7 +259,7 @@ def refuse_no_room(estimate: Estimate, root: Path) -> None:
 
 
 def free_bytes(root: Path) -> int | None:
-    """Return the free bytes on the disk of a folder that need not exist yet; None where
+    """Find the free bytes on the disk of a folder that need not exist yet; None where
     they cannot be known.
     """
     folder = root.absolute()
@@ -280,9 +280,7 @@ def _total(durations: Iterable[Duration]) -> Duration:
 def _timed(
     planned: Callable[[Pace], list[Step]], pace: Pace, payload_b: float
 ) -> tuple[list[Step], tuple[StepGroup, ...]]:
-    """Return the steps of a trial, and their groups with the times that they take at
-    this pace.
-    """
+    """List the steps of a trial, and group them with their times at this pace."""
     steps = planned(pace)
     rows = _rows(steps, pace, payload_b)
     if pace.phases_s:
@@ -300,7 +298,7 @@ def _timed(
 
 
 def _queries_s(rows: Sequence[StepGroup], overhead_s: float) -> float:
-    """Return the time of the queries alone, without their overhead."""
+    """Add up the time of the queries alone, without their overhead."""
     queries = [row for row in rows if row.kind == Query.kind]
     return sum(row.total.known_s - row.count * overhead_s for row in queries)
 
@@ -329,8 +327,8 @@ def _planned(scenario: Scenario, task: Task, seed: int, pace: Pace) -> list[Step
 
 
 def _foreseen(pace: Pace, step: Step) -> Completion:
-    """Return the marks of a device of this pace, so that a plan that measures first how
-    long a query takes goes on as it will.
+    """Predict the marks of a device of this pace, so that a plan that measures first
+    how long a query takes goes on as it will.
     """
     return kinds.of(step).foreseen(step, pace) if pace.phases_s else Completion(())
 
@@ -357,7 +355,7 @@ def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[StepGrou
 
 
 def _payload_b(task: Task) -> float:
-    """Return the mean length of some payloads."""
+    """Compute the mean length of some payloads."""
     count = min(_PAYLOADS, len(task))
     if not count:
         return 0.0
@@ -366,7 +364,7 @@ def _payload_b(task: Task) -> float:
 
 
 def _files_b(step: Step, payload_b: float, wired: bool) -> float:
-    """Return the bytes of a step in the text files of a trial."""
+    """Estimate the bytes of a step in the text files of a trial."""
     kind = kinds.of(step)
     wire_b = 4 * _WIRE_LINE_B * wired
     if kind.loads:
@@ -376,7 +374,7 @@ def _files_b(step: Step, payload_b: float, wired: bool) -> float:
 
 
 def _rail(name: str, sampling: Sampling | None, resolved: Config) -> RailRate:
-    """Return the bytes a second that a rail writes, and spares in loads."""
+    """Compute the bytes a second that a rail writes, and spares in loads."""
     if sampling is None:
         return RailRate(name, None, 0.0)
     analog_b = 2 * _FLOAT_B * sampling.sample_hz
@@ -393,7 +391,7 @@ def _rail(name: str, sampling: Sampling | None, resolved: Config) -> RailRate:
 
 
 def _claimed_s(claim: Mapping[str, float], task: Task) -> tuple[float, ...]:
-    """Return the claimed times of the phases, or that of the whole: the latency that is
+    """Take the claimed times of the phases, or that of the whole: the latency that is
     neither of a phase nor a percentile.
     """
     latencies = {

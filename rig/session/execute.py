@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step of a plan: what is asked of the device, and what its answer is worth."""
+"""One step of a plan: it is done by the device, and its answer is scored."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rig.model.steps import Step
 def do(
     sut: SystemUnderTest, info: SutInfo, task: Task, step: Step
 ) -> Completion | None:
-    """Let the device, which is `info`, do a step; None for a load, but for one that it
-    refused and may refuse.
+    """Let the device, described by `info`, do a step. Return None for a load, except
+    for an optional one that it refused.
     """
     kind = kinds.of(step)
     if missing := kind.lacks(info):
@@ -35,5 +35,5 @@ def do(
 
 
 def done(task: Task, number: int, step: Step, completion: Completion) -> StepRecord:
-    """Return the step record, with what the answer is worth."""
+    """Make the step record, with the score of the answer."""
     return kinds.of(step).scored(task, number, step, completion)

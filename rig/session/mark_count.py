@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count the marks of a device in one recording, to say behind which of them nothing is
-measured."""
+"""Count of a device's marks in one recording, for thinning between windows."""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from rig.trace.thinning import Quiet, QuietTimes
 
 
 class MarkCount:
-    """How many marks the device has made, and when the last two; `times` is told what
-    is quiet, where traces are to be thinned.
+    """The number of marks that the device has made, and the times of the last two;
+    quiet times are added to `times`, where traces are to be thinned.
     """
 
     def __init__(self, times: QuietTimes | None, tick_hz: float) -> None:
@@ -20,14 +19,14 @@ class MarkCount:
         self._last: tuple[int, ...] = ()
 
     def add(self, completion: Completion) -> Completion:
-        """Take what the device said of a step, and return it."""
+        """Count the marks of a completion, and return it."""
         ticks = [mark.tick for mark in completion.marks]
         self._count += len(ticks)
         self._last = (*self._last, *ticks)[-2:]
         return completion
 
     def quiet(self) -> None:
-        """Say that the device is only given data until its next mark."""
+        """Note that the device only receives data until its next mark."""
         if self._times is not None and len(self._last) == 2:
             earlier, later = self._last
             self._times.add(Quiet(self._count, (later - earlier) / self._tick_hz))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open the parts of a bench, and leave them with the supply off, whatever happens in
-between."""
+"""Open the parts of a bench, and leave them with the supply off, also after errors."""
 
 from __future__ import annotations
 
@@ -35,8 +34,8 @@ from rig.trace.thinning import QuietTimes, thinned
 
 @dataclass(slots=True)
 class BenchParts:
-    """The parts of an open bench, and who looks at them; `opening` is what passed the
-    UART until the device had answered.
+    """The parts of an open bench, its observers and listeners; `opening` holds the
+    blocks of the UART until the device had answered.
     """
 
     config: Config
@@ -50,17 +49,17 @@ class BenchParts:
     opening: tuple[WireBlock, ...] = ()
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Give `observer` the live blocks of every rail while it is recorded; return
-        what ends that.
+        """Give `observer` the live blocks of every rail while it is recorded; return a
+        function that ends that.
 
-        It is called in a thread of its own. No driver waits for it: what it is too slow
-        for is left out. One that raises is dropped and named in `dropped`.
+        It is called in a thread of its own. No driver waits for it: blocks are left out
+        where it is too slow. One that raises is dropped and named in `dropped`.
         """
         return self.observers.add(observer)
 
     def listen(self, listener: Wire) -> Callable[[], None]:
-        """Let `listener` hear every block that passes the line to the device, as "tx"
-        or "rx"; return what ends that.
+        """Call `listener` with every block that passes the line to the device, as "tx"
+        or "rx"; return a function that ends that.
 
         It is called in the thread that talks to the device, and must be quick. One that
         raises is dropped and named in `dropped`.
@@ -69,14 +68,15 @@ class BenchParts:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """Return who raised an error, and so neither observes nor listens any more."""
+        """Observers and listeners that raised an error and are no longer called."""
         return (*self.observers.dropped, *self.context.state.deaf)
 
     def stop(self) -> None:
-        """Ask for the end of what this bench does, from any thread; returns at once.
+        """Ask for the end of all actions of this bench, from any thread; returns at
+        once.
 
         A run raises Stopped within a second, and its session is kept as one that was
-        aborted. What was asked for stands: a stopped bench is to be left.
+        aborted. A stopped bench cannot be used again.
         """
         self.context.stop.request()
 
@@ -84,7 +84,7 @@ class BenchParts:
         self, stack: ExitStack, rail: str, folder: Path, quiet: QuietTimes | None = None
     ) -> Recording:
         """Record a rail into `folder` until `stack` is left, for the observers too;
-        where it is said what is quiet, the trace is thinned there.
+        with `quiet` times the trace is thinned there.
         """
         stack.enter_context(tapped(folder, partial(self.observers.tap, rail)))
         if quiet is not None:
@@ -93,7 +93,7 @@ class BenchParts:
 
 
 class _Opening:
-    """A listener that keeps what passes the line while a bench is opened."""
+    """A listener that keeps the blocks of the line while a bench is opened."""
 
     def __init__(self) -> None:
         self.blocks: list[WireBlock] = []
@@ -211,8 +211,8 @@ def _leave(
     error: BaseException | None,
     trace: object,
 ) -> None:
-    """Switch a supply off or let go of an instrument; where that fails after an error,
-    that error stays the one to report, with a note.
+    """Switch a supply off or release an instrument; where that fails after an error,
+    the first error is reported, with a note.
     """
     try:
         action()

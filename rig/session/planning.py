@@ -21,7 +21,7 @@ from rig.results import claim
 def open_plan(
     path: Path | str, overrides: Sequence[str] = ()
 ) -> tuple[Scenario, Task, Config]:
-    """Open only what a plan needs: no device is touched."""
+    """Open only the parts that a plan needs: no device is touched."""
     resolved = config.load(Path(path), overrides, monitor_needed=False)
     task, context = open_task(resolved)
     scenario = open_part("scenario", resolved, context)
@@ -32,8 +32,8 @@ def open_plan(
 def refuse_claim(
     resolved: Config, scenario: Scenario, task: Task, phases: Sequence[str] = ()
 ) -> None:
-    """Raise ConfigError for a claim that nothing could meet, before anything is powered
-    or measured.
+    """Raise ConfigError for a claim that no trial could meet, before a device is
+    powered or measured.
     """
     if resolved.claim:
         claim.refuse(
@@ -47,7 +47,7 @@ def refuse_claim(
 
 
 def trial_seed(seed: int, number: int) -> int:
-    """Return the seed of a trial: fixed by the bench's seed and the trial's number."""
+    """Draw the seed of a trial: fixed by the bench's seed and the trial's number."""
     return random.Random(f"{seed}/{number}").getrandbits(32)
 
 

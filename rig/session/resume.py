@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The valid part of a session that was cut off, so that it can go on where it
-stopped."""
+"""The valid part of a session that was cut off, from which it is resumed."""
 
 from __future__ import annotations
 
@@ -22,8 +21,9 @@ from rig.trace.trace import PARTIAL, TRACE
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A trial that was cut off: its number, what of it counts, and in which segment it
-    goes on."""
+    """A trial that was cut off: its number, its valid step records, and the number of
+    its next segment.
+    """
 
     number: int
     done: tuple[StepRecord, ...]
@@ -31,14 +31,14 @@ class Begun:
 
     @property
     def step(self) -> int:
-        """Return the number of the last step that counts."""
+        """Number of the last valid step."""
         return self.done[-1].number
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The valid part of a session that did not finish: how many trials it is to have,
-    which are finished, and which was begun.
+    """The valid part of a session that did not finish: its planned number of trials,
+    the finished ones, and the one that was begun.
     """
 
     trials: int
@@ -63,8 +63,8 @@ def standing(
     resumable: bool,
     told: Recover | None = None,
 ) -> Standing:
-    """Find out what stands, and make its last segment readable; nothing that was
-    measured is removed.
+    """Determine the valid part, and make its last segment readable; no measured data
+    are removed.
 
     `resumable`: a trial that was begun can go on; else it is set aside, and begins
     again. Raises DataError where a finished trial was changed. `told` is called before
@@ -96,8 +96,8 @@ def standing(
 def _begun(
     folder: SessionFolder, context: Context, number: int, told: Recover | None
 ) -> Begun | None:
-    """Return what counts of a trial that was begun; a segment of which nothing does is
-    set aside.
+    """Return the valid part of a trial that was begun; a segment without any is set
+    aside.
     """
     path = folder.trial(number)
     _own_folder(path)
@@ -121,8 +121,8 @@ def _set_aside(folder: SessionFolder, number: int) -> None:
 
 
 def _own_folder(path: Path) -> None:
-    """Move the first segment of a trial into a folder of its own; what stopped in the
-    midst of that is finished.
+    """Move the first segment of a trial into a folder of its own; a move that was
+    interrupted is finished.
     """
     first = segment(path, 1)
     if segment(path, 2).exists():
@@ -137,7 +137,8 @@ def _recovered(
     context: Context, place: Path, done: list[StepRecord], told: Recover | None
 ) -> list[StepRecord]:
     """Make the traces of a cut-off segment readable, and return the steps that they
-    hold whole."""
+    hold whole.
+    """
     try:
         for rail in context.provenance.monitors:
             if not (place / rail / TRACE).exists():
@@ -151,7 +152,7 @@ def _recovered(
 
 
 def _free(folder: Path, name: str) -> Path:
-    """Return a name that is not taken."""
+    """Find a name that is not taken."""
     return next(
         path
         for count in range(1, 10_000)

@@ -58,7 +58,7 @@ class SessionResult:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Return the results as results.json has them."""
+        """The results as results.json has them."""
         return document.to_json(self.results)
 
     @property
@@ -79,7 +79,7 @@ class SessionResult:
 
     @property
     def ok(self) -> bool:
-        """Return whether the verdict is PASS and every trial valid."""
+        """Whether the verdict is PASS and every trial valid."""
         return self.results.ok
 
 

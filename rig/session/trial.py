@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One trial: its recordings, its steps between two SYNC bursts, and what is reduced
-from them."""
+"""One trial: its recordings, its steps between two SYNC bursts, and its reduction."""
 
 from __future__ import annotations
 
@@ -42,8 +41,9 @@ from rig.trace.thinning import QuietTimes
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What the trials of a running session share; `trials` is how many there are to
-    be."""
+    """The state that trials of a running session share; `trials` is their planned
+    number.
+    """
 
     trials: int
     bench: BenchParts
@@ -137,7 +137,7 @@ def _carry_out(
     count: MarkCount,
     before: Sequence[StepRecord] = (),
 ) -> Iterator[StepRecord]:
-    """Do the steps of one recording between two SYNC bursts; those `before` are done
+    """Do the steps of one recording between two SYNC bursts; those in `before` are done
     already, in a segment that was cut off.
     """
     bench = running.bench
@@ -188,8 +188,9 @@ def _carry_out(
 
 
 def _begin(running: Running, trial: int, number: int, step: Step) -> None:
-    """Tell that a step begins; what came behind the one before counts as a part of
-    that."""
+    """Emit that a step begins; the time since the step before counts as a part of
+    that.
+    """
     running.bench.context.stop.check()
     now_s = time.monotonic()
     left = running.time_left
@@ -210,8 +211,8 @@ def _begin(running: Running, trial: int, number: int, step: Step) -> None:
 def _known(
     turn: Turn, item: StepRecord | None, loaded: dict[int, None]
 ) -> Completion | None:
-    """Return what came of a step in an earlier segment; note what the device had in its
-    memory by then, what was used least recently first.
+    """Look up the completion of a step in an earlier segment; note the samples that the
+    device held by then, least recently used first.
     """
     step = turn.step
     if item is not None and (item.step, item.trial) != (step, turn.trial):

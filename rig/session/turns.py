@@ -19,8 +19,8 @@ from rig.session.planning import trial_seed
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A step, and whose it is where trials are interleaved; 0: of all of them, or of
-    the only one.
+    """A step, and the number of its trial where trials are interleaved; 0: of all of
+    them, or of the only one.
     """
 
     step: Step
@@ -43,7 +43,7 @@ def seed_of(scenario: Scenario, seed: int, number: int) -> int:
 
 
 def turns(scenario: Scenario, task: Task, seed: int, trials: int) -> Turns:
-    """Return the steps of a recording from the seed of its plan: of a trial, or of all
+    """Yield the steps of a recording from the seed of its plan: of a trial, or of all
     `trials` where the scenario has them interleaved.
     """
     if not interleaved(scenario):
@@ -93,7 +93,7 @@ class KeptSample:
     """Proof, at the first sample that all trials query, that the device still holds it
     as it was loaded: the answers are the same.
 
-    Once is enough to begin with: later answers are compared when trials are measured
+    One sample is enough at first: later answers are compared when trials are measured
     (rig/measure/repeated_answers.py), where a difference costs a trial and not the
     session.
     """
@@ -104,8 +104,8 @@ class KeptSample:
         self._proven = False
 
     def take(self, turn: Turn, completion: Completion) -> None:
-        """Take a completion; raise BenchError where the answer is another one than the
-        first trial's.
+        """Take a completion; raise BenchError where the answer differs from the first
+        trial's.
         """
         if self._proven or not turn.trial or not kinds.of(turn.step).measured:
             return
