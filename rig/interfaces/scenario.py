@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenario: what is asked, in which order and when."""
+"""The scenario: the samples that are asked for, their order and their times."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system under test: what a backend implements."""
+"""The system under test, as a backend drives it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task: what the bytes mean and how an answer is scored."""
+"""The task: the meaning of the bytes and the score of an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Regeneration:
 
     `facts` are those keys of the task's provenance that follow from it; `entries` the
     catalogue, None where the data are not known. `task` is the whole task, where data
-    and model are known; `unknown` says in words what is not, empty where everything is.
+    and model are known; `unknown` names the missing part, empty where there is none.
     `lasting` names the facts that every version of the rig makes alike.
     """
 
@@ -37,8 +37,8 @@ class Regeneration:
 
 
 class Task(ABC):
-    """A workload: what the bytes mean and how an answer is scored; knows nothing of
-    devices, time or energy.
+    """A workload: the meaning of the bytes and the score of an answer, without devices,
+    time or energy.
 
     A task overrides the abstract methods; the others have defaults. `Settings` is a
     frozen dataclass whose fields are the keys of the table `[task.KIND]` in a bench
@@ -158,9 +158,11 @@ class Task(ABC):
     @classmethod
     def derived(cls, session: Path, name: str, stored: Any) -> Any:
         """Make a second time the content of a JSON file that a command of the task made
-        of a finished session, in which only the time of making is taken from `stored`;
-        None where `name` is no such file. Raise NotInSession where it was made with
-        data that are not at hand, DataError where the session cannot be read.
+        of a finished session; only the time of making is taken from `stored`. None
+        where `name` is no such file.
+
+        Raise NotInSession where it was made with data that are not at hand, DataError
+        where the session cannot be read.
         """
         return None
 

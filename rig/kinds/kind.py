@@ -16,7 +16,7 @@ from rig.model.steps import Step
 from rig.model.trial import Measured
 from rig.problems import Problem
 
-#: Ticks in a second of a device that nobody has asked yet.
+#: Ticks in a second of a device that is not open.
 FORESEEN_HZ = 1_000_000
 
 StepT = TypeVar("StepT", bound=Step)
@@ -31,7 +31,7 @@ class StepKind(Generic[StepT]):
     """
 
     step: type[StepT]
-    #: It gives a result: such steps are counted while a trial runs.
+    #: It has a result: such steps are counted while a trial runs.
     measured = False
     #: It leaves a sample in the device: it is done again where a session is resumed,
     #: and recorded only where the device refused it.

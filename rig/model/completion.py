@@ -41,15 +41,15 @@ class Completion:
     """The device's report after a query, an idle time or a SYNC burst.
 
     `marks` are in device ticks; `output` is the task's; `retransmissions` counts frames
-    repeated since the previous completion; `rx_in_window_b` are bytes the device
-    received while it should have heard nothing; `iterations` is how many times it
+    repeated since the previous completion; `rx_in_window_b` are bytes that the device
+    received while the line should have been silent. `iterations` is how many times it
     completed the last phase, over all samples of the query (0 after an idle time or a
-    burst), as it counted them itself; None: it does not say. `restarts` counts how
+    burst), by its own count; None where it does not report that. `restarts` counts how
     often the device restarted, and was brought back, since the previous completion.
-    `faults` are what went wrong in a stream, in words. `known` are the ticks at which
-    the device itself knew each of the first thresholds of a search reached, before
-    their marks waited for SYNC; None: it does not tell. `refusal` says why the device
-    did not take an optional load; then there is nothing else.
+    `faults` describe what failed in a stream. `known` are the ticks at which the device
+    itself knew each of the first thresholds of a search reached, before their marks
+    waited for SYNC; None where it does not report them. `refusal` is the reason why the
+    device did not take an optional load; all other fields are then empty.
     """
 
     marks: tuple[Mark, ...]

@@ -19,20 +19,19 @@ class Statistic(Enum):
     MEAN = "mean"
     #: A sum over a sum: a power, a throughput, a duty cycle.
     RATIO = "ratio"
-    #: A mean or a ratio, less another one: what is above idle.
+    #: A mean or a ratio, less another one, such as a power above idle.
     DIFFERENCE = "difference"
-    #: Of one thing as a whole: without a part of it, it is another thing.
+    #: A sum over all values: without some of them it is a sum of fewer.
     TOTAL = "total"
-    #: Of a few values, which without one of them does not tell what it is with other
-    #: ones.
+    #: Of a few values: without one of them it is no estimate of their median.
     MEDIAN = "median"
     #: One or two of the values in order decide it.
     PERCENTILE = "percentile"
-    #: Of so many samples so many are so; its interval is that of a binomial count.
+    #: The part of the samples that has a property; its interval is binomial.
     SHARE = "share"
     #: Under a curve, from 0 to 1.
     AREA = "area"
-    #: What follows from other values by a model.
+    #: Computed from other values by a model.
     ESTIMATE = "estimate"
 
     @property
@@ -50,7 +49,7 @@ class Prominence(Enum):
     HEADLINE = "headline"
     #: As a row of the table, in the terminal and in the report.
     MAIN = "main"
-    #: Behind the table of the report, and in results.json.
+    #: Below the table of the report, and in results.json.
     DETAIL = "detail"
 
 
@@ -63,8 +62,7 @@ class Repeatability(Enum):
     #: One or a few of many values decide it, or few attempts: trials agree by chance
     #: only.
     COARSE = "coarse"
-    #: It differs from trial to trial as what each draws for itself does, such as solver
-    #: seeds.
+    #: It differs from trial to trial with random draws, such as solver seeds.
     DRAWN = "drawn"
 
 

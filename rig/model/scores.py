@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of a vector, as the host evaluates it, beside its workload's two targets
-    and what the device claimed.
+    """The cost of a vector, as the host evaluates it, with its workload's two targets
+    and the cost that the device claimed.
 
     `official` is the target that the benchmark publishes, `best_known` the cost of the
     best vector known; None where there is none.
@@ -46,12 +46,12 @@ class Score:
     """A task's score of one output: `correct`, and the label and answer as the task
     names them.
 
-    The answer is empty where one output alone gives none; then `scores` are what it
-    said, and all samples of one `case` are judged together. Of a search, `case` is the
-    workload's cell, `label` its name and `answer` the vector's cost, as text; `costs`
-    has it and the target's as numbers, and it is correct when it is at or below the
-    target's. `fault` says, in words, what makes its output unusable, such as a vector
-    of another length: then there are no costs.
+    The answer is empty where one output alone is no decision; then `scores` are its
+    scores, and all samples of one `case` are judged together. Of a search, `case` is
+    the workload's cell, `label` its name and `answer` the vector's cost, as text;
+    `costs` has it and the target's as numbers, and it is correct when it is at or below
+    the target's. `fault` describes why its output is unusable, such as a vector of
+    another length: then there are no costs.
     """
 
     correct: bool

@@ -64,8 +64,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """One stream: from the moment at which it began to its end (`whole`), and what was
-    played.
+    """One stream: from its begin to its end (`whole`), and its scenes.
 
     `labels`, `onsets_s` (when their first samples were captured, seconds of the first
     monitor) and `indices` (of the task's samples) are of its scenes. `due` windows were
@@ -86,14 +85,14 @@ class Streamed:
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """One threshold of a search: the window from its start until the device knew it
-    reached; None: it is not.
+    reached; None where it did not reach it.
 
-    That moment is the device's own word (`by_device`), by its timer, or else that of
-    the mark. `resolved` is False where the window is too short for the monitor or for
-    the SYNC pulse to tell it. Then it is bounded: it is not longer than said, nor
-    shorter than `least_s` (SYNC pulses may have held up a mark, or the search itself);
-    its energy, made of the average power of the next window that is resolved, lies
-    within `bounds_j`. None: as the window has it.
+    That moment is reported by the device (`by_device`), by its timer, or else it is
+    that of the mark. `resolved` is False where the window is too short for the monitor
+    or for the SYNC pulse. Then it is bounded: it is not longer than stated, nor shorter
+    than `least_s` (SYNC pulses may have delayed a mark, or the search itself); its
+    energy, computed from the average power of the next window that is resolved, lies
+    within `bounds_j`. None: the window's own values.
     """
 
     threshold: int

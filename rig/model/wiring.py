@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wires of a bench: what goes from which pin to which input, and what was found of
-each."""
+"""The wires of a bench: their pins, and the findings of their proof."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from enum import StrEnum
 
 
 class WireName(StrEnum):
-    """The wires that a proof tells apart."""
+    """The wires that a proof distinguishes."""
 
     SECOND_SUPPLY = "second supply"
     SUPPLY = "supply"
@@ -25,7 +24,7 @@ class WireName(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Pin:
     """An end of a wire: the part ("dut", "host", "monitor", "feed", "shifter", "io
-    manager") and what the pin is called there.
+    manager") and the name of its pin.
     """
 
     part: str
@@ -34,8 +33,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One wire to be made; `name` is that of the row of the proof which shows it to be
-    there."""
+    """One wire to be made; `name` is that of the row of the proof that tests it."""
 
     name: WireName
     start: Pin
@@ -45,12 +43,12 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What was heard of a device on its line: bytes, how many of them no text has, what
-    it said when its supply came on, and its name where it answered.
+    """The bytes of a device on its line: their number, the number that is no text, the
+    text after power-up, and the device's name where it answered.
 
-    `pulses`: how many SYNC pulses a monitor saw when the device was asked for two, None
-    where nobody looked; `other_baud`: the line rate at which it answered, 0 where it
-    did not.
+    `pulses` is the number of SYNC pulses that a monitor saw when the device was asked
+    for two, None where no monitor watched; `other_baud` the line rate at which it
+    answered, 0 where it did not.
     """
 
     heard_b: int = 0
@@ -62,15 +60,15 @@ class Talk:
 
     @property
     def garbled(self) -> bool:
-        """Return whether bytes came of which many are no text."""
+        """Whether many of the bytes are no text."""
         return not self.name and self.unreadable_b * 5 > self.heard_b
 
 
 @dataclass(frozen=True, slots=True)
 class WireFinding:
-    """What was found of a wire: `ok` is None where it was not, or cannot be, tested.
+    """The finding of a wire: `ok` is None where it was not, or cannot be, tested.
 
-    `rail`: of which of several supplies; `cause`: what is most probably wrong.
+    `rail` is its supply where there are several; `cause` the most probable fault.
     """
 
     wire: WireName
@@ -82,5 +80,5 @@ class WireFinding:
 
     @property
     def title(self) -> str:
-        """Return the name of the wire, with that of its rail."""
+        """Name of the wire, with that of its rail."""
         return f"{self.wire} of {self.rail}" if self.rail else str(self.wire)

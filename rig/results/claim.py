@@ -29,9 +29,9 @@ from rig.stats.claimed_value import Spread
 from rig.store import verified
 from rig.store.session_folder import EVENTS, RESULTS, SessionFolder
 
-#: Units of what is never below 0; power and energy are, where idle power is taken off.
+#: Units of metrics that are never below 0; dynamic powers and energies can be.
 _NEVER_NEGATIVE = ("s", "1/s", "s/s")
-#: Units of what an energy monitor measures.
+#: Units of metrics that need an energy monitor.
 _OF_ENERGY = ("J", "W")
 #: So many names are shown in a hint.
 _TOLD = 12

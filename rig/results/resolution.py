@@ -17,8 +17,8 @@ from rig.stats.summary import mean
 
 #: Two standard uncertainties: about 95 %.
 _K = 2.0
-#: A window made longer gains on an end by its length, on noise by the root of it, and
-#: on anything else nothing.
+#: In a longer window the relative effect of its ends falls with its length, that of
+#: noise with the root of it; other effects stay.
 _BY_LENGTH = ("edges", "edge bias", "edge delay", "end samples")
 _BY_ROOT = ("noise", "quantisation")
 _LONGEST_S = 3600.0

@@ -61,10 +61,9 @@ from rig.trace.trace import TRACE, Trace
 from rig.uncertainty import budget
 from rig.uncertainty.jackknife import jackknife
 
-#: From this schema on a metric of results.json says what it is; before, names were
-#: asked.
+#: From this schema on a metric of results.json states its properties.
 STATED_SINCE = 4
-#: Units of what an energy monitor is needed for, and why it is absent without one.
+#: Units of metrics that need an energy monitor, and the reason of their absence.
 _ENERGETIC = ("J", "W")
 NO_ENERGY = "there is no energy monitor: [monitor.none]"
 

@@ -200,7 +200,7 @@ def _opened(
 def _off(rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]) -> None:
     monitor.power(False)
     for subscriber in subscribers:
-        # The rest has to be switched off as well, whatever one of them thinks of this.
+        # The other supplies have to be switched off even if one of them fails.
         with suppress(Exception):
             subscriber(RailState(rail, False))
 

@@ -111,7 +111,7 @@ def _begun(
         _set_aside(folder, number)
         return None
     places[-1].rename(_free(path, f"{places[-1].name}-cut-off"))
-    # What counts of the one before was to be told by the one that is gone.
+    # The valid part of the segment before was to be read from the one that is gone.
     return _begun(folder, context, number, told)
 
 

@@ -113,10 +113,10 @@ def open_bench(
     listeners: Sequence[Wire] = (),
 ) -> Iterator[Bench]:
     """Open everything a bench file names; on leaving, the DUT's supply is off and every
-    port closed, whatever happened.
+    port closed, also after errors.
 
     `subscribers` get the events of opening, and those of each session that is run.
-    `observers` get live blocks, `listeners` what passes the line to the device, from
+    `observers` get live blocks, `listeners` the blocks on the line to the device, from
     the beginning on. `again`: how often it was opened for the same session before.
     """
     with open_parts(
@@ -164,11 +164,11 @@ def resume(
     """Go on with a session that was cut off, on the same bench; other arguments as of
     `open_bench`.
 
-    Finished trials stay; the one that was begun goes on behind the last step of which
-    everything was measured, or, where a monitor is not resumable, begins again.
+    Finished trials stay; the one that was begun goes on after the last step that was
+    measured completely, or, where a monitor is not resumable, begins again.
 
     Raises what `standing` does, and ConfigError where device, instruments, task or rig
-    are not what they were.
+    have changed.
     """
     folder = SessionFolder(path)
     refuse_finished(folder)
@@ -234,20 +234,14 @@ def _prepared(bench: Bench, bench_toml: str) -> tuple[dict[str, Any], int]:
     }
     refuse_invisible_pulses(bench.sut.info, bench.config.sut.kind, monitors)
     refuse_unmetered(bench.scenario, len(monitors))
-    steps(
-        bench.scenario,
-        bench.task,
-        0,
-        # that scenario and task do not suit each other is said before what the device
-        # lacks
-    )
+    # A scenario that does not suit its task is refused before a lacking device.
+    steps(bench.scenario, bench.task, 0)
     bench.scenario = bench.scenario.fitted(bench.sut.info)
     queries = [
         step for step in steps(bench.scenario, bench.task, 0) if kinds.of(step).measured
     ]
     about = _provenance(bench, bench_toml, kinds.own_phases(queries))
-    # What a plug-in says of itself in another form than is due is refused before
-    # anything is done.
+    # A plug-in whose description has the wrong form is refused before a step is done.
     phases = provenance_file.from_json(about).task.phases
     refuse_claim(bench.config, bench.scenario, bench.task, phases)
     return about, len(queries)
