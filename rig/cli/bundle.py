@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig bundle`: what somebody needs who helps from afar, as one zip."""
+"""`rig bundle`: one zip file with the information that remote support needs."""
 
 from __future__ import annotations
 

@@ -45,8 +45,9 @@ _RULE_WIDTH = 34
 def of_model(
     wanted: Wanted, names: Sequence[str], root: Path, output: Path | None, as_json: bool
 ) -> int:
-    """Run what is missing, print the comparison, write its files; return the exit
-    code."""
+    """Run the missing sessions, print the comparison and write its files; return the
+    exit code.
+    """
     refuse_unwritable(root, SESSIONS_TRY)
     if output is not None:
         refuse_unwritable(output, "another folder: --output FOLDER")

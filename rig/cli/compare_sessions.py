@@ -43,9 +43,9 @@ _CHANGES = 5
 
 
 def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) -> int:
-    """Print how the metrics of two sessions differ: the uncertainty of a difference is
-    given twice, as if the sessions had nothing in common, and as if the instrument that
-    both used had not changed at all. Return the exit code.
+    """Print how the metrics of two sessions differ. The uncertainty of each difference
+    is printed twice: for independent sessions, and for an instrument that did not
+    change between them. Return the exit code.
     """
     out = Terminal(stderr=as_json)
     found = compare(open_session(first), open_session(second))
@@ -95,7 +95,7 @@ def _answers(pairs: Sequence[MetricPair]) -> Iterator[str]:
 
 
 def _prominence(pair: MetricPair) -> Prominence | None:
-    """Return the prominence of what is more than a detail in a session."""
+    """Return the prominence of each metric of a session that is more than a detail."""
     rows = [row for row in (pair.first, pair.second) if row is not None]
     shown = [row.prominence for row in rows if row.prominence is not Prominence.DETAIL]
     return shown[0] if shown else None
@@ -188,7 +188,7 @@ def _tree(found: SessionComparison) -> dict[str, Any]:
 
 
 def _session(session: Session) -> dict[str, Any]:
-    """Return what a session is; where its results cannot be read `error` says why."""
+    """Return a session as JSON; `error` says why its results cannot be read."""
     outcome, error = _outcome(session)
     return {
         "session": str(session.path),
@@ -215,8 +215,9 @@ def _outcome(session: Session) -> tuple[Verdict | None, str]:
 
 
 def _pair(pair: MetricPair) -> dict[str, Any]:
-    """Return a compared metric; `first` and `second` have the intervals by which it is
-    compared."""
+    """Return a compared metric; `first` and `second` have the intervals of the
+    comparison.
+    """
     values = {
         name: (
             row and {"value": row.value, "interval": typed.to_json(pair.interval(row))}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command that was stopped says of the session that it leaves."""
+"""Notes of a stopped command about the session folder that it leaves."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rig.store.events import Event, SessionFinished, SessionResumed, SessionStar
 
 
 class KeptSession:
-    """A subscriber of sessions, one after the other, that notes on Ctrl-C which folders
-    are kept, and what goes on with them; `folder` is that of a session which is
-    resumed.
+    """A subscriber of sessions, run one after the other, that adds notes to Ctrl-C: the
+    folders that are kept, and the commands that continue them. `folder` is the folder
+    of a resumed session.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -35,7 +35,7 @@ class KeptSession:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Note what is kept."""
+        """Add the notes to a KeyboardInterrupt."""
         if not isinstance(error, KeyboardInterrupt):
             return
         # Another note says that a supply may still be on.

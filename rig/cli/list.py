@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig list`: what is installed, and the sessions there are."""
+"""`rig list`: installed kinds and existing sessions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class ListedKind:
-    """What a bench file may name: what it is, or why it cannot be used."""
+    """A kind for a bench file: its description, or the reason why it is not usable."""
 
     name: str
     about: str
@@ -46,7 +46,7 @@ class ListedKind:
 
     @property
     def text(self) -> str:
-        """Return what is said of it."""
+        """Return the description or the reason."""
         return f"not usable: {self.not_usable}" if self.not_usable else self.about
 
 

@@ -162,8 +162,8 @@ def main() -> None:
 
 
 def _complete_standard_files() -> None:
-    """Let files of the rig never get the numbers of standard files that were closed, to
-    which libraries print; and spell what the terminal's encoding lacks.
+    """Open closed standard files, so that no file of the rig gets their numbers, to
+    which libraries print; spell characters that the terminal's encoding lacks.
     """
     for number in range(3):
         try:
@@ -187,8 +187,7 @@ def _warning(
 
 
 def _left(words: list[str], error: BaseException) -> list[str]:
-    """Return what a command that was stopped says of the supply and of a session, if it
-    has any."""
+    """Return the notes of a stopped command about the supply and the session."""
     notes = list(getattr(error, "__notes__", ()))
     return notes or (["the supply is off"] if words and words[0] in _SUPPLYING else [])
 

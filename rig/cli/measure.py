@@ -122,8 +122,8 @@ def measure(
 def _promised(
     promised: Accuracy | None, opened: Opened, options: Options, notes: list[str]
 ) -> Accuracy | None:
-    """Return the accuracy that may be used: limits of current and voltage say nothing
-    of a power that the instrument computed.
+    """Return the accuracy that applies: limits of current and voltage do not apply to
+    power that the instrument computed.
     """
     if promised is not None and not opened.has_current:
         notes.append(
@@ -151,8 +151,8 @@ def _folder(scratch: Path | None) -> tempfile.TemporaryDirectory[str]:
 
 
 def _told(row: WindowRow) -> WindowRow:
-    """Return the row without what is no finite number: JSON has none for it. A window
-    may be shorter than rounding.
+    """Return a row with None for numbers that are not finite: JSON cannot express them.
+    A window may be shorter than rounding.
     """
     values = dataclasses.asdict(row)
     unknown = [

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which windows `rig measure` is asked for: options, and what they choose on an open
-trace."""
+"""Options of `rig measure` that choose windows, and the windows that they choose."""
 
 from __future__ import annotations
 
@@ -76,7 +75,7 @@ def window_options(command: _F) -> _F:
 
 @dataclass(frozen=True, slots=True)
 class WindowChoice:
-    """What was asked for."""
+    """The values of the options that choose windows."""
 
     edges: str | None
     by_markers: bool
@@ -197,7 +196,7 @@ def _selected(spans: list[TraceSpan], which: str) -> list[TraceSpan]:
 
 
 def _apart(spans: Sequence[TraceSpan], notes: list[str]) -> list[TraceSpan]:
-    """Leave out windows without a length; raises DataError when nothing is left."""
+    """Remove windows of length zero; raise DataError if none is left."""
     empty = [span.name for span in spans if span.stop_s <= span.start_s]
     said = f"markers at the same place make no window: {', '.join(empty)}"
     if len(empty) == len(spans):

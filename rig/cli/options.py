@@ -12,8 +12,8 @@ from rig.errors import ConfigError, DataError
 
 
 def refuse_idle(where: str, *names: str) -> None:
-    """Raise ConfigError where the command line gives one of these parameters of the
-    command, which have no effect `where`.
+    """Raise ConfigError if the command line gives one of the named parameters, which
+    have no effect `where`.
     """
     context = click.get_current_context()
     given = [
@@ -46,9 +46,9 @@ def has_sessions(folder: Path) -> bool:
 def to_write(
     context: click.Context, option: click.Parameter, path: Path | None
 ) -> Path | None:
-    """Return the file that an option names, before anything is opened; raise
-    ConfigError where it is a folder or lies in none, BenchError where nothing can be
-    written there.
+    """Return the file that an option names, before any device is opened. Raise
+    ConfigError if it is a folder or its folder does not exist, BenchError if the folder
+    is not writable.
     """
     if path is None:
         return None

@@ -134,8 +134,9 @@ def print_plan(
 
 
 def _of_estimate(found: Estimate) -> Iterator[str]:
-    """Yield what a session will take: time, what of it is not known, and room on the
-    disk."""
+    """Yield the lines about the time of a session, its unknown parts, and the disk
+    space.
+    """
     clock = " of virtual time" if found.virtual else ""
     known = "about" if found.trial.expected_s is not None else "at least"
     all_s = duration(found.session.known_s)

@@ -16,8 +16,8 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Any:
-    """Return the click command behind a name, or None; raise ConfigError where a
-    package that it needs is not installed.
+    """Return the click command of a name, or None. Raise ConfigError if a package that
+    it needs is not installed.
     """
     found = next((each for each in installed(_GROUP) if each.name == name), None)
     return found and loaded(found, f"rig {name}", name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig probe`: test the bench step by step, name what is wrong and what to try."""
+"""`rig probe`: test the bench step by step; name each fault and a remedy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INDENT = " " * 6
 
 @dataclass(frozen=True, slots=True)
 class ProbeRow:
-    """A finding, and where a recording is played and says otherwise, what it says."""
+    """A finding; when a recording is played, also its text if that differs."""
 
     finding: Finding
     recorded: str = ""
@@ -132,7 +132,7 @@ def document(bench: Path, rows: Sequence[ProbeRow]) -> dict[str, Any]:
 
 
 def print_row(out: Terminal, row: ProbeRow) -> None:
-    """Print what was found, and what to try."""
+    """Print a finding and its remedy."""
     finding = row.finding
     word = row.outcome.upper()
     label = f"{badge(Label(SIMULATED, ''))} " if finding.simulated else ""
@@ -161,7 +161,7 @@ def print_end(out: Terminal, bench: Path, rows: Sequence[ProbeRow]) -> None:
 
 
 def _other(player: ContactPlayer, finding: Finding) -> str:
-    """Return what the recording says in a row's place; empty where that is the same."""
+    """Return the text of a recording for a row; empty if it is the same."""
     was = player.recorded(finding.name)
     if was is None:
         return "no such row"

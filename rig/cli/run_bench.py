@@ -62,7 +62,7 @@ def run_bench(
 
 
 def resume_session(folder: Path, shown: Shown) -> int:
-    """Run what is left of a session and print the results; return the exit code."""
+    """Run the rest of a session and print the results; return the exit code."""
     console = shown.console
     stop = Stop()
     with KeptSession(folder) as kept:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig scan`: what is attached, and the lines of a bench file that name it."""
+"""`rig scan`: attached instruments, and the lines of a bench file that name them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def scan(as_json: bool) -> int:
 
 
 def show(console: Terminal, rows: Sequence[ScanRow]) -> None:
-    """Print the table, what to copy into a bench file, and what is wrong; an empty desk
-    says what to look at.
+    """Print the table, the lines to copy into a bench file, and the problems; for an
+    empty desk, print the usual causes.
     """
     for state in (PROBLEM, FOUND, MISSING):
         alike = [row for row in rows if row.state == state]
@@ -91,8 +91,7 @@ def show(console: Terminal, rows: Sequence[ScanRow]) -> None:
 
 
 def _print_row(console: Console, row: ScanRow, width: int) -> None:
-    """Print what it is and its serial number; what is wrong with it; and what to
-    try."""
+    """Print an instrument with its serial number, its problem and the remedy."""
     serial = f", serial number {row.serial}" if row.serial else ""
     said = f": {row.problem}" if row.problem else ""
     name = "" if row.state == MISSING else row.name

@@ -18,8 +18,7 @@ _NUMBERS = {"V": "VOLTS", "ohm": "OHMS", "Hz": "HZ"}
 
 
 def trace_options(command: _F) -> _F:
-    """Add what can be said of a foreign file, each option under the name of its
-    field."""
+    """Add the options that describe a foreign file, each named after its field."""
     for field in reversed(fields_of(Options)):
         add = click.option(
             flag(field.name),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A firmware image in QEMU, its UART on a TCP port of this machine. What it says of
-time and energy is no result of a device.
+"""A firmware image in QEMU, its UART on a TCP port of this machine. Its times and
+energies are not results of a device.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
 class Port:
     """The content of a port.toml.
 
-    `compiler` is the program that has to be there; `needs` what else of the firmware
-    folder the port is made of; `goals`, where it has no Makefile of its own, the files
-    that the firmware's Makefile shall make. For QEMU: `machine` is its name of the
-    board, empty where it knows none, `options` what else it wants to be told,
-    `emulated` the make target of images for it.
+    `compiler` is the required program; `needs` are further parts of the firmware
+    folder; `goals` are the targets of the firmware's Makefile, if the port has no
+    Makefile of its own. For QEMU: `machine` is its name of the board, empty if it has
+    none, `options` are further arguments, `emulated` is the make target of images for
+    it.
     """
 
     about: str

@@ -122,7 +122,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that uses a bench on each that it is meant for."""
+    """Parametrise a test that uses a bench with its benches."""
     if "rig_choice" not in metafunc.fixturenames:
         return
     choices = _of_options(metafunc.config)
@@ -216,8 +216,8 @@ def _ran(bench: OpenBench, choice: BenchChoice, root: Path) -> Path | RigError:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Show of an error of the rig what it says, and not as well which exception of a
-    library it translates: its evidence has that. `--full-trace` shows all.
+    """Show an error of the rig without the library exception that it translates: its
+    evidence has that. `--full-trace` shows all.
     """
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, RigError) and not item.config.getoption("fulltrace"):
@@ -227,7 +227,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget what the test before looked up."""
+    """Clear the metrics that the previous test looked up."""
     for session in item.config.stash.get(_SESSIONS, {}).values():
         session.tested.looked_up.clear()
 

@@ -43,8 +43,9 @@ class TestedSession(Session):
 
 
 def properties(session: TestedSession, root: Path) -> Iterator[tuple[str, str]]:
-    """Yield what a report for machines says of a session and of the metrics that were
-    looked up."""
+    """Yield the properties of a session and of the metrics that were looked up, for a
+    report for machines.
+    """
     path = session.path.resolve()
     inside = path.is_relative_to(root.resolve())
     yield (

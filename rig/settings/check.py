@@ -18,8 +18,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A value that its field does not allow: the path of the key, the value, what is
-    allowed."""
+    """A value that its field does not allow: the path of the key, the value, and the
+    allowed range.
+    """
 
     path: str
     value: str
@@ -27,8 +28,8 @@ class Violation:
 
 
 def checked(settings: T, path: str) -> T:
-    """Return settings; raise ConfigError where values are outside what is declared: it
-    names the first, and as its evidence the others.
+    """Return settings; raise ConfigError for values outside the declared ranges. It
+    names the first, and lists the others as evidence.
     """
     found = list(violations(settings, path))
     if not found:

@@ -38,7 +38,7 @@ UNITLESS = ("count", "number", "1")
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """A value allowed besides the range, and what it means: Or(0, "none")."""
+    """A value allowed in addition to the range, and its meaning: Or(0, "none")."""
 
     value: float
     meaning: str

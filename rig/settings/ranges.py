@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A range of numbers: which it holds, and what it is in words."""
+"""A range of numbers, and its description."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def most(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SettingRange:
-    """Bounds, each part of the range unless it is open, and single values besides;
-    None: no bound.
+    """Bounds, each included unless it is open, and single values in addition; None: no
+    bound.
 
-    Neither nan nor an infinity is in any range, nor a fraction beyond LARGEST or a
-    whole number beyond LARGEST_WHOLE either way: whatever is computed of a setting
-    stays finite.
+    No range contains nan, an infinity, a fraction beyond LARGEST or a whole number
+    beyond LARGEST_WHOLE in either direction: results computed from settings stay
+    finite.
     """
 
     low: float | None = None
@@ -77,7 +77,7 @@ class SettingRange:
 
     @property
     def bounded(self) -> bool:
-        """Return whether there is a bound, a step, or a value besides."""
+        """Return whether there is a bound, a step, or a single value."""
         limits = (self.low, self.high, self.multiple_of)
         return any(limit is not None for limit in limits) or bool(self.besides)
 

@@ -153,8 +153,8 @@ def print_images(out: Terminal, images: Sequence[ImageSize]) -> None:
 def _with_model(
     folder: Path, target: str | None, options: ModelOptions, settings: tuple[str, ...]
 ) -> tuple[Path, tuple[str, ...]]:
-    """Put a network into a project, a new one where there is none; return its folder,
-    and what make is told.
+    """Put a network into a project, a new one if there is none; return its folder and
+    the arguments of make.
     """
     if target is not None and folder == Path():
         folder = Path(f"{options.path.stem}-{target}")
@@ -286,8 +286,8 @@ def flash(
 
 
 def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
-    """Return what make is told to build the emulator's image of a workload alone, or
-    nothing where the port does not list it.
+    """Return the arguments with which make builds only the emulator's image of a
+    workload; none if the port does not list it.
     """
     if port.emulated:
         return (port.emulated, f"WORKLOADS={workload}")
@@ -298,8 +298,8 @@ def _wanted(port: projects.Port, workload: str) -> tuple[str, ...]:
 def _make(
     folder: Path, port: projects.Port, settings: Sequence[str], *, verbose: bool = False
 ) -> None:
-    """Build; what the compiler says of errors is shown as it is, and the commands where
-    they are wanted. Raises BenchError.
+    """Build a project. The compiler's errors are printed unchanged, its commands if
+    `verbose`. Raises BenchError.
     """
     make = toolchain.find("make")
     toolchain.find(port.compiler)

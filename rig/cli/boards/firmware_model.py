@@ -60,8 +60,8 @@ class ModelOptions:
 def put_model(
     folder: Path, port: projects.Port, options: ModelOptions, part: BoardMemory | None
 ) -> FixedNetwork:
-    """Write a network into a project, after saying what it takes; raises ConfigError
-    where the part has no room for it, and writes nothing then.
+    """Print the size of a network and write it into a project; raise ConfigError, and
+    write no file, if the part has no room for it.
     """
     read = graph.read(options.path)
     steps = options.steps or STEPS

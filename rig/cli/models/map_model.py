@@ -83,7 +83,7 @@ def asked(
 
 
 def print_report(found: Mapping[str, Any], as_json: bool) -> None:
-    """Print what a backend says, as JSON or a line each."""
+    """Print the report of a backend, as JSON or one line for each entry."""
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return

@@ -176,8 +176,7 @@ def run(
 
 
 def print_network(out: Terminal, network: Network, how: Conventions) -> None:
-    """Print what a network has in all, and its nodes in order, with shapes and
-    times."""
+    """Print totals of a network, then its nodes in order, with shapes and times."""
     sizes = footprint.of(network)
     step = (
         "no time step stated" if network.dt_s is None else quantity(network.dt_s, "s")
@@ -237,7 +236,7 @@ def _write(output: Path | None, arrays: dict[str, Any]) -> None:
 
 
 def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
-    """Return the finding that neither the file nor the user says what a spike does."""
+    """Return a finding if neither the file nor the user states the reset."""
     known = choice.says_reset or file.is_quantised(read)
     if known or conventions.states_reset(graph.taken_apart(read)[0]):
         return []

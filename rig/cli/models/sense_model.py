@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rig model sense`: what a board says itself of a network that it runs."""
+"""`rig model sense`: readings of a board's own sensors while it runs a network."""
 
 from __future__ import annotations
 

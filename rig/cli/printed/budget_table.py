@@ -24,8 +24,8 @@ _BRACKETS = "in brackets: contained in the scatter"
 
 
 def print_budget(console: Console, results: Results) -> None:
-    """Print the uncertainty budgets side by side: shares of the value, what the scatter
-    contains already in brackets.
+    """Print the uncertainty budgets side by side as shares of the value; components
+    that the scatter contains stand in brackets.
     """
     budget = budget_table(results)
     if not budget.rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session's check came to, printed."""
+"""Printed result of the check of a session."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ _UNCHANGED = "unchanged"
 
 
 def print_recovery(path: Path, limit_s: float) -> None:
-    """Print that what is left of a trace is being recovered, and the longest time for
-    that."""
+    """Print that a trace is being recovered, and the longest time for that."""
     size = bytes_text(path.stat().st_size)
     said = f"recovering {path} ({size}), for at most {limit_s:.0f} s"
     print_line(Terminal(stderr=True), escape(said), 2)
@@ -37,8 +36,9 @@ def print_recovery(path: Path, limit_s: float) -> None:
 def print_answer(
     console: Console, checked: Check, marked: Sequence[Label], *, wide: bool
 ) -> None:
-    """Print what a check came to, and the labels of the session, with `wide` what they
-    mean."""
+    """Print the outcome of a check and the labels of the session, with `wide` also
+    their meaning.
+    """
     print_line(console, f"{BADGES[checked.outcome]} {escape(_answer(checked))}", 7)
     if wide:
         print_labels(console, marked)
@@ -48,8 +48,8 @@ def print_answer(
 
 
 def print_findings(console: Console, path: Path, checked: Check, *, wide: bool) -> None:
-    """Print what differs, the chain, and what to do next; of what is as it should be
-    which files that were, or with `wide` every finding.
+    """Print the differences, the chain, and the next step; of equal files only their
+    names, or with `wide` every finding.
     """
     bad = [finding for finding in checked.findings if not finding.ok]
     for finding in bad if wide else bad[:_DIFFERENCES]:
@@ -88,8 +88,8 @@ def _answer(checked: Check) -> str:
 
 
 def _equal(good: Sequence[Finding]) -> Iterator[str]:
-    """Yield what was found of the whole session, which files of trials were made again,
-    and how many files have their hash.
+    """Yield the findings about the whole session, the files of trials that were made
+    again, and the number of files with a hash.
     """
     made = [finding for finding in good if finding.detail != _UNCHANGED]
     for finding in made:
@@ -120,7 +120,7 @@ def _again(path: Path, checked: Check, wide: bool) -> str:
 
 
 def print_session_verdict(console: Console, results: Results) -> None:
-    """Print what the numbers that were found again come to."""
+    """Print the verdict over the recomputed numbers."""
     first, *further = reasons(results)
     said = escape("; ".join([first, *further]))
     print_line(console, f" [bold]verdict[/] {BADGES[results.outcome]} {said}", 9)

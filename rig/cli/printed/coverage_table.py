@@ -15,8 +15,8 @@ from rig.model.grid import DONE, FAILED, Coverage, Covered
 
 
 def print_states(console: Console, coverage: Coverage) -> None:
-    """Print how many cells are done, and of each workload that is not whole, what is
-    missing or why it failed.
+    """Print how many cells are done, and for each incomplete workload the missing cells
+    or the reasons why they failed.
     """
     said = (
         f"coverage: {coverage.done} cells done, {coverage.failed} failed, "
@@ -39,7 +39,7 @@ def print_states(console: Console, coverage: Coverage) -> None:
 
 
 def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
-    """Print a table of workloads and what is asked of each, after what is not done."""
+    """Print the cells that are not done, then a table of all workloads."""
     whats = list(dict.fromkeys(cell.what for cell in cells))
     found = {(cell.workload, cell.what): cell for cell in cells}
     tables = []

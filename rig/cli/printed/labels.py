@@ -20,7 +20,7 @@ def of_session(path: Path) -> tuple[Label, ...]:
 
 
 def print_labels(console: Console, marked: Sequence[Label]) -> None:
-    """Print each label with the sentence that says what it means."""
+    """Print each label with its meaning."""
     for label in marked:
         say(console, escape(label.statement), f"{badge(label)} ")
 

@@ -34,7 +34,7 @@ from rig.units import scale
 
 
 class _LeftColumn(ProgressColumn):
-    """How long the session should still take, each step weighed by what it should."""
+    """Column of the remaining time, each step weighted by its estimated time."""
 
     def __init__(self, running: RunningSession) -> None:
         self._running = running

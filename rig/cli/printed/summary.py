@@ -55,8 +55,7 @@ def print_summary(
 
 
 def _verdict(results: Results, width: int) -> list[str]:
-    """Return the badge with the reason and what was run, further reasons, and the
-    labels."""
+    """Return the badge with reason and title, further reasons, and the labels."""
     first, *further = reasons(results)
     what = f"{results.task}, {results.scenario}"
     lines = textwrap.wrap(first, max(width - len(_INDENT) - len(what) - 2, 30)) or [""]
@@ -71,7 +70,7 @@ def _verdict(results: Results, width: int) -> list[str]:
 
 
 def reasons(results: Results) -> list[str]:
-    """Return in one or more lines why the outcome is what it is."""
+    """Return the reasons of the outcome, one or more lines."""
     found = results.replication
     if results.outcome is Outcome.INVALID:
         bad = [trial.number for trial in results.trials if not trial.valid]
@@ -96,8 +95,9 @@ def _audit(results: Results) -> list[str]:
 
 
 def _most(found: VerdictResult) -> str:
-    """Return the most frequent reason why metrics were not tested, without what it
-    leads to."""
+    """Return the most frequent reason why metrics were not tested, without its
+    consequence.
+    """
     first = next(iter(verdict.reasons(found.not_tested)), "no rule is about them")
     return first.partition(":")[0]
 
@@ -179,7 +179,7 @@ def _differ(metric: MetricResult, limited: bool) -> str:
 
 
 def _remarks(results: Results) -> list[str]:
-    """Return what a reader must know of the numbers above."""
+    """Return the remarks that a reader needs about the numbers above."""
     rows = shown(results)
     more = sum(
         metric.prominence is not Prominence.DETAIL

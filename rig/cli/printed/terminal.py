@@ -25,11 +25,11 @@ _WORD = re.compile(r"\s*\S+\s*")
 
 
 class Terminal(Console):
-    """A console that shows text as it is: no word between colons becomes a picture, and
-    no character commands the terminal.
+    """A console that shows text unchanged: words between colons do not become pictures,
+    and no character commands the terminal.
 
-    It goes on in silence when whoever read it has gone (rig run | head): the run
-    matters, not its words. BenchError where standard output takes no more for another
+    It continues silently when its reader has ended (rig run | head): the run matters
+    more than its output. Raises BenchError if standard output takes no more for another
     reason, such as a full disk.
     """
 
@@ -47,8 +47,8 @@ class Terminal(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Return the pieces of what is shown. All of it comes by here, also what was
-        made without `render_str`, as tracebacks are.
+        """Return the segments of an object. All output passes here, also objects made
+        without `render_str`, such as tracebacks.
         """
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible(text), style, control)
@@ -63,7 +63,7 @@ class Terminal(Console):
         )
 
     def _check_buffer(self) -> None:
-        """Write what is due; where that fails, the rest goes nowhere."""
+        """Write the buffer; if that fails, discard all further output."""
         try:
             super()._check_buffer()
         except OSError as error:
@@ -79,7 +79,7 @@ class Terminal(Console):
                 print_error(Terminal(stderr=True), lost)
 
     def on_broken_pipe(self) -> None:
-        """Send the rest nowhere."""
+        """Discard all further output."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
@@ -91,8 +91,8 @@ def escape(text: str) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Return a text of several lines of ours to show, no markup; nothing from outside
-    stands in it but what is one line.
+    """Return several lines of the rig's own text without markup; text from outside in
+    them is already one line.
     """
     return "\n".join(map(escape, text.split("\n")))
 
@@ -137,8 +137,9 @@ def print_table(console: Console, *tables: Table) -> None:
 
 
 def node_table(*headings: str) -> Table:
-    """Return a table of a network's nodes, in which only the last column takes several
-    lines."""
+    """Return a table of a network's nodes; only cells of the last column may take
+    several lines.
+    """
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in headings:
         table.add_column(heading, no_wrap=heading != headings[-1])
@@ -199,7 +200,7 @@ def print_error(console: Console, error: RigError) -> None:
 
 
 def print_stopped(console: Console, left: Sequence[str]) -> None:
-    """Print that a command was stopped, and what it leaves."""
+    """Print that a command was stopped, and its notes."""
     for line in ("stopped", *(f"  {one}" for one in left)):
         console.print(escape(line), soft_wrap=True, highlight=False)
 
@@ -207,8 +208,8 @@ def print_stopped(console: Console, left: Sequence[str]) -> None:
 def print_rows(
     console: Console, title: str, rows: Sequence[tuple[str, str]], width: int = 0
 ) -> None:
-    """Print a list with a title: names, and what is said of each beside them, in a
-    column that begins behind the longest name, or behind `width` columns.
+    """Print a list with a title: names, and a text beside each, in a column after the
+    longest name or after `width` columns.
     """
     say(console, f"[bold]{escape(title)}[/]")
     width = max([width, *(len(name) for name, _ in rows)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts with their scope, and a claim beside what was measured."""
+"""Printed verdicts with their scope, and a claim next to the measured values."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _remarks(found: VerdictResult) -> list[str]:
 def _first_assumed(
     found: VerdictResult,
 ) -> list[tuple[str, verdict.DrawnVerdict]]:
-    """Return for each assumption the first metric of which it was made."""
+    """Return the first metric for which each assumption was made."""
     seen: dict[str, tuple[str, verdict.DrawnVerdict]] = {}
     for name, test in found.drawn.items():
         if test.assumed:
@@ -98,7 +98,7 @@ def print_claim(
     verdicts: Mapping[str, VerdictResult],
     results: Results,
 ) -> None:
-    """Print the verdicts, and each claimed value beside what was measured."""
+    """Print the verdicts, and each claimed value next to the measured one."""
     marked = results.labels
     if claim.labels:
         said = f"the claim is a result of: {', '.join(claim.labels)}"
@@ -126,8 +126,9 @@ def _cells(
     verdicts: Mapping[str, VerdictResult],
     metric: MetricResult | None,
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the cells of a claimed metric behind its name, and whether a rule refuses
-    it."""
+    """Return the cells of a claimed metric after its name, and whether a rule refuses
+    it.
+    """
     compared = next(iter(verdicts.values()))
     unit = metric.unit if metric is not None else ""
     value = quantity(claimed, unit)

@@ -35,9 +35,9 @@ _DIGITS = {"start": 7, "time": 5, _HALF: 2, "min": 3, "max": 3}
 def print_windows(
     out: Terminal, title: str, labels: Sequence[str], rows: Sequence[WindowRow]
 ) -> None:
-    """Print the windows, the last row their total: one prefix a column, four digits;
-    and what is wrong with each. A terminal that is too narrow goes without the least
-    columns, and names them.
+    """Print the windows and their total, one prefix for each column and four digits,
+    then the problems. A terminal that is too narrow omits the least important columns
+    and names them.
     """
     badges = "".join(f"  [black on yellow] {escape(label)} [/]" for label in labels)
     without: tuple[str, ...] = ()
