@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bench file on the disk: read, and saved whole or not at all, never over what
-somebody else wrote meanwhile.
+"""A bench file on the disk: read, and saved whole or not at all, without overwriting
+changes of another program.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from rig.files import small_text
 
 @dataclass(frozen=True, slots=True)
 class BenchFile:
-    """A bench file as it was read or saved: `stamp` is the hash of what was on the disk
-    then."""
+    """A bench file as it was read or saved: `stamp` is the hash of its content on the
+    disk at that time.
+    """
 
     path: Path
     text: str
@@ -53,8 +54,8 @@ class BenchFile:
             return True
 
     def saved(self, text: str) -> BenchFile:
-        """Write a text in place of the file's; raises ConfigError where the file was
-        changed since, BenchError where the disk refuses. Either way nothing is lost.
+        """Write a text to the file. Raises ConfigError if the file was changed since it
+        was read, BenchError if the disk refuses; the file then stays as it is.
         """
         if self.changed_on_disk():
             raise ConfigError(

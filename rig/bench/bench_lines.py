@@ -23,8 +23,8 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A table's head or a key with its value: `keys` from the root on; lines `first` to
-    `stop`, which is behind it, from 0.
+    """A table's head or a key with its value: `keys` from the root on; its lines are
+    `first` up to, and without, `stop`, counted from 0.
     """
 
     keys: Keys
@@ -34,9 +34,7 @@ class Statement:
 
 
 def statements(lines: list[str]) -> Iterator[Statement]:
-    """Yield what the lines of a file state, in their order; lines that are no TOML are
-    passed over.
-    """
+    """Yield the statements of a file in their order; skip lines that are no TOML."""
     table: Keys = ()
     at = 0
     while at < len(lines):
@@ -53,8 +51,8 @@ def statements(lines: list[str]) -> Iterator[Statement]:
 
 
 def line_of(text: str, path: str) -> int | None:
-    """Return the line, from 1, at which a key stands, or else the table or key around
-    it; None where nothing does.
+    """Return the line, from 1, of a key, or else of the table or key around it; None if
+    there is none.
     """
     wanted = tuple(re.sub(r"\[\d+\]", "", path).split("."))
     best: Statement | None = None
@@ -68,7 +66,7 @@ def line_of(text: str, path: str) -> int | None:
 
 
 def comment_of(statement: str) -> str:
-    """Return the comment behind a key's value, "" where there is none."""
+    """Return the comment after a key's value, "" if there is none."""
     value = statement.rstrip("\r\n")
     for at, sign in enumerate(value):
         # The first # behind which all is comment: what stands before it is whole.

@@ -123,5 +123,5 @@ def refuse_unmetered(scenario: Scenario, monitors: int) -> None:
 
 
 def refuse_unsuited(step: Step, scenario: str, task: Task) -> None:
-    """Raise where a scenario asks of a task what it has not."""
+    """Raise if a scenario needs a property that the task does not have."""
     kinds.of(step).refuse_unsuited(step, scenario, task)

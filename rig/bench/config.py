@@ -81,8 +81,8 @@ class Config:
     """A whole bench file, resolved; `monitors` are named by their rails, the only one
     of a bench by the empty name.
 
-    A bench without a monitor has `no_monitor` instead: what is stated of the device's
-    own clock.
+    A bench without a monitor has `no_monitor` instead: the statements about the
+    device's own clock.
     """
 
     bench: BenchSettings
@@ -125,7 +125,7 @@ def load(
     """Read a bench file and apply overrides like "sut.uart.port=/dev/ttyACM1"; raises
     ConfigError.
 
-    Where no monitor is needed, a file that says nothing of one has none.
+    If no monitor is needed, a file without a monitor is accepted.
     """
     try:
         text = small_text.read(path)
@@ -154,7 +154,9 @@ def load(
 
 
 def parsed(text: str, folder: Path) -> Config:
-    """Return what the text of a bench file in this folder says; raises ConfigError."""
+    """Return the configuration in the text of a bench file in this folder; raises
+    ConfigError.
+    """
     return _structure(tree_of(text, "the text"), folder, set())
 
 

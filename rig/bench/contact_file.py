@@ -167,8 +167,7 @@ class ContactWriter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Block:
-    """Bytes that passed: when (seconds), in which direction, in which line of the
-    file."""
+    """Bytes that passed: time in seconds, direction, and line of the file."""
 
     at_s: float
     direction: str
@@ -178,7 +177,7 @@ class Block:
 
 @dataclasses.dataclass(slots=True)
 class RecordedConversation:
-    """What a contact file says of one instrument."""
+    """The recorded conversation with one instrument."""
 
     conversation: Conversation
     blocks: list[Block]

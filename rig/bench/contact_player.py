@@ -101,9 +101,9 @@ def _said(error: BaseException | None) -> str:
 
 
 class PlayedInstrument:
-    """Answers on a TCP port, each answer as long after its command as it was recorded,
-    or at once where the next command has come; hangs up at a command that was not
-    recorded: `unknown` is that one and what was expected.
+    """An instrument that answers on a TCP port with the recorded delays, or at once if
+    the next command has arrived. It hangs up at a command that was not recorded:
+    `unknown` is that command and the expected one.
     """
 
     def __init__(self, script: Script) -> None:

@@ -15,11 +15,11 @@ from rig.interfaces.contact import Conversation
 
 @dataclass(slots=True)
 class Exchange:
-    """A command (a line without its end), and what came behind it: seconds since then,
-    and bytes.
+    """A command (a line without its end) and the bytes after it, with seconds since the
+    command.
 
-    Before the first command, of the empty text, comes what nobody asked for. `line` is
-    where the file has it.
+    Bytes before the first command belong to an empty command. `line` is the line of the
+    file.
     """
 
     command: bytes
@@ -47,11 +47,11 @@ def exchanges(blocks: Sequence[Block]) -> list[Exchange]:
 
 
 class Script:
-    """What was said, and how far it has been said again.
+    """A recorded conversation, and how far it has been played.
 
-    Commands are answered in the order of the recording, and passed over where they are
-    not given again: whoever gives up early goes on with what was said at the end. Polls
-    may come more or less often.
+    Commands are answered in the order of the recording, and skipped if they are not
+    given again: a client that gives up early continues with the commands of the end.
+    Polls may come more or less often.
     """
 
     def __init__(self, conversation: Conversation, blocks: Sequence[Block]) -> None:
@@ -65,14 +65,13 @@ class Script:
         self._at = 0
 
     def greeting(self) -> list[tuple[float, bytes]]:
-        """Return what came before the first command, once."""
+        """Return the bytes before the first command, once."""
         first = self._exchanges[0]
         first.done, answers = True, [] if first.done else first.answers
         return answers
 
     def answer(self, command: bytes) -> list[tuple[float, bytes]]:
-        """Return what came behind a command; raises LookupError that names what was
-        expected."""
+        """Answer a command; raise LookupError with the expected command."""
         for begin, nothing in self._polls.items():
             if command.startswith(begin):
                 return self._poll(command) or [(0.0, nothing)]
@@ -90,8 +89,9 @@ class Script:
         raise LookupError(self._expected())
 
     def _poll(self, command: bytes) -> list[tuple[float, bytes]]:
-        """Return what was not fetched yet; of blocks all that was passed over, in
-        one."""
+        """Return the blocks that were not fetched yet; several skipped blocks are
+        joined.
+        """
         found: list[Exchange] = []
         for place, exchange in enumerate(self._exchanges):
             if place >= self._at and not exchange.done and not self._is_poll(exchange):
@@ -141,7 +141,7 @@ class Script:
 
 
 def _around(found: re.Match[bytes]) -> tuple[bytes, bytes]:
-    """Return what is before and behind the group."""
+    """Return the text before and after the group."""
     return found.string[: found.start(1)], found.string[found.end(1) :]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wiring diagram of a bench as plain data: its parts, and which pin goes to which
-input."""
+"""The wiring diagram of a bench as plain data: its parts, and the connections between
+their pins.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,13 @@ class DiagramBox:
 
     @property
     def role(self) -> str:
-        """Return what it is: "host", "dut", "monitor", "feed" or "io manager"."""
+        """Return the role: "host", "dut", "monitor", "feed" or "io manager"."""
         return self.key.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A line of the diagram, and of which rail it is."""
+    """A line of the diagram, and its rail."""
 
     connection: Connection
     rail: str = ""
@@ -41,8 +42,9 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """The parts of a bench and the wires between them; `notes` say what a picture
-    cannot."""
+    """The parts of a bench and the wires between them; `notes` hold further information
+    in words.
+    """
 
     parts: tuple[DiagramBox, ...]
     wires: tuple[Wire, ...]

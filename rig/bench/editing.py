@@ -65,8 +65,7 @@ class BenchText:
     text: str
 
     def problem(self, folder: Path) -> TextProblem | None:
-        """Return what is wrong with it, as `rig run` would say it; None where nothing
-        is."""
+        """Find the first problem, in the words of `rig run`; None if there is none."""
         try:
             config.parsed(self.text, folder)
         except ConfigError as error:
@@ -117,8 +116,8 @@ class BenchText:
         )
 
     def with_value(self, path: str, value: Any) -> BenchText:
-        """Return it with a key of this value. One that is the default's is not written,
-        unless a comment stands behind the key.
+        """Return the text with a value for a key. The default is not written, unless a
+        comment follows the key.
         """
         field = field_at(self, path)
         if (
@@ -136,7 +135,9 @@ class BenchText:
         return self._added(path, value)
 
     def without(self, path: str) -> BenchText:
-        """Return it without a key; a comment behind it stays, on a line of its own."""
+        """Return the text without a key; a comment after it stays, on a line of its
+        own.
+        """
         if self.value(path) is UNSET:
             return self
         stated = self._statement(tuple(path.split(".")))
@@ -279,7 +280,7 @@ class BenchText:
         return found
 
     def _with_table(self, keys: Keys) -> BenchText:
-        """Return it with a table, behind those that belong together with it."""
+        """Add a table, after the tables that belong together with it."""
         if self.value(".".join(keys)) is not UNSET:
             return self
         lines = self._lines

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example benches that come with the rig: what is in each, and one written to start
-from."""
+"""The example benches of the rig: their content, and a copy to start from."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ class Example:
 
     @property
     def kinds(self) -> tuple[str, str, str, str]:
-        """Return what is in it."""
+        """Return the kinds of its parts."""
         return self.sut, self.monitor, self.scenario, self.task
 
     @property
@@ -134,7 +133,7 @@ def _example(path: Path) -> Example:
 
 
 def _kinds(tree: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return what is in a bench, by its kinds; of several rails the monitor of each."""
+    """Return the kinds of a bench; of several rails the monitor of each."""
     found = []
     for key in _KINDS:
         tables = [tree.get(key, {})]

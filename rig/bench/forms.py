@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forms for a bench file: a section for each part with its fields as their settings
-declare them, and what the file says of each.
+"""Forms for a bench file: a section for each part, with the fields that its settings
+declare and their values in the file.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _TITLES = {"sut": "Device under test", "scenario": "Scenario", "task": "Task"}
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One setting in a form: `value` as it stands in the file, UNSET where the default
-    counts; `error` says what is wrong with it, as the command line does.
+    """One setting in a form: `value` as it stands in the file, UNSET if the default
+    applies; `error` is the message of the command line.
     """
 
     path: str
@@ -52,12 +52,12 @@ class FormField:
 
     @property
     def unit(self) -> str:
-        """Return the unit as it stands behind a number; "" for what has none."""
+        """Return the unit after a number; "" if it has none."""
         return "" if self.setting.unit in UNITLESS else self.setting.unit
 
     @property
     def help(self) -> str:
-        """Return what it means, which values are allowed, and the default."""
+        """Return the meaning, the allowed values, and the default."""
         allowed = f"Allowed: {self.setting.allowed}." if self.setting.allowed else ""
         default = (
             "It must be given."
@@ -72,8 +72,8 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class FormSection:
-    """A part of the bench: its place in the file ("sut", "rail.core"), its kind, those
-    to choose from, and its fields. `error`: what is wrong with it as a whole.
+    """A part of the bench: its place in the file ("sut", "rail.core"), its kind, the
+    kinds to choose from, and its fields. `error` concerns the part as a whole.
     """
 
     place: str
@@ -125,8 +125,8 @@ def as_typed(setting: SettingField, value: Any) -> str:
 
 
 def from_typed(setting: SettingField, typed: str) -> Any:
-    """Return what was typed into a field as a value of the file; as with `--set`, what
-    is no TOML is text.
+    """Return typed text as a value of the file; as with `--set`, text that is no TOML
+    becomes a string.
     """
     if setting.type in ("string", "path"):
         return typed
@@ -144,8 +144,7 @@ def from_typed(setting: SettingField, typed: str) -> Any:
 
 
 def entered(text: BenchText, path: str, setting: SettingField, typed: str) -> BenchText:
-    """Return the text with what was typed into a field; nothing typed means the default
-    again."""
+    """Return the bench with typed text in a field; empty text restores the default."""
     if not typed.strip() and setting.type not in ("string", "path"):
         return text.without(path)
     if not typed and (setting.default is REQUIRED or setting.choices):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One monitor of a bench as a meter: its supply on, samples counted and shown, nothing
-asked of the device.
+"""One monitor of a bench as a meter: its supply is on, samples are counted and shown,
+and the device is not used.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class Metering:
 
 @dataclass(frozen=True, slots=True)
 class RecordingEnded:
-    """A recording has ended: its trace, what it holds by the meter, and what went
-    wrong."""
+    """The end of a recording: its trace, the amounts that the meter counted, and the
+    error, if any.
+    """
 
     trace: Path
     amounts: Amounts
@@ -71,8 +72,8 @@ Tell = Callable[[Any], None]
 
 
 def alone(kind: str, changes: Sequence[str] = ()) -> Config:
-    """Return a bench of a kind of monitor with nothing else; `changes` are its settings
-    as NAME=VALUE. Raises ConfigError.
+    """Return a bench with only a monitor; `changes` are its settings as NAME=VALUE.
+    Raises ConfigError.
     """
     resolved = config.load(shipped("benches") / _ALONE)
     settings = config.settings_of("monitor", kind, changes)
@@ -93,8 +94,8 @@ def meter_supply(
     stop: Stop,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Switch the supplies of a bench on and meter one rail until `stop` is asked for;
-    the supplies are off then, whatever happened.
+    """Switch the supplies of a bench on and meter one rail until a stop is requested;
+    the supplies are off at the end in every case.
 
     `tell` gets the events of opening, Metering, and RecordingEnded for each recording.
     Raises RigError.

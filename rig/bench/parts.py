@@ -24,10 +24,10 @@ def open_task(
     listeners: Sequence[Wire] = (),
     contact: Contact | None = None,
 ) -> tuple[Task, BenchContext]:
-    """Open the task, and build the context of all other parts, which holds what the
-    task offers them.
+    """Open the task, and build the context of all other parts with the information that
+    the task offers them.
 
-    `seed` takes the place of the bench file's. A context for `probing` has a sample.
+    `seed` replaces the seed of the bench file. A context for `probing` has a sample.
     """
     bare = BenchContext(
         folder=resolved.folder,

@@ -36,8 +36,8 @@ _REQUIRED = "open"
 
 
 def class_faults(section: str, kind: Any) -> list[str]:
-    """List what a class lacks that a section of a bench file needs before an instance
-    is open.
+    """List the missing members of a class that a section of a bench file needs before
+    an instance is open.
     """
     if not isinstance(kind, type):
         return [f"it is {kind!r:.60}, no class"]

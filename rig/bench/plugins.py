@@ -30,8 +30,9 @@ def names(section: str) -> list[str]:
 
 
 def extra(kind: str) -> str:
-    """Return the name of the extra that holds what a kind needs: keysight for
-    keysight_n6705."""
+    """Return the name of the extra with the packages of a kind: keysight for
+    keysight_n6705.
+    """
     return kind.partition("_")[0]
 
 
@@ -46,8 +47,8 @@ def find(section: Literal["task"], kind: str) -> type[Task]: ...
 @overload
 def find(section: str, kind: str) -> Any: ...
 def find(section: str, kind: str) -> Any:
-    """Return the class behind a kind; raise ConfigError where there is none, or it
-    does not derive from the base class of its group.
+    """Return the class of a kind; raise ConfigError if there is none, or if it does not
+    derive from the base class of its group.
     """
     # Imported here: `rig list` names the kinds and needs no numpy.
     from rig.bench.plugin_check import BASES, class_faults

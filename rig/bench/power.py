@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supply of a bench switched on by hand, and read, with nothing else open."""
+"""The supply of a bench, switched on by hand and read, with no other part open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rig.store.events import Opening, PartOpened, RailState, Subscriber
 
 
 class PoweredBench:
-    """A bench of which only the supply is on."""
+    """A bench with only its supply on."""
 
     def __init__(
         self, monitors: dict[str, EnergyMonitor], context: BenchContext
@@ -29,8 +29,8 @@ class PoweredBench:
         self._context = context
 
     def read(self) -> dict[str, str]:
-        """Return voltage and current of each rail in words; those of a simulated device
-        that is not open are what nothing draws.
+        """Return voltage and current of each rail in words; a simulated device that is
+        not open draws no current.
         """
         found = {}
         for rail, monitor in self._monitors.items():
@@ -55,8 +55,8 @@ def powered(
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
 ) -> Iterator[PoweredBench]:
-    """Switch the supplies of a bench on; on leaving they are off, whatever happened.
-    Raises ConfigError where no monitor switches any, and what opening a monitor does.
+    """Switch the supplies of a bench on; they are off at the end in every case. Raises
+    ConfigError if no monitor switches any, and the errors of opening a monitor.
     """
     stop = stop or Stop()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power the device and talk to it: what is there, what is wrong, what to try."""
+"""Power the device and talk to it: findings, faults and remedies."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def probe(
     listeners: Sequence[Wire] = (),
     contact: ContactWriter | ContactPlayer | None = None,
 ) -> Generator[Finding, None, None]:
-    """Power the device and talk to it, one finding a step; a backend with a `probe` of
-    its own says more than that it opens.
+    """Power the device and talk to it, one finding a step; a backend with its own
+    `probe` adds findings.
 
     `subscribers` get Opening, PartOpened and RailState, `observers` live blocks of the
-    recording, `listeners` what passes the line to the device; `stop` ends it from
-    another thread. `contact` writes down what is said to the instruments, or plays
-    that; it is closed at the end.
+    recording, `listeners` the bytes of the line to the device; `stop` ends it from
+    another thread. `contact` records the conversations with the instruments, or plays
+    them; it is closed at the end.
     """
     stop = stop or Stop()
     # A generator runs in pieces: a request is heard while one of them runs.
@@ -187,7 +187,7 @@ def _of_monitor(rail: str, monitor: EnergyMonitor) -> Finding:
 def _asked(
     kind: type[Backend], choice: PluginChoice, context: BenchContext
 ) -> Generator[Finding, None, bool]:
-    """Yield what a backend's own probe finds; return whether all is well."""
+    """Yield the findings of a backend's own probe; return whether all are good."""
     well = True
     for finding in kind.probe(choice.settings, context):
         yield finding
@@ -198,7 +198,7 @@ def _asked(
 def _of_device(
     sut: SystemUnderTest, task: Task, monitors: Mapping[str, EnergyMonitor]
 ) -> Iterator[Finding]:
-    """Yield what the device says of itself."""
+    """Yield the device's description of itself."""
     yield Finding("device", True, about(sut.info), simulated=sut.info.simulated)
     yield _workload(sut.info, task)
     if not monitors and sut.info.clock == EDGE_CLOCK:
@@ -388,7 +388,7 @@ def sync_edges(
 
 
 def about(info: SutInfo) -> str:
-    """Return what a device says of itself, in a line."""
+    """Return a device's description of itself in one line."""
     time = (
         "reports no time"
         if info.clock == EDGE_CLOCK

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look what is attached: instruments of every kind that can look, and serial ports at
-which a device under test may be.
+"""Find attached instruments of every kind that can be looked for, and serial ports with
+a possible device under test.
 
-Nothing is opened that could notice: an opened serial port restarts many boards.
+No port is opened: many boards restart when their serial port is opened.
 """
 
 from __future__ import annotations
@@ -72,13 +72,12 @@ def scan(
     ports: Callable[[], Iterable[Any]] | None = None,
     missing: Callable[[str], Iterable[str]] | None = None,
 ) -> list[ScanRow]:
-    """Return what is attached: instruments first, then serial ports that none of them
-    claimed; changes nothing on any of it.
+    """Return the attached instruments, then the serial ports that none of them claimed;
+    the devices are not changed.
 
-    `monitors`: what gives the class of each kind, those installed unless given;
-    `ports`: what lists serial ports as pyserial does; `missing`: what names the
-    packages of a kind that are not installed. One that fails hides no other: its error
-    is its row.
+    `monitors` returns the class of each kind (default: the installed ones); `ports`
+    lists serial ports as pyserial does; `missing` names the packages of a kind that are
+    not installed. A kind that fails does not hide others: its error is a row.
     """
     if monitors is None:
         names = plugins.names(MONITOR)
@@ -90,14 +89,14 @@ def scan(
 
 
 def is_well(rows: Iterable[ScanRow]) -> bool:
-    """Return whether nothing is wrong; a package that is not installed is nothing
-    wrong."""
+    """Return whether there are no problems; a package that is not installed is no
+    problem.
+    """
     return all(row.state != PROBLEM for row in rows)
 
 
 def is_empty(rows: Iterable[ScanRow]) -> bool:
-    """Return whether nothing was found that somebody attached, not even with a
-    problem."""
+    """Return whether no attached device was found, not even one with a problem."""
     return all(row.state == MISSING or row.kind == ONBOARD for row in rows)
 
 
@@ -243,8 +242,8 @@ def _refused(device: Path) -> tuple[str, str]:
 
 
 def _is_hollow(port: Any) -> bool:
-    """Return whether the kernel lists a port behind which there is no chip: of those a
-    PC has up to 32.
+    """Return whether the kernel lists a port without a chip: a PC has up to 32 of
+    those.
     """
     try:
         return (

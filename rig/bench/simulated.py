@@ -39,8 +39,8 @@ def stated(config: Config) -> dict[str, Any]:
 
 
 def contradictions(config: Config, provenance: Provenance) -> Iterator[str]:
-    """Yield what the provenance says otherwise than the bench file: kinds, rails, and
-    what of them is simulated.
+    """Yield the differences between provenance and bench file: kinds, rails, and their
+    simulated parts.
     """
     sut = provenance.sut
     monitors = provenance.monitors

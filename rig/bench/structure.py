@@ -157,5 +157,5 @@ def _hint(cause: BaseException) -> str:
 
 
 def nearest(key: str, allowed: Sequence[str]) -> str:
-    """Return which key may be meant, and all that are allowed."""
+    """Return the most similar key, and all allowed keys."""
     return f"{did_you_mean(key, allowed)}allowed: {', '.join(allowed)}"

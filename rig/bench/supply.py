@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the supply, off and on: the DUT is fed by the monitor, and by nothing
-else."""
+"""Checks of the supply, off and on: the monitor alone feeds the DUT."""
 
 from __future__ import annotations
 
@@ -31,8 +30,9 @@ _OFF_A = 100e-6
 class Reading:
     """Mean voltage, current and power of a supply.
 
-    `still_v` and `still_a` are up to where voltage and current may be none;
-    `powerless`: the power may be that of nothing wired.
+    `still_v` and `still_a` are the largest voltage and current that cannot be
+    distinguished from zero; `powerless`: the power cannot be distinguished from that
+    without any wire.
     """
 
     voltage_v: float
@@ -103,7 +103,7 @@ def off(name: str, reading: Reading | None, info: MonitorInfo) -> Finding:
 
 
 def unanswered(name: str, answer: str) -> Finding:
-    """Judge what a device answered while its supply was off: it must be silent."""
+    """Judge the answers of a device with its supply off: it must be silent."""
     if not answer:
         return Finding(name, True, "the device does not answer")
     return Finding(
@@ -118,10 +118,10 @@ def unanswered(name: str, answer: str) -> Finding:
 def on(
     name: str, readings: Mapping[str, Reading | None], infos: Mapping[str, MonitorInfo]
 ) -> list[Finding]:
-    """Judge supplies that are on, of a device that answers: voltage and power can be
-    distinguished from those of nothing wired.
+    """Judge supplies that are on, of a device that answers: voltage and power must
+    differ from those without any wire.
 
-    Of several, one may have nothing drawn from it.
+    Of several supplies, one may deliver no power.
     """
     drawn = any(
         reading is not None and not reading.powerless for reading in readings.values()
@@ -167,7 +167,7 @@ def on(
 
 
 def in_words(reading: Reading, info: MonitorInfo) -> str:
-    """Return voltage and current, or the power, as they are said."""
+    """Return voltage and current, or the power, in words."""
     # What stands in for a voltage is none.
     if not info.reads_voltage and not info.switches:
         return quantity(reading.power_w, "W")
@@ -181,6 +181,8 @@ def in_volts(reading: Reading, info: MonitorInfo) -> str:
 
 
 def _still(ranges: tuple[Range, ...], value: float, samples: float) -> float:
-    """Return up to which value a mean over so many samples may be that of nothing."""
+    """Return the largest value of a mean over so many samples that cannot be
+    distinguished from zero.
+    """
     row = next((row for row in ranges if abs(value) <= row.up_to), ranges[-1])
     return row.offset + row.lsb / 2 + _SIGMAS * row.noise / math.sqrt(samples)

@@ -24,8 +24,9 @@ _PAUSE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What is to be done when the rig is gone: the bench file, and which rails have a
-    supply."""
+    """The task of the process after the end of the rig: the bench file, and the rails
+    with a supply.
+    """
 
     bench: str
     rails: tuple[str, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of each wire, from what was heard, seen and read."""
+"""Findings about each wire, from bytes, pulses and readings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def talk_rows(talk: Talk, monitored: bool) -> Iterator[WireFinding]:
 
 
 def _silent_row(talk: Talk, monitored: bool) -> WireFinding:
-    """Judge Tx where nothing is heard."""
+    """Judge Tx if no byte was received."""
     if talk.pulses:
         return WireFinding(
             WireName.TX,

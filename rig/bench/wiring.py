@@ -51,9 +51,9 @@ def prove_wiring(
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
 ) -> Generator[WireFinding, None, None]:
-    """Test the wires of a bench, a finding each; behind one that fails, those that need
-    it are not tested. On leaving the supply is off, whatever happened; raises what
-    opening a monitor does.
+    """Test the wires of a bench, one finding each; after a failure the wires that need
+    the failed one are not tested. The supply is off at the end in every case. Raises
+    the errors of opening a monitor.
 
     `subscribers` get Opening, PartOpened and RailState; `stop` ends it from another
     thread.
@@ -199,9 +199,8 @@ class _Proof:
         context: BenchContext,
         silent: Mapping[str, Reading | None],
     ) -> Iterator[WireFinding]:
-        """Judge what can be read with the supply on, before anybody has answered;
-        `silent` are readings of a device that was asked, and of which nothing was
-        heard.
+        """Judge the readings with the supply on, before the device has answered;
+        `silent` are readings of a device that did not answer.
         """
         for rail, monitor in monitors.items():
             info = monitor.info
@@ -257,8 +256,9 @@ class _Watching:
         self.readings: dict[str, Reading | None] = {}
 
     def watch(self, action: Callable[[], None]) -> int | None:
-        """Do something; return how many pulses were seen meanwhile, None where nobody
-        looks."""
+        """Run an action; return the number of pulses during it, None if no monitor sees
+        pulses.
+        """
         seen: int | None = None
         with ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -318,8 +318,7 @@ def _second_supplies(
 def _pulsed(
     monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest
 ) -> Iterator[WireFinding]:
-    """Record a SYNC burst with each monitor; yield what it saw of the line, and of the
-    current."""
+    """Record a SYNC burst with each monitor; yield findings on line and current."""
     readings: dict[str, Reading | None] = {}
     for rail, monitor in monitors.items():
         with tempfile.TemporaryDirectory() as scratch:

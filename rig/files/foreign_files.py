@@ -78,8 +78,8 @@ def checked(path: Path, folder: Path | None = None) -> str:
     """Return the name of a file for a library that opens it by its name; raises as
     `opened`.
 
-    Between this look and the library's another process of this computer could put a
-    link there; a folder that came from elsewhere cannot.
+    Between this check and the library's call another process of this computer could put
+    a link there; a folder from another computer cannot.
     """
     os.close(descriptor(path, folder))
     return str(path)
@@ -139,8 +139,7 @@ def largest_b(name: str) -> int:
 
 
 def too_large(size_b: int) -> str:
-    """Return what is said of a file of that size which is larger than any of its
-    name."""
+    """Return the message about a file that is larger than any of its name."""
     return f"has {size_b} bytes, more than any file of its kind"
 
 

@@ -18,8 +18,8 @@ _SPELT = str.maketrans(
 
 
 def spelt(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return what is written for characters that an encoding lacks, as codecs ask for
-    it: signs of ours in letters, others by their numbers.
+    """Return the replacement of characters that an encoding lacks, as codecs expect it:
+    the rig's own signs in letters, others by their numbers.
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -33,8 +33,7 @@ SPELT = "rig.spelt"
 
 
 def register_spelling() -> None:
-    """Let streams have `SPELT` as what they do with characters that their encoding
-    lacks."""
+    """Register `SPELT`, which replaces characters that an encoding lacks."""
     codecs.register_error(SPELT, spelt)
 
 

@@ -69,8 +69,9 @@ def labels_of(line: str) -> tuple[str, ...]:
 
 
 def cell(value: object) -> object:
-    """Return what is written for a value: of a text, one that is no formula and no
-    command."""
+    """Return a value as it is written; a text is changed so that it is no formula and
+    no command.
+    """
     if not isinstance(value, str):
         return value
     if visible(value) != value:

@@ -128,8 +128,8 @@ def from_json(kind: type[T], tree: Any, place: str, schema: int = NEWEST) -> T:
 
 
 def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
-    """Read the keys of a dataclass out of a tree that has others besides, and remove
-    them from it; raise DataError as `from_json` does.
+    """Read the keys of a dataclass out of a larger tree, and remove them from it; raise
+    DataError as `from_json` does.
     """
     names = [
         part.name for part in dataclasses.fields(cast(Any, kind)) if part.name in tree
@@ -259,7 +259,9 @@ def _in_order(
 def _with_rest(
     structure: Callable[[Any, Any], Any], kind: Any
 ) -> Callable[[Any, Any], Any]:
-    """Return a structure hook that gives a class its rest, and the object as it is."""
+    """Return a structure hook that gives a class the other keys, and the original
+    object.
+    """
     rest = _marked(kind, _REST)
     verbatim = _marked(kind, _VERBATIM)
     if not rest and not verbatim:

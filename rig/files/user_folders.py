@@ -23,7 +23,7 @@ def cache() -> Path:
 
 
 def remembered(kind: str) -> Path:
-    """Return the folder of what commands remember of sessions; ConfigError where there
+    """Return the folder of data that commands keep about sessions; ConfigError if there
     is no home.
 
     NEURORIG_CACHE names another folder than the user's own.

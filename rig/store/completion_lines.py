@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of completions.jsonl, written and read: a step, what the device said, and
-its score."""
+"""The lines of completions.jsonl, written and read: a step, the device's report, and
+its score.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +97,7 @@ class ScoreLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeLine:
-    """A line's third part: what the device said."""
+    """A line's third part: the device's report."""
 
     refusal: str = typed.optional("")
     marks: tuple[tuple[int, int], ...]
@@ -140,7 +141,7 @@ class OutcomeLine:
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """A line's last part, behind its score: those of the samples of a batch."""
+    """A line's last part, after its score: the scores of the samples of a batch."""
 
     each: tuple[ScoreLine, ...] = typed.optional(())
 
@@ -181,8 +182,6 @@ def from_json(line: Mapping[str, Any], place: str = COMPLETIONS) -> StepRecord:
 
 
 def read(folder: Path) -> list[StepRecord]:
-    """Return what the device said in a trial, as far as it was written completely;
-    raise DataError.
-    """
+    """Read the step records of a trial that were written whole; raise DataError."""
     path = folder / COMPLETIONS
     return [from_json(line, str(path)) for line in read_lines(path)]

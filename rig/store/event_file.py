@@ -58,7 +58,7 @@ class EventFile:
         self._before = self.journal.last
 
     def append(self, line: EventLine) -> None:
-        """Append a line, and bring it to the disk where what it names must last."""
+        """Append a line, and sync it to the disk if its files must last."""
         text, self._before = journal.line(typed.to_json(line), self._before)
         self._stream.write(text)
         self._stream.flush()

@@ -12,8 +12,9 @@ from rig.store.journal import SCHEMA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStartedLine:
-    """The first line: the form of the file, what is planned, the files that are there
-    by then."""
+    """The first line: the form of the file, the planned trials, and the files that
+    exist by then.
+    """
 
     schema: str = SCHEMA
     event: str = "session_started"

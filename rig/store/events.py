@@ -34,8 +34,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class PartOpened:
-    """A part of the bench is open; `info` is what it says of itself, None for task and
-    scenario."""
+    """A part of the bench is open; `info` is its description, None for task and
+    scenario.
+    """
 
     part: str
     name: str
@@ -53,8 +54,7 @@ class RailState:
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """What is left of a trace is about to be recovered, which takes `limit_s` at
-    most."""
+    """The rest of a trace is about to be recovered, which takes `limit_s` at most."""
 
     trace: Path
     limit_s: float
@@ -100,8 +100,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class TrialResumed:
-    """A trial goes on behind step number `step`, in a further segment whose raw data go
-    to `folder`; `files` as of a trial, those of the segment before.
+    """A trial continues after step number `step`, in a further segment whose raw data
+    go to `folder`; `files` as of a trial, those of the segment before.
     """
 
     trial: int
@@ -154,7 +154,7 @@ class TrialFinished:
 
 @dataclass(frozen=True, slots=True)
 class SessionFinished:
-    """The end: `status` is success, abort (somebody stopped it) or fail (`reason` says
+    """The end: `status` is success, abort (stopped by the user) or fail (`reason` says
     why); `files` as of a trial.
     """
 

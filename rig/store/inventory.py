@@ -37,9 +37,7 @@ _NUL_AND_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def is_relative(name: str) -> bool:
-    """Return whether a name means a file below a folder, wherever that lies, and can
-    mean no other.
-    """
+    """Return whether a name means a file below any folder, and can mean no other."""
     parts = name.split("/")
     return (
         not _NUL_AND_CONTROLS.search(name)

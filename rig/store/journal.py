@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of events.jsonl, each chained to the one before: whoever changes one must
-make all that follow again.
+"""The lines of events.jsonl, each chained to the one before: after a change of one
+line, all lines after it must be made again.
 
 The last two fields of a line are `before`, the `sha256` of the line before (empty in
 the first), and `sha256`, that of the line's own text without this field. The head of
@@ -96,7 +96,7 @@ class JournalEvent:
     """One line of events.jsonl; fields that events of its kind do not have are empty or
     0.
 
-    `word` is what the line calls a segment: sessions of before say "sitting".
+    `word` is the line's name for a segment: older sessions use "sitting".
     """
 
     event: str
@@ -130,10 +130,10 @@ class JournalEvent:
 @dataclass(frozen=True, slots=True)
 class Journal:
     """The content of events.jsonl: its events, as far as they can be understood, and
-    what is wrong with its lines.
+    the faults of its lines.
 
-    `torn`: behind the last whole line stands a beginning of another, as a killed
-    process leaves it.
+    `torn`: an incomplete line follows the last whole one, as a killed process leaves
+    it.
     """
 
     events: tuple[JournalEvent, ...]
@@ -142,8 +142,7 @@ class Journal:
 
     @property
     def status(self) -> str:
-        """Return success, abort or fail; "killed" where nothing says that the session
-        ended."""
+        """Return success, abort or fail; "killed" if no line ends the session."""
         end = self._end
         return "killed" if end is None else end.status
 
@@ -198,8 +197,8 @@ def read(path: Path) -> Journal:
 
 
 def parse(content: bytes) -> Journal:
-    """Return what the lines say; a line of which nothing can be understood is left out
-    of the events, and reported.
+    """Return the events of the lines; a line that cannot be understood is left out of
+    the events, and reported.
     """
     *whole, rest = content.split(b"\n")
     events: list[JournalEvent] = []

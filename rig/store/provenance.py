@@ -19,7 +19,7 @@ _GIT_S = 20.0
 
 
 def collect(bench_toml: str) -> dict[str, Any]:
-    """Return versions of the rig and what it runs on, the source revision, the bench
+    """Return the versions of the rig and its platform, the source revision, the bench
     file's hash and the host.
     """
     return {
@@ -59,8 +59,8 @@ def revision(folder: Path | None = None) -> str:
     """Return the git revision of a source folder (the rig's own), with "+changes" when
     files differ from it.
 
-    Empty outside a checkout. Of the rig's own folder it is what this process found
-    first: that is what it has imported.
+    Empty outside a checkout. For the rig's own folder the first result of this process
+    is kept: it describes the imported code.
     """
     return _own_revision() if folder is None else _revision(folder)
 
@@ -87,8 +87,8 @@ def _revision(folder: Path) -> str:
 
 @cache
 def _is_checkout(folder: Path) -> bool:
-    """Return whether a source folder is the rig's checkout: installed inside somebody
-    else's, this file is not theirs.
+    """Return whether a source folder is the rig's checkout; a rig installed inside
+    another project's checkout is not.
     """
     try:
         _git(folder, "ls-files", "--error-unmatch", "rig/store/provenance.py")

@@ -109,11 +109,11 @@ def read(folder: SessionFolder) -> Provenance:
 
 
 def changed(before: Provenance, now: Provenance) -> list[str]:
-    """Return what of a bench differs from what it was when its session began: the rig,
-    the task, the device, the instruments.
+    """Return the differences between a bench and its description when the session
+    began: the rig, the task, the device, the instruments.
 
-    What differs each time a device is opened (its link, what was measured of it) does
-    not count.
+    Properties that differ each time a device is opened (its link, its measured values)
+    do not count.
     """
     parts: list[tuple[str, tuple[str, ...], Any, Any]] = [
         ("", _OF_BENCH, before, now),

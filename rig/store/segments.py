@@ -48,13 +48,13 @@ def is_segment(name: str) -> bool:
 
 
 def word(folder: Path) -> str:
-    """Return what the parts of a trial are called in it."""
+    """Return the word for the parts of a trial."""
     return OLD_SEGMENT if any(folder.glob(f"{OLD_SEGMENT}-*")) else SEGMENT
 
 
 def counted(folder: Path) -> list[list[StepRecord]]:
-    """Return what the device said in a trial, for each segment; of one that another
-    follows, only what counts.
+    """Return the step records of a trial for each segment; of a segment that another
+    one follows, only those that count.
     """
     read = [completion_lines.read(place) for place in segments(folder)]
     for early, late in pairwise(read):

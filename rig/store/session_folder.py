@@ -107,12 +107,12 @@ class SessionFolder:
         )
 
     def provenance(self) -> dict[str, Any]:
-        """Return what is known of how the session came about."""
+        """Return the provenance of the session."""
         content: dict[str, Any] = read_json(self.path / PROVENANCE)
         return content
 
     def catalogue(self) -> tuple[Entry, ...]:
-        """Return the task's samples; none where the task states nothing of them."""
+        """Return the task's samples; none if the task does not describe them."""
         path = self.path / CATALOGUE
         return catalogue.parse(self._text(path)) if os.path.lexists(path) else ()
 
@@ -132,7 +132,7 @@ class SessionFolder:
             ) from error
 
     def journal(self) -> Journal:
-        """Return the lines of events.jsonl and what is wrong with them."""
+        """Return the lines of events.jsonl and their faults."""
         return journal.read(self.path / EVENTS)
 
     def events(self) -> tuple[JournalEvent, ...]:
@@ -180,7 +180,7 @@ class SessionFolder:
 
     def is_unbegun(self) -> bool:
         """Return whether this is the folder of a run that ended before its first line:
-        it holds at most what is written before that.
+        it holds at most the files that are written before it.
         """
         try:
             inside = {entry.name: entry for entry in self.path.iterdir()}
@@ -227,8 +227,8 @@ class SessionFolder:
 
 
 def refuse_unwritable(folder: Path, try_next: str = "") -> None:
-    """Raise BenchError where nothing can be made in a folder, which need not be there
-    yet; the folder stays as it was. `try_next` as of `storage_error`.
+    """Raise BenchError if no file can be made in a folder, which need not exist yet;
+    the folder stays as it was. `try_next` as of `storage_error`.
     """
     try:
         above = (folder, *folder.absolute().parents)

@@ -11,10 +11,9 @@ from typing import Any
 
 
 def parse(text: str) -> Any:
-    """Return what a JSON text says; raise ValueError for anything else.
+    """Return the content of a JSON text; raise ValueError for anything else.
 
-    Refused besides: NaN and infinities, a key that is there twice, and a text that is
-    nested so deeply that Python gives up.
+    Also refused: NaN and infinities, duplicate keys, and nesting beyond Python's limit.
     """
     try:
         return json.loads(

@@ -156,7 +156,7 @@ class Store:
                 )
 
     def _begin(self, event: SessionStarted) -> None:
-        """Write what is known before the first trial."""
+        """Write the information that is known before the first trial."""
         folder = self._folder.path
         write_text(folder / PROVENANCE, json_text(event.provenance))
         if event.catalogue:
