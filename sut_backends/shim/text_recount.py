@@ -66,27 +66,25 @@ class TextRecount:
         """
         steps: list[HeardStep] = []
         opened = False
-        for one in self._exchanges:
-            if one.opening:
+        for exchange in self._exchanges:
+            if exchange.opening:
                 continue
-            if _NAMED.fullmatch(one.words):
+            if _NAMED.fullmatch(exchange.words):
                 steps = _dropped(steps)
-            opened = opened or bool(_PROFILED.fullmatch(one.words))
-            if opened and _STAMP.fullmatch(one.words):
+            opened = opened or bool(_PROFILED.fullmatch(exchange.words))
+            if opened and _STAMP.fullmatch(exchange.words):
                 opened = False
                 continue
-            steps += _steps(one)
+            steps += _steps(exchange)
         return steps
 
     def _facts(self) -> dict[str, object]:
         facts: dict[str, object] = {}
         for field, form in (("name", _NAME), ("firmware", _PROFILE), ("model", _MODEL)):
-            for one in self._exchanges:
-                found = [
-                    match[1] for line in one.lines if (match := form.fullmatch(line))
-                ]
-                if found:
-                    facts[field] = found[-1]
+            for exchange in self._exchanges:
+                for line in exchange.lines:
+                    if match := form.fullmatch(line):
+                        facts[field] = match[1]
         return facts | {"tick_hz": 1_000_000} if facts else {}
 
 
@@ -136,20 +134,20 @@ def _dropped(steps: Sequence[HeardStep]) -> list[HeardStep]:
     return [*steps[:kept], *(replace(step, dropped=True) for step in steps[kept:])]
 
 
-def _steps(one: _Exchange) -> Iterator[HeardStep]:
-    if asked := _INFER.fullmatch(one.words):
+def _steps(exchange: _Exchange) -> Iterator[HeardStep]:
+    if asked := _INFER.fullmatch(exchange.words):
         repeat = int(asked[1])
-        answer = _inference(one.lines, repeat)
+        answer = _inference(exchange.lines, repeat)
         yield HeardStep(
             kind="query",
             asked={"repeat": repeat},
             answer=answer,
             mark_modulus=_WRAP,
-            asked_s=one.asked_s,
-            answered_s=one.answered_s,
+            asked_s=exchange.asked_s,
+            answered_s=exchange.answered_s,
         )
-    elif _STAMP.fullmatch(one.words):
-        for stamp in (match for line in one.lines if (match := LAP.fullmatch(line))):
+    elif _STAMP.fullmatch(exchange.words):
+        for stamp in filter(None, map(LAP.fullmatch, exchange.lines)):
             answer = Completion((Mark(0, int(stamp[1])),))
             yield HeardStep(kind="stamp", asked={}, answer=answer, mark_modulus=_WRAP)
 
@@ -158,11 +156,11 @@ def _inference(lines: Sequence[str], repeat: int) -> Completion | None:
     """Return the answer to `infer`; None where it is not whole, as after an echo."""
     known = [line for line in lines if line.startswith("m-") and line != _READY]
     try:
-        told = take_apart(known, repeat, any(map(LAP.fullmatch, known)))
-        if told.results is None:
+        parts = take_apart(known, repeat, any(map(LAP.fullmatch, known)))
+        if parts.results is None:
             return None
-        numbers = thousandths(told.results)
+        numbers = thousandths(parts.results)
     except RigError:
         return None
-    marks = tuple(map(Mark, (_PHASE, END), told.laps_us))
+    marks = tuple(map(Mark, (_PHASE, END), parts.laps_us))
     return Completion(marks, struct.pack(f"<{len(numbers)}i", *numbers))

@@ -130,7 +130,7 @@ def _steps(
         steps[-1] = ("search", Solve(0, _SEARCH_S, seed=1, limit_s=_LIMIT_S), ())
     for name, step, payloads in steps:
         try:
-            yield Finding(name, True, _said(sut.do(step, payloads), info))
+            yield Finding(name, True, _summary(sut.do(step, payloads), info))
         except RigError as error:
             yield _failed(name, error)
             return
@@ -165,7 +165,7 @@ def _self_test(sut: Probed, simulated: bool, own_time: bool) -> Iterator[Finding
         yield from tested.findings(simulated, own_time=own_time)
 
 
-def _said(completion: Completion, info: SutInfo) -> str:
+def _summary(completion: Completion, info: SutInfo) -> str:
     marks = completion.marks
     if not marks:
         return "acknowledged"

@@ -178,9 +178,9 @@ class SelfTested:
             f" known to {100 * u:.2g} %{fine}"
         )
         if abs(deviation - RATE_LIMIT) < u:
-            said = f"not decided, this computer is too busy: {evidence}"
+            undecided = f"not decided, this computer is too busy: {evidence}"
             hint = f"again with fewer programs running; the limit is {RATE_LIMIT:.0%}"
-            return Finding("timer rate", True, said, hint, tested=False)
+            return Finding("timer rate", True, undecided, hint, tested=False)
         if deviation <= RATE_LIMIT:
             return Finding("timer rate", True, evidence)
         hint = "tick_hz, the prescaler, or the clock tree of the port is wrong"

@@ -46,7 +46,7 @@ class TextDut:
     @property
     def info(self) -> SutInfo:
         """Return the DUT's report about itself."""
-        own = self._profile.startswith(_OWN_PROFILE)
+        is_own = self._profile.startswith(_OWN_PROFILE)
         line = self._client.line
         mode = "performance" if self._client.tells_time else "energy"
         details = {
@@ -62,11 +62,11 @@ class TextDut:
             kind="uart",
             simulated=False,
             tick_hz=_TICK_HZ,
-            task=self._profile.removeprefix(_OWN_PROFILE) if own else "",
+            task=self._profile.removeprefix(_OWN_PROFILE) if is_own else "",
             model=self._model,
             firmware=self._profile,
             link=f"{line.name}, {line.baud} baud, text",
-            sync_hold_s=_OWN_HOLD_S if own else 0.0,
+            sync_hold_s=_OWN_HOLD_S if is_own else 0.0,
             marks_phases=False,
             clock="" if self._client.tells_time else EDGE_CLOCK,
             details=details,
