@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -83,6 +84,7 @@ class Studio:
         # kept.
         os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         os.environ["HOME"] = str(scratch)
+        platform.platform = lambda *_, **__: "Linux-x86_64"
         os.chdir(scratch)
         self.session = _sessions(self.root)
         self.bench = Path("benches") / "my-bench.toml"

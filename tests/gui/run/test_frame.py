@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QImage
 
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR
 from gui.run.frame import Frame, empty_frame, spread
+from gui.run.live_page import LivePage
 from gui.run.live_view import LiveView, bands
 from gui.run.phases import UNKNOWN, PhaseTrack
 from gui.run.scale import Ceiling, round_up
@@ -204,3 +205,14 @@ def test_an_axis_grows_at_once_and_shrinks_slowly() -> None:
 )
 def test_the_end_of_an_axis_is_round(value: float, top: float) -> None:
     assert round_up(value) == pytest.approx(top)
+
+
+def test_the_names_of_the_phases_have_room_beside_the_live_picture(
+    qtbot: QtBot,
+) -> None:
+    page = LivePage(LIGHT)
+    qtbot.addWidget(page)
+    page.legend.set_phases({0: "preprocess", 1: "infer"})
+    page.resize(860, 600)
+    page.show()
+    assert page.legend.width() >= page.legend.sizeHint().width()
