@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.joulescope.block import Block, TimeMap
+from drivers.joulescope.block import StreamBlock, TimeMap
 from drivers.joulescope.stream_merger import CURRENT, SYNC, TICK_HZ, VOLTAGE, Lanes
 from rig.trace.trace import Trace
 from rig.trace.writer import TraceWriter
@@ -18,12 +18,12 @@ COUNT = 80
 MAP = TimeMap(0, 0, float(TICK_HZ))
 
 
-def block(signal: str, number: int) -> Block:
+def block(signal: str, number: int) -> StreamBlock:
     """Return block `number` of a signal, of 80 samples at one tick each."""
     data = np.full(COUNT, 1.0 + number, dtype=np.float32)
     if signal == SYNC:
         data = np.full(COUNT // 8, 255, dtype=np.uint8)
-    return Block(number * COUNT, TICK_HZ, 1, data, MAP)
+    return StreamBlock(number * COUNT, TICK_HZ, 1, data, MAP)
 
 
 @pytest.mark.parametrize("lossy", [CURRENT, VOLTAGE, SYNC])

@@ -24,7 +24,7 @@ from scenarios.tasks.asc.task import SHIPPED_MODEL, AscTask
 from sut_backends.workers.inside.job import Job
 from tests.conftest import ROOT
 
-torch = pytest.importorskip("torch", reason="torch is not installed: the extra train")
+torch = pytest.importorskip("torch", reason="torch is not installed: the extra gpu")
 
 VECTORS = ROOT / "tests" / "vectors" / "nir"
 DT_S = 1e-3
