@@ -13,7 +13,7 @@ PRODUCT    := rig drivers sut_backends scenarios gui
 # What a run needs; the tools and the vendors' packages that tests need come with `make setup`.
 PACKAGES := $(VENV)/$(if $(LOCKED),installed,ready)
 
-.PHONY: gui screenshots demo test coverage check setup lock firmware clean fuzz pairs peers
+.PHONY: gui screenshots demo test coverage check setup lock firmware clean fuzz pairs peers mutants
 
 demo: firmware
 	$(BIN)/rig demo --bench benches/posix-asc.toml
@@ -62,6 +62,14 @@ pairs:
 	    $$python -c 'import ensurepip, venv' 2>/dev/null && exec tests/pair.sh $$python; \
 	done; echo "make pairs: no Python 3.12 is found, so nothing is tried with the newest host \
 	library of the Joulescope"
+
+# A sample of mutants of the results' arithmetic, which the tests must kill: 90 % of SAMPLE.
+# cosmic-ray, whose operators make them, has an environment of its own.
+SAMPLE ?= 100
+mutants: setup
+	@test -x build/mutants/bin/cosmic-ray || { $(PYTHON) -m venv build/mutants && \
+	    build/mutants/bin/python -m pip install -qq cosmic-ray==8.7.0; }
+	$(BIN)/python tests/golden/mutants.py build/mutants/bin/python --sample $(SAMPLE)
 
 # Programs of others against the simulated instruments.
 peers: setup
