@@ -73,7 +73,7 @@ RECIPES = {
     "sync-open": asc("monitor.virtual.sync_wire=open"),
     "wrong-answers": asc("sut.virtual.error_rate=0.3"),
     "varied": asc("sut.virtual.infer.variation=0.4", trials=5),
-    "interleaved": asc("bench.interleaved=true"),
+    "interleaved": asc("scenario.single_stream.interleaved=true"),
     "reduced": asc("bench.between_windows=reduced"),
     "coarse": asc("monitor.virtual.sample_hz=5000"),
     "wrong-cost": qubo("sut.virtual.solve.wrong_cost=3"),
