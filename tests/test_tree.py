@@ -20,8 +20,9 @@ TESTS = ROOT / "tests"
 MIRRORED = ("rig", "drivers", "sut_backends", "scenarios", "gui")
 #: Tests of several parts of one folder: other people's clients against its simulators.
 OF_SEVERAL = {Path("drivers/peers")}
-#: What has none: tests of C code by its tools, of pages, and of several parts together.
-OTHERS = ("docs", "firmware", "lab", "system", "vectors")
+#: Folders without a namesake: tests of C code by its tools, of pages, of stored sessions,
+#: and of several parts together.
+OTHERS = ("docs", "firmware", "golden", "lab", "system", "vectors")
 
 
 def folders_of_tests(top: Path) -> list[Path]:
