@@ -54,13 +54,13 @@ class OpenBench:
 
     @property
     def context(self) -> BenchContext:
-        """Return what the parts of the bench share."""
+        """Return the context that the parts of the bench share."""
         return self._bench.context
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Give `observer` live blocks of every rail that is recorded (rig.live.block);
-        return what ends that. It is called in a thread of its own; what it is too slow
-        for is left out.
+        return the function that ends this. The observer is called in a thread of its
+        own; blocks that it is too slow for are left out.
         """
         return self._bench.observe(observer)
 
@@ -83,9 +83,8 @@ class OpenBench:
         return self._bench.dropped
 
     def stop(self) -> None:
-        """Ask for the end of what this bench does, from any thread: a run raises
-        rig.Stopped within a second, its folder is kept, and `rig resume` goes on with
-        it.
+        """Request the end of a run or an opening, from any thread: a run raises
+        rig.Stopped within a second, its folder is kept, and `rig resume` continues it.
         """
         self._bench.stop()
 
@@ -99,8 +98,8 @@ class OpenBench:
         root: Path | str = "sessions",
         subscribers: Sequence[Subscriber] = (),
     ) -> Session:
-        """Run all trials into a new session folder; raises RigError, and whatever
-        happens keeps what was measured.
+        """Run all trials into a new session folder; raises RigError, and keeps the
+        measurements in every case.
         """
         return Session(self._bench.run(trials, root, subscribers).folder)
 
@@ -121,14 +120,14 @@ def open_bench(
     observers: Sequence[Observer] = (),
     listeners: Sequence[Wire] = (),
 ) -> AbstractContextManager[OpenBench]:
-    """Open everything a bench file names, in a `with` statement; on leaving, the DUT's
-    supply is off and every port closed, whatever happened. A file that is none, or
-    wrong, is refused at once.
+    """Open all parts of a bench file, in a `with` statement; on leaving, the DUT's
+    supply is off and every port closed, also after an error. An invalid file is refused
+    before any part is opened.
 
     `settings` override keys of the file: {"task.asc.samples": 12}, or
     ["task.asc.samples=12"] as on the command line. `subscribers` get the events of
     opening and of each session (rig.store.events), `observers` live blocks, `listeners`
-    what passes the line to the device, all from the beginning on; `stop` ends opening
+    the traffic on the line to the device, all from the beginning; `stop` ends opening
     and runs from another thread.
     """
     given = overrides(settings)

@@ -2,15 +2,15 @@
 """A program: write the tree of a NIR file to standard output, in a form that is safe to
 read.
 
-rig/network/nir_file.py runs it as a process of its own, by its path: of a damaged file
+rig/network/nir_file.py runs it as a process of its own, by its path: on a damaged file
 HDF5's library may loop for ever in C, deaf to Ctrl-C, or crash. The form is an .npz
 without pickle: entry `tree` is JSON text, whose leaves are texts ("text"), lists of
-byte strings ("bytes") and the names of arrays in the same file ("array"). What goes
-wrong is the last line of standard error.
+byte strings ("bytes") and the names of arrays in the same file ("array"). An error is
+the last line of standard error.
 
 Arguments: the file, the most processor time in s, the longest time by the clock, the
-most bytes that its arrays may have, the process that asks. Past either time it ends
-whatever it is doing, also where nobody is left who would end it.
+most bytes that its arrays may have, the process that asks. Past either time it ends at
+once, also where its parent has ended.
 """
 
 import faulthandler

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where annotations of a trace are written, and the link by which Joulescope UI finds
-them beside a session."""
+"""Files of a trace's annotations, and the link by which Joulescope UI finds them beside
+a session.
+"""
 
 from __future__ import annotations
 

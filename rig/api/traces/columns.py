@@ -2,7 +2,7 @@
 """Columns of a picture of a trace: least, mean and most as plain arrays, quick at every
 zoom.
 
-What they say is for the eye: numbers come from `SessionTrace.statistics`.
+They are for display only: numbers come from `SessionTrace.statistics`.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def spectrum(
     stopped: Stopped | None,
 ) -> Spectrum:
     """Return the spectrum of samples first <= k < last; segments have `segment`
-    samples, left out a power of two that gives several of them.
+    samples, by default a power of two that gives several of them.
     """
     from scipy.signal import welch
 

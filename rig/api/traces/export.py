@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export of a stretch of a trace at its full rate: JLS, CSV or Parquet, with its size
-said first.
+"""Export of a stretch of a trace at its full rate: JLS, CSV or Parquet, with an
+estimate of its size beforehand.
 
-A file is there whole or not at all. Times are seconds from the trace's first sample.
+A file is written whole or not at all. Times are seconds from the trace's first sample.
 """
 
 from __future__ import annotations

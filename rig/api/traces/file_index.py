@@ -102,9 +102,9 @@ def aligned(
 def columns(
     reader: Any, trace: Trace, bounds: NDArray[np.int64], most: int = 1 << 62
 ) -> NDArray[np.float64]:
-    """Return six rows: what the index says of each column; of `most` columns in which
-    samples are lost, or that are no whole entries, what it says of the parts beside
-    them.
+    """Return six rows with the index's values of each column; of `most` columns in
+    which samples are lost, or that are no whole entries, the values of the parts on
+    both sides.
     """
     layout = trace.layout
     current = _track(
@@ -210,7 +210,7 @@ def _lost(gaps: Sequence[Gap], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _overlapping(reader: Any, signal: int, places: Array) -> Array:
-    """Return what the index says of columns between places that are at no border of its
+    """Return the index's values of columns between places that are at no border of its
     entries: of all entries that a column touches, so that it misses no extreme.
     """
     length = int(_signal(reader, signal).length)
@@ -287,8 +287,8 @@ def _column(
 def _part(
     reader: Any, signal: int, units: list[int], at: int, stop: int
 ) -> tuple[Array, int]:
-    """Return rows of least, mean, most and count from a sample on, as far as one look
-    reaches, and the sample behind them.
+    """Return rows of least, mean, most and count from a sample on, as far as one read
+    reaches, and the sample after them.
     """
     fitting = [unit for unit in units if at % unit == 0 and at + unit <= stop]
     if fitting:

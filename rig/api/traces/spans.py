@@ -23,8 +23,8 @@ NONE = -1
 @dataclass(frozen=True, slots=True)
 class TrialSpan:
     """A span: a phase of a step, from `start_s` to `stop_s`; `sample` is the first of
-    the samples it is of. None for what is not known; energy and latency are those of
-    one of `repeat` runs.
+    its samples. Unknown values are None; energy and latency are those of one of
+    `repeat` runs.
     """
 
     kind: str
@@ -60,9 +60,9 @@ class Spans:
     """The spans of a trial in the order of their starts, a column each.
 
     `kind` counts in KINDS, `phase` in `phases`; `step` and `sample` are NONE, and
-    energies and latencies NaN, where there are none; `correct` is 1, 0, or NONE where
-    nothing was judged. `reached_s` is the latest stop up to and with each: of those
-    before the first that reaches a moment, none does.
+    energies and latencies NaN, where there are none; `correct` is 1, 0, or NONE without
+    a score. `reached_s` is the latest stop of this span and all before it: the first
+    span that reaches a moment is found by it.
     """
 
     phases: tuple[str, ...]

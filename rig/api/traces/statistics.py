@@ -33,7 +33,7 @@ Stopped = Callable[[], bool]
 
 
 class Cancelled(Exception):
-    """What was asked for is no longer wanted."""
+    """The request was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class SignalStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What is known of the ends of a stretch: whether both are at edges, where the
-    power steps, and the standard uncertainty of each (s); `nominal_rate` as in
+    """Knowledge of the ends of a stretch: whether both are at edges, where the power
+    steps, and the standard uncertainty of each (s); `nominal_rate` as in
     rig/uncertainty/window_effects.py.
     """
 

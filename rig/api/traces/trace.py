@@ -79,9 +79,9 @@ class SessionTrace:
     of the trace. Sample k is the mean over [k, k + 1) / `sample_hz`. Lost samples are
     NaN.
 
-    It may be used from several threads. `place` says of which session, trial, rail and
-    segment it is, `accuracy` what its monitor promises, `spans` which windows are in
-    it; each is None where there is none.
+    It may be used from several threads. `place` is its session, trial, rail and
+    segment, `accuracy` the limits of error of its monitor, `spans` its windows; each is
+    None where there is none.
     """
 
     def __init__(self, path: Path, opened: Opened, options: Options) -> None:
@@ -215,11 +215,11 @@ class SessionTrace:
     def prepare(
         self, progress: Progress | None = None, stopped: Stopped | None = None
     ) -> bool:
-        """Read the whole trace once, or what the user's cache has of it, so that
+        """Read the whole trace once, or its levels in the user's cache, so that
         `columns` are quick and have power at every zoom; return False where `stopped`
-        said so first.
+        ended it first.
 
-        `progress` is told the share that is done. Meant for a thread of its own.
+        `progress` gets the share that is done. Meant for a thread of its own.
         """
         with self._lock:
             if self._levels is None:
@@ -293,7 +293,7 @@ class SessionTrace:
 
     @property
     def place(self) -> TracePlace | None:
-        """Return of which session, trial, rail and segment the trace is."""
+        """Return the session, trial, rail and segment of the trace."""
         return self._around.place
 
     @property
@@ -421,8 +421,8 @@ class SessionTrace:
         stopped: Stopped | None = None,
     ) -> Spectrum:
         """Return the power spectral density of current, voltage or power by Welch's
-        method, over segments of `segment` samples in which none is lost. Raises
-        DataError, Cancelled.
+        method, over segments of `segment` samples without lost ones. Raises DataError,
+        Cancelled.
         """
         first, last = self._places(start, stop)
         self._require_signal(signal)
@@ -461,7 +461,7 @@ class SessionTrace:
 
     def line_edges(self, name: str) -> Edges:
         """Return the falling and rising edges of one of `lines`, in seconds of the
-        trace. What was converted is read once more; raises RigError.
+        trace. A converted file is read once more; raises RigError.
         """
         return digital_lines.line_edges(self.path, self._options, name)
 
@@ -587,8 +587,9 @@ class SessionTrace:
         return where
 
     def close(self) -> None:
-        """Remove what was converted of another program's file; closing twice is
-        allowed."""
+        """Remove the converted copy of another program's file; closing twice is
+        allowed.
+        """
         self._remove()
 
     def __enter__(self) -> Self:
@@ -647,8 +648,8 @@ def open_trace(path: Path | str, **options: Any) -> SessionTrace:
     """Open a trace of the rig, or a file of another program: JLS 1 and 2, Power
     Profiler, tables.
 
-    `options` say what a foreign file does not: `source`, `current`, `voltage`, `power`,
-    `sync`, `time`, `supply_v`, `rate_hz`, as the options of `rig measure` do.
+    `options` state facts that a foreign file lacks: `source`, `current`, `voltage`,
+    `power`, `sync`, `time`, `supply_v`, `rate_hz`, as the options of `rig measure` do.
     """
     scratch = Path(tempfile.mkdtemp(prefix="rig-trace-"))
     try:

@@ -164,8 +164,8 @@ def noise_of(metric: MetricResult) -> float:
     """Return the standard deviation that the instrument's noise alone gives one trial,
     from the budget of the mean.
 
-    The lines that the scatter of trials contains; where the scatter is too small to
-    count, all that are normally distributed.
+    It sums the lines that the scatter of trials contains; where the scatter is too
+    small to count, all that are normally distributed.
     """
     scattered = any(
         part.component == SCATTER and part.counted for part in metric.budget

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials laid over each other: the power of the same sample in each, aligned on the
-edge with which it begins, to fractions of a sample; what differs, and which trial is
-the odd one.
+"""Trials laid over each other: the power of the same sample in each, aligned on its
+first edge, to fractions of a sample; their differences, and the odd trial.
 
-Trials take the samples in orders of their own, so that a step number of one means
-another sample in another: what they have in common is a sample, and how often it came.
+Trials take the samples in orders of their own, so that a step number has another sample
+in each. They have in common a sample, and its repetition.
 """
 
 from __future__ import annotations

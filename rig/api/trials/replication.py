@@ -38,9 +38,9 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class TrialDot:
-    """A metric in one trial; `deviation` is its distance from the claim, or from the
-    mean where nothing is claimed, relatively; NaN where it is not known. `limited`: a
-    rule compares the metric with the 5 % band.
+    """A metric in one trial; `deviation` is its relative distance from the claim, or
+    from the mean where there is no claim; NaN where it is not known. `limited`: a rule
+    compares the metric with the 5 % band.
     """
 
     trial: int
@@ -75,12 +75,12 @@ class BudgetLine:
 
 @dataclass(frozen=True, slots=True)
 class MetricTrials:
-    """A metric over the trials of a session; `claimed` is None where nothing is claimed
-    of it, and a verdict is None where its rule does not compare it: `drawn` is then the
+    """A metric over the trials of a session; `claimed` is None without a claim on it,
+    and a verdict is None where its rule does not compare it: `drawn` is then the
     outcome of a statistical test, or `not_tested` says why there is none.
 
-    `reference` is what deviations and the 5 % `band` are about: the claim, or the mean
-    of the trials.
+    `reference` is the claim, or the mean of the trials: deviations and the 5 % `band`
+    refer to it.
     """
 
     metric: SessionMetric
