@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completions x trace -> windows with latency and energy per phase, idle windows,
-problems. Pure but for reading the trace.
+"""Measure the windows of a trial: latency and energy per phase, idle windows, and
+problems, from the completions and the traces. Pure but for reading the trace.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from rig.kinds import registry as kinds
 from rig.kinds.span import Span, Timed, Windows
@@ -42,8 +42,8 @@ class Rail:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A trial as its raw data give it; `rails` are the time bases of all monitors that
-    saw the marks, `counts` those of the first.
+    """A trial as computed from its raw data; `rails` are the time bases of all monitors
+    that saw the marks, `counts` those of the first.
     """
 
     measured: Measured
@@ -69,21 +69,26 @@ def measure(
     """Attach the device's marks to the edges of each monitor, integrate each window,
     and sum over the rails.
 
-    `hold_s` is the length of a SYNC pulse, `clock` the host's clock that the ticks
-    count, or empty; `open_end`: more happened behind the steps that are given, and does
-    not count. Latency is by the first rail's clock. Where no edges confirm the ticks,
-    latencies come from the device's word alone, there is no energy, and the problem
-    stays. Without any rail the device's clock is the time base, and `device_clock_ppm`
-    the stated limit of its error. `trial`: of interleaved trials the one whose windows
-    are wanted; all marks tie the clocks, so their `alignments` are those of `attached`
-    for each trial.
+    hold_s: length of a SYNC pulse
+    clock: the host's clock that the ticks count, or empty
+    open_end: the trace goes on after the given steps, and the rest is ignored
+    device_clock_ppm: stated limit of the device's clock, the time base without rails
+    trial: the one of interleaved trials whose windows are measured
+    alignments: those of `attached`, the same for all interleaved trials
+
+    Latency is by the first rail's clock. If no edges confirm the ticks, latencies are
+    those that the device reports, there is no energy, and the problem stays.
     """
     if clock == EDGE_CLOCK:
-        return _by_edges(done, phases, tick_hz, hold_s, rails, open_end, trial)
+        return _by_edges(
+            done, phases, tick_hz, hold_s, rails, open_end=open_end, trial=trial
+        )
     own = [item for item in done if item.trial in (0, trial)]
     ticks = _ticks(done)
     if alignments is None:
-        alignments = attached(done, tick_hz, hold_s, rails, clock, open_end)
+        alignments = attached(
+            done, tick_hz, hold_s, rails, clock=clock, open_end=open_end
+        )
     first = (
         alignments[0] if rails else at_nominal_rate(ticks, tick_hz, device_clock_ppm)
     )
@@ -92,39 +97,43 @@ def measure(
     if not clock:
         problems += faults.late_marks(own, tick_hz, hold_s)
     timebase = first.timebase or Timebase.nominal(ticks[0] if ticks else 0, tick_hz)
-    spans = [span for item in own for span in _spans(item, phases)]
+    spans: list[Span] = []
+    for item in own:
+        spans.extend(_spans(item, phases))
     accuracy = rails[0].accuracy if rails and first.timebase else None
     energies = _energies(
         spans, rails, [each.timebase for each in alignments], tick_hz, problems
     )
-    slowest_hz = min(
-        (min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails),
-        default=tick_hz,
-    )
+    rates_hz = [min(rail.trace.edge_hz, rail.trace.sample_hz) for rail in rails]
+    slowest_hz = min(rates_hz, default=tick_hz)
     limit_s = faults.shortest_s(slowest_hz, hold_s)
     rail_name = rails[0].name if rails else ""
     timed = Timed(
-        timebase, tick_hz, accuracy, rail_name, limit_s, faults.wait_s(hold_s)
+        timebase=timebase,
+        tick_hz=tick_hz,
+        accuracy=accuracy,
+        rail=rail_name,
+        shortest_s=limit_s,
+        wait_s=faults.wait_s(hold_s),
     )
     windows = [
         (span, _window(span, timebase, timed.effects(span.ticks), energy))
         for span, energy in zip(spans, energies, strict=True)
     ]
-    problems += faults.short(
-        [pair for pair in windows if faults.counts(pair[0])], limit_s, bool(rails)
-    )
-    each = zip(rails, alignments, strict=True)
-    timebases = {
-        rail.name: one.timebase for rail, one in each if one.timebase is not None
-    }
-    counts = Counts(first.marks, first.edges, first.pairs)
+    counted = [pair for pair in windows if faults.counts(pair[0])]
+    problems += faults.short(counted, limit_s, bool(rails))
+    timebases = {}
+    for rail, alignment in zip(rails, alignments, strict=True):
+        if alignment.timebase is not None:
+            timebases[rail.name] = alignment.timebase
+    placed = [_placed(problem, own, rail_name, timebases) for problem in problems]
     return Outcome(
-        _measured(windows, timed),
-        first.timebase if rails else None,
-        timebases,
-        tuple(_placed(problem, own, rail_name, timebases) for problem in problems),
-        sum(item.completion.retransmissions for item in own),
-        counts,
+        measured=_measured(windows, timed),
+        timebase=first.timebase if rails else None,
+        rails=timebases,
+        problems=tuple(placed),
+        retransmissions=sum(item.completion.retransmissions for item in own),
+        counts=Counts(first.marks, first.edges, first.pairs),
     )
 
 
@@ -160,13 +169,17 @@ def attached(
 ) -> list[Alignment]:
     """Attach the marks of all steps to the edges of each rail."""
     ticks = _ticks(done)
-    return [
-        attach(rail.trace, ticks, tick_hz, hold_s, clock, open_end) for rail in rails
-    ]
+    alignments = []
+    for rail in rails:
+        alignments.append(
+            attach(rail.trace, ticks, tick_hz, hold_s, clock=clock, open_end=open_end)
+        )
+    return alignments
 
 
 def _ticks(done: Sequence[StepRecord]) -> list[int]:
-    return [mark.tick for item in done for mark in item.completion.marks]
+    marks = chain.from_iterable(item.completion.marks for item in done)
+    return [mark.tick for mark in marks]
 
 
 def _energies(
@@ -176,8 +189,8 @@ def _energies(
     tick_hz: float,
     problems: list[Problem],
 ) -> list[Energy | None]:
-    """Return the energy of each span, summed over the rails, and add what is wrong to
-    `problems`; none where a rail has no time base.
+    """Return the energy of each span, summed over the rails, and add the problems found
+    to `problems`; the energies are None where a rail has no time base.
     """
     known = [timebase for timebase in timebases if timebase is not None]
     if not rails or len(known) < len(rails):
@@ -188,45 +201,47 @@ def _energies(
     ]
     for rail, timebase, part in zip(rails, known, parts, strict=True):
         # A crossing lies in the window of its search, which is looked at as a whole.
-        whole = [
-            (span, energy)
-            for span, energy in zip(spans, part, strict=True)
-            if span.whole
-        ]
-        problems += faults.gaps(*_apart(whole), rail.trace, timebase, rail.name)
-        problems += faults.beyond(*_apart(whole), timebase, rail.name)
-        problems += shifted(timebase, [span.ticks for span, _ in whole])
+        whole_spans: list[Span] = []
+        energies: list[Energy | None] = []
+        for span, energy in zip(spans, part, strict=True):
+            if span.whole:
+                whole_spans.append(span)
+                energies.append(energy)
+        problems += faults.gaps(whole_spans, energies, rail.trace, timebase, rail.name)
+        problems += faults.beyond(whole_spans, energies, timebase, rail.name)
+        problems += shifted(timebase, [span.ticks for span in whole_spans])
     problems += _powerless(spans, rails, parts, known)
     return [_summed(of_span) for of_span in zip(*parts, strict=True)]
 
 
 def _spans(item: StepRecord, phases: Sequence[str]) -> Iterator[Span]:
-    """Yield the spans of a step; none where its marks are not those that are due."""
+    """Yield the spans of a step, unless its marks are not the expected ones."""
     if not faults.mark_fault(item, phases):
         yield from kinds.of(item.step).spans(item, item.step, phases)
 
 
 def _measured(windows: Windows, timed: Timed) -> Measured:
-    """Return what came of all steps, kind by kind."""
-    of_steps: dict[int, list[tuple[Span, Window]]] = {}
+    """Measure all steps, each by its kind; the parts are in the order of the kinds."""
+    by_step: dict[int, list[tuple[Span, Window]]] = {}
     for span, window in windows:
-        of_steps.setdefault(span.item.number, []).append((span, window))
-    of_kinds: dict[str, list[Measured]] = {kind.step.kind: [] for kind in kinds.known()}
-    for own in of_steps.values():
-        item = own[0][0].item
+        by_step.setdefault(span.item.number, []).append((span, window))
+    by_kind: dict[str, list[Measured]] = {kind.step.kind: [] for kind in kinds.known()}
+    for step_windows in by_step.values():
+        item = step_windows[0][0].item
         kind = kinds.of(item.step)
-        of_kinds[item.step.kind].append(kind.measure(item, item.step, own, timed))
-    return joined([part for parts in of_kinds.values() for part in parts])
+        by_kind[item.step.kind].append(
+            kind.measure(item, item.step, step_windows, timed)
+        )
+    return joined(list(chain.from_iterable(by_kind.values())))
 
 
 def joined(parts: Sequence[Measured]) -> Measured:
-    """Return what several parts of a trial measured, one behind the other."""
-    return Measured(
-        **{
-            part.name: tuple(item for one in parts for item in getattr(one, part.name))
-            for part in fields(Measured)
-        }
-    )
+    """Join the parts of a trial in order, field by field."""
+    values = {}
+    for field in fields(Measured):
+        items = [getattr(part, field.name) for part in parts]
+        values[field.name] = tuple(chain.from_iterable(items))
+    return Measured(**values)
 
 
 def covered(
@@ -237,24 +252,22 @@ def covered(
     clock: str = "",
 ) -> int:
     """Return the number of the last step up to which the traces of a cut-off segment
-    hold everything; 0 where they hold nothing.
+    are complete; 0 if there is no such step.
     """
     if clock == EDGE_CLOCK:
-        # without the device's own time, it is unknown which edge belongs to which mark
-        # when the last ones are missing
+        # Without the device's own time, it is unknown which edge belongs to which mark
+        # when the last ones are missing.
         return 0
 
-    def ties(items: Sequence[StepRecord]) -> list[Timebase | None]:
-        told = [mark.tick for item in items for mark in item.completion.marks]
-        return [
-            attach(rail.trace, told, tick_hz, hold_s, clock, open_end=True).timebase
-            for rail in rails
-        ]
+    def timebases(items: Sequence[StepRecord]) -> list[Timebase | None]:
+        ends_open = attached(items, tick_hz, hold_s, rails, clock=clock, open_end=True)
+        return [alignment.timebase for alignment in ends_open]
 
-    whole = list(takewhile(partial(_held, rails=rails, timebases=ties(done)), done))
-    # A burst alone fits the edges behind it in more than one way, and has nothing to
-    # measure.
-    if not any(kinds.planned(item.step) for item in whole) or None in ties(whole):
+    in_traces = partial(_held, rails=rails, timebases=timebases(done))
+    whole = list(takewhile(in_traces, done))
+    # A burst alone fits the edges after it in more than one way, and has no window.
+    planned = any(kinds.planned(item.step) for item in whole)
+    if not planned or None in timebases(whole):
         return 0
     return whole[-1].number
 
@@ -263,37 +276,35 @@ def _held(
     item: StepRecord, rails: Sequence[Rail], timebases: Sequence[Timebase | None]
 ) -> bool:
     """Return whether all marks of a step lie within all traces."""
-    return all(
-        timebase is not None
-        and all(
-            timebase.seconds(mark.tick) <= rail.trace.reach_s
-            for mark in item.completion.marks
-        )
-        for rail, timebase in zip(rails, timebases, strict=True)
-    )
+    for rail, timebase in zip(rails, timebases, strict=True):
+        if timebase is None:
+            return False
+        for mark in item.completion.marks:
+            if timebase.seconds(mark.tick) > rail.trace.reach_s:
+                return False
+    return True
 
 
 def together(segments: Sequence[Outcome], word: str = "segment") -> Outcome:
-    """Return the outcome of a trial that was recorded in several segments; its time
-    base is that of the first. `word` is what its problems call them.
+    """Join the outcomes of a trial that was recorded in several segments.
+
+    Its time base is that of the first segment. `word` is how its problems call a
+    segment.
     """
     first = segments[0]
     if len(segments) == 1:
         return first
+    problems = []
+    for number, outcome in enumerate(segments, start=1):
+        for problem in outcome.problems:
+            detail = f"{word} {number}: {problem.detail}"
+            problems.append(replace(problem, detail=detail, segment=number))
     return replace(
         first,
-        measured=joined([one.measured for one in segments]),
-        problems=tuple(
-            replace(
-                problem,
-                detail=f"{word} {number}: {problem.detail}",
-                segment=number,
-            )
-            for number, one in enumerate(segments, start=1)
-            for problem in one.problems
-        ),
-        retransmissions=sum(one.retransmissions for one in segments),
-        counts=Counts.sum_of(one.counts for one in segments),
+        measured=joined([outcome.measured for outcome in segments]),
+        problems=tuple(problems),
+        retransmissions=sum(outcome.retransmissions for outcome in segments),
+        counts=Counts.sum_of(outcome.counts for outcome in segments),
     )
 
 
@@ -309,55 +320,59 @@ def _by_edges(
     """Measure a device that reports no time: give its marks the times of the first
     rail's edges."""
     trace = rails[0].trace
-    host_ticks = [mark.tick for item in done for mark in item.completion.marks]
+    host_ticks = _ticks(done)
     ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
     if isinstance(ticks, Problem):
-        counts = Counts(len(host_ticks), len(trace.falls_s))
         return Outcome(
-            Measured((), ()),
-            None,
-            {},
-            (ticks,),
-            sum(item.completion.retransmissions for item in done),
-            counts,
+            measured=Measured((), ()),
+            timebase=None,
+            rails={},
+            problems=(ticks,),
+            retransmissions=sum(item.completion.retransmissions for item in done),
+            counts=Counts(len(host_ticks), len(trace.falls_s)),
         )
-    at = iter(ticks)
-    told = []
+    edge_ticks = iter(ticks)
+    timed = []
     for item in done:
-        marks = tuple(replace(mark, tick=next(at)) for mark in item.completion.marks)
-        told.append(replace(item, completion=replace(item.completion, marks=marks)))
+        marks = tuple(
+            replace(mark, tick=next(edge_ticks)) for mark in item.completion.marks
+        )
+        timed.append(replace(item, completion=replace(item.completion, marks=marks)))
     return measure(
-        told, phases, trace.edge_hz, hold_s, rails, open_end=open_end, trial=trial
+        timed, phases, trace.edge_hz, hold_s, rails, open_end=open_end, trial=trial
     )
 
 
 def _of_rails(rails: Sequence[Rail], alignments: Sequence[Alignment]) -> list[Problem]:
-    """Collect what is wrong with each alignment; of several rails, each problem names
-    its own."""
-    return [
-        replace(problem, detail=f"{rail.name}: {problem.detail}", rail=rail.name)
-        if rail.name
-        else problem
-        for rail, alignment in zip(rails, alignments, strict=True)
-        for problem in alignment.problems
-    ]
+    """Collect the problems of each alignment; of several rails, each problem names its
+    own.
+    """
+    problems = []
+    for rail, alignment in zip(rails, alignments, strict=True):
+        for problem in alignment.problems:
+            if rail.name:
+                detail = f"{rail.name}: {problem.detail}"
+                problem = replace(problem, detail=detail, rail=rail.name)
+            problems.append(problem)
+    return problems
 
 
 def _window(
     span: Span, timebase: Timebase, latency: Effects, energy: Energy | None
 ) -> Window:
     start_s, stop_s = span.seconds(timebase)
-    latency_s = timebase.interval_s(*span.ticks) / span.repeat
-    effects = (latency if energy is None else merged([latency, energy.effects])).scaled(
-        1 / span.repeat
-    )
+    effects = latency
+    energy_j = None
+    if energy is not None:
+        effects = merged([latency, energy.effects])
+        energy_j = energy.energy_j / span.repeat
     return Window(
-        span.phase,
-        start_s,
-        stop_s,
-        latency_s,
-        None if energy is None else energy.energy_j / span.repeat,
-        effects,
+        phase=span.phase,
+        start_s=start_s,
+        stop_s=stop_s,
+        latency_s=timebase.interval_s(*span.ticks) / span.repeat,
+        energy_j=energy_j,
+        effects=effects.scaled(1 / span.repeat),
     )
 
 
@@ -371,51 +386,45 @@ def _integrate(
     times_s = [span.seconds(timebase) for span in spans]
     whole = [trace.lost_between(*pair) is not None for pair in times_s]
     inside = [pair for pair, ok in zip(times_s, whole, strict=True) if ok]
-    found = iter(
-        trace.integrals(
-            inside, ranges_a(rail.accuracy), steps_at_ends=True, bridged=True
-        )
-    )
+    ranges = ranges_a(rail.accuracy)
+    integrals = iter(trace.integrals(inside, ranges, steps_at_ends=True, bridged=True))
+    # A mark was made somewhere within its tick.
+    tick_u_s = 1 / tick_hz / math.sqrt(12.0)
     energies: list[Energy | None] = []
     for span, ok in zip(spans, whole, strict=True):
         if not ok:
             energies.append(None)
             continue
-        integral = next(found)
-        # A mark was made somewhere within its tick.
-        ends_u_s = tuple(
-            math.hypot(timebase.seconds_u_s(tick), 1 / tick_hz / math.sqrt(12.0))
-            for tick in span.ticks
+        integral = next(integrals)
+        start, stop = span.ticks
+        ends_u_s = (
+            math.hypot(timebase.seconds_u_s(start), tick_u_s),
+            math.hypot(timebase.seconds_u_s(stop), tick_u_s),
         )
         effects = of_energy(
-            integral,
-            rail.accuracy,
-            trace.sample_hz,
-            (ends_u_s[0], ends_u_s[1]),
-            timebase.nominal_rate,
+            integral, rail.accuracy, trace.sample_hz, ends_u_s, timebase.nominal_rate
         )
-        over = beyond(integral, rail.accuracy)
-        energies.append(
-            Energy(
-                integral.energy_j,
-                named(effects, rail.name),
-                over,
-                _unwired_j(integral, rail),
-            )
+        energy = Energy(
+            integral.energy_j,
+            named(effects, rail.name),
+            beyond(integral, rail.accuracy),
+            _unwired_j(integral, rail),
         )
+        energies.append(energy)
     return energies
 
 
 def _unwired_j(integral: Integral, rail: Rail) -> float:
-    """Return how much of a window's energy may be shown with nothing wired: all of it
-    where it is half of a noise.
+    """Return the largest energy that the monitor may show with no wire connected: all
+    of the window's if it is one half of a noise.
     """
-    limit_j = unwired.unwired_j(integral, rail.accuracy, rail.trace.sample_hz)
-    if integral.energy_j > limit_j and unwired.may_be_one_sided(
-        integral, rail.accuracy
-    ):
+    accuracy = rail.accuracy
+    limit_j = unwired.unwired_j(integral, accuracy, rail.trace.sample_hz)
+    if integral.energy_j <= limit_j:
+        return limit_j
+    if unwired.may_be_one_sided(integral, accuracy):
         _, power_w = rail.trace.power_w(integral.start_s, integral.stop_s)
-        if unwired.one_sided(power_w, integral, rail.accuracy):
+        if unwired.one_sided(power_w, integral, accuracy):
             return integral.energy_j
     return limit_j
 
@@ -435,17 +444,10 @@ def _powerless(
     parts: Sequence[Sequence[Energy | None]],
     timebases: Sequence[Timebase],
 ) -> list[Problem]:
-    places = [place for place, span in enumerate(spans) if span.whole]
-    of_rails = {
-        rail.name: [part[place] for place in places]
-        for rail, part in zip(rails, parts, strict=True)
-    }
-    names = [rail.name for rail in rails]
-    of_names = dict(zip(names, timebases, strict=True))
-    return faults.powerless([spans[place] for place in places], of_rails, of_names)
-
-
-def _apart(
-    whole: list[tuple[Span, Energy | None]],
-) -> tuple[list[Span], list[Energy | None]]:
-    return [span for span, _ in whole], [energy for _, energy in whole]
+    numbers = [number for number, span in enumerate(spans) if span.whole]
+    energies = {}
+    by_name = {}
+    for rail, part, timebase in zip(rails, parts, timebases, strict=True):
+        energies[rail.name] = [part[number] for number in numbers]
+        by_name[rail.name] = timebase
+    return faults.powerless([spans[number] for number in numbers], energies, by_name)

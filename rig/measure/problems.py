@@ -274,59 +274,70 @@ def powerless(
     Of several rails one may draw nothing for a while: their sum counts. One that never
     draws anything is named, and so is one whose current flows backwards.
     """
-    found = []
-    totals = [
-        (
-            span,
-            sum(energy.energy_j for energy in known),
-            sum(energy.unwired_j for energy in known),
-        )
-        for span, *parts in zip(spans, *rails.values(), strict=True)
-        if len(
-            known := [
-                energy
-                for energy in parts
-                if energy is not None and math.isfinite(energy.energy_j)
-            ]
-        )
-        == len(rails)
-    ]
+    problems = []
+    totals = []
+    for span, *parts in zip(spans, *rails.values(), strict=True):
+        known = _finite(parts)
+        if len(known) == len(rails):
+            energy_j = sum(energy.energy_j for energy in known)
+            unwired_j = sum(energy.unwired_j for energy in known)
+            totals.append((span, energy_j, unwired_j))
     hit = [row for row in totals if row[1] <= row[2]]
     if hit:
         detail = f"{len(hit)} of {len(totals)} windows, {_untold(*hit[0])}"
         rail = next(iter(rails))
-        found.append(_of_span("power", detail, hit[0][0], timebases[rail], rail))
-    for rail, energies in rails.items() if len(rails) > 1 else ():
-        known = [
-            (span, one)
-            for span, one in zip(spans, energies, strict=True)
-            if one is not None and math.isfinite(one.energy_j)
-        ]
-        backwards = [
-            (span, one) for span, one in known if one.energy_j < -one.unwired_j
-        ]
-        if backwards:
-            span, one = backwards[0]
-            first = (
-                f"first {span.phase} of step {span.item.number} with "
-                f"{one.energy_j / span.repeat:.3g} J"
-            )
-            detail = (
-                f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows"
-                " backwards"
-            )
-            found.append(_of_span("power", detail, span, timebases[rail], rail))
-        elif known and all(one.energy_j <= one.unwired_j for _, one in known):
-            span, one = max(
-                known, key=lambda pair: pair[1].energy_j / max(pair[1].unwired_j, 1e-30)
-            )
-            most = _untold(span, one.energy_j, one.unwired_j).removeprefix("first ")
-            detail = (
-                f"{rail}: nothing is drawn from it in any of {len(known)} windows; the "
-                f"most is {most}, and the bench can leave the rail out"
-            )
-            found.append(_of_span("power", detail, span, timebases[rail], rail))
-    return found
+        problems.append(_of_span("power", detail, hit[0][0], timebases[rail], rail))
+    if len(rails) == 1:
+        return problems
+    for rail, energies in rails.items():
+        problem = _powerless_rail(spans, energies, rail, timebases[rail])
+        if problem is not None:
+            problems.append(problem)
+    return problems
+
+
+def _powerless_rail(
+    spans: Sequence[Span], energies: Energies, rail: str, timebase: Timebase
+) -> Problem | None:
+    known = []
+    backwards = []
+    for span, energy in zip(spans, energies, strict=True):
+        if energy is None or not math.isfinite(energy.energy_j):
+            continue
+        known.append((span, energy))
+        if energy.energy_j < -energy.unwired_j:
+            backwards.append((span, energy))
+    if backwards:
+        span, energy = backwards[0]
+        first = (
+            f"first {span.phase} of step {span.item.number} with "
+            f"{energy.energy_j / span.repeat:.3g} J"
+        )
+        detail = (
+            f"{rail}: {len(backwards)} of {len(known)} windows, {first}: it flows"
+            " backwards"
+        )
+        return _of_span("power", detail, span, timebase, rail)
+    if not known or any(energy.energy_j > energy.unwired_j for _, energy in known):
+        return None
+    span, energy = max(known, key=_of_unwired)
+    most = _untold(span, energy.energy_j, energy.unwired_j).removeprefix("first ")
+    detail = (
+        f"{rail}: nothing is drawn from it in any of {len(known)} windows; the "
+        f"most is {most}, and the bench can leave the rail out"
+    )
+    return _of_span("power", detail, span, timebase, rail)
+
+
+def _of_unwired(window: tuple[Span, Energy]) -> float:
+    """Return a window's energy as a share of the most that an open input shows."""
+    _, energy = window
+    return energy.energy_j / max(energy.unwired_j, 1e-30)
+
+
+def _finite(energies: Sequence[Energy | None]) -> list[Energy]:
+    known = [energy for energy in energies if energy is not None]
+    return [energy for energy in known if math.isfinite(energy.energy_j)]
 
 
 def _untold(span: Span, energy_j: float, unwired_j: float) -> str:

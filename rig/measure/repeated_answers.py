@@ -18,13 +18,11 @@ def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
     """
     if trial < 2:
         return []
-    first, own = (
-        [item for item in done if item.trial == number and kinds.of(item.step).measured]
-        for number in (1, trial)
-    )
+    first = _measured(done, 1)
+    repeated = _measured(done, trial)
     differing = [
         later.number
-        for early, later in zip(first, own, strict=False)
+        for early, later in zip(first, repeated, strict=False)
         if later.completion.output != early.completion.output
     ]
     if not differing:
@@ -32,9 +30,14 @@ def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
     return [
         Problem(
             "answers",
-            f"{len(differing)} of {len(own)} answers are not those of trial 1 to the"
-            f" same load of the sample, first step {differing[0]}: the device may"
+            f"{len(differing)} of {len(repeated)} answers are not those of trial 1 to"
+            f" the same load of the sample, first step {differing[0]}: the device may"
             " change its input; with interleaved = false each trial loads it",
             step=differing[0],
         )
     ]
+
+
+def _measured(done: Sequence[StepRecord], trial: int) -> list[StepRecord]:
+    steps = [item for item in done if item.trial == trial]
+    return [item for item in steps if kinds.of(item.step).measured]

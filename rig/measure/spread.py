@@ -59,11 +59,11 @@ def spread_of(rows: Sequence[WindowRow], per: int = 1) -> Spread | None:
     each = [energy_j / per for energy_j in energies]
     mean_j = math.fsum(each) / len(each)
     return Spread(
-        len(each),
-        per,
-        mean_j,
-        statistics.median(each),
-        statistics.stdev(each),
-        min(each),
-        max(each),
+        windows=len(each),
+        per=per,
+        mean_j=mean_j,
+        median_j=statistics.median(each),
+        deviation_j=statistics.stdev(each),
+        least_j=min(each),
+        most_j=max(each),
     )

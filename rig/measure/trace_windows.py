@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -228,8 +228,8 @@ def tabulate(
                 span.start_s,
                 [part],
                 None if doubt else accuracy,
-                has_current,
-                doubt,
+                has_current=has_current,
+                problem=doubt,
             )
         )
     return [
@@ -289,10 +289,8 @@ def _row(
     """Return what windows hold together."""
     integrals = [part.integral for part in parts]
     duration_s = math.fsum(integral.duration_s for integral in integrals)
-    energy_j, charge_c = (
-        math.fsum(getattr(one, name) for one in integrals)
-        for name in ("energy_j", "charge_c")
-    )
+    energy_j = math.fsum(integral.energy_j for integral in integrals)
+    charge_c = math.fsum(integral.charge_c for integral in integrals)
     row = WindowRow(
         name,
         start_s,
@@ -359,9 +357,11 @@ def _summed_u_j(
         return None
     effects = [part.effects(accuracy, mean_w) for part in parts]
     total2 = 0.0
-    for name in {name for of in effects for name in of}:
-        found = [of[name] for of in effects if name in of]
-        alone = [effect.energy_j for effect in found if effect.kind == OWN]
-        alike = [effect.energy_j for effect in found if effect.kind != OWN]
+    # In the order of the windows: a set's order, and the last digit of a sum, would
+    # change from process to process.
+    for name in dict.fromkeys(chain.from_iterable(effects)):
+        of_windows = [of[name] for of in effects if name in of]
+        alone = [effect.energy_j for effect in of_windows if effect.kind == OWN]
+        alike = [effect.energy_j for effect in of_windows if effect.kind != OWN]
         total2 += math.fsum(value**2 for value in alone) + math.fsum(alike) ** 2
     return math.sqrt(total2)

@@ -69,7 +69,8 @@ def compare(measured: Spread, claimed: Spread, higher_is_better: bool | None) ->
         away = measured.value - claimed.value
         one = measured.u
         other = claimed.u
-    return _tested(away, one, other, measured, claimed, higher_is_better, ratio)
+    parts = [(one, measured.freedom), (other, claimed.freedom)]
+    return _tested(away, parts, higher_is_better, ratio=ratio)
 
 
 def compare_bounded(
@@ -81,19 +82,13 @@ def compare_bounded(
     inside = 0 < measured.value < 1 and 0 < claimed.value < 1
     if not inside:
         away = measured.value - claimed.value
-        return _tested(
-            away,
-            measured.u,
-            claimed.u,
-            measured,
-            claimed,
-            higher_is_better,
-            ratio=False,
-        )
+        parts = [(measured.u, measured.freedom), (claimed.u, claimed.freedom)]
+        return _tested(away, parts, higher_is_better)
     away = _logit(measured.value) - _logit(claimed.value)
     one = measured.u / (measured.value * (1 - measured.value))
     other = claimed.u / (claimed.value * (1 - claimed.value))
-    return _tested(away, one, other, measured, claimed, higher_is_better, ratio=False)
+    parts = [(one, measured.freedom), (other, claimed.freedom)]
+    return _tested(away, parts, higher_is_better)
 
 
 def compare_counts(
@@ -151,17 +146,17 @@ def freedom_of(coverage_factor: float) -> float:
 
 def _tested(
     away: float,
-    one: float,
-    other: float,
-    measured: Spread,
-    claimed: Spread,
+    parts: Sequence[tuple[float, float]],
     higher_is_better: bool | None,
-    ratio: bool,
+    ratio: bool = False,
 ) -> Tested:
-    u = math.hypot(one, other)
+    """Test a difference by the standard uncertainties of both sides, `parts`, each with
+    its degrees of freedom.
+    """
+    u = math.hypot(*(part_u for part_u, _ in parts))
     if not u > 0 or not math.isfinite(u):
         raise ValueError("neither value scatters")
-    freedom = _welch([(one, measured.freedom), (other, claimed.freedom)])
+    freedom = _welch(parts)
     if higher_is_better is None:
         chance = 2 * _above(abs(away) / u, freedom)
     else:

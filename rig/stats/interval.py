@@ -47,13 +47,12 @@ class Interval:
         """Return the interval of a value that is as wide to both sides."""
         half = coverage_factor * standard_uncertainty
         return cls(
-            value - half,
-            value + half,
-            method,
-            units,
-            "",
-            standard_uncertainty,
-            coverage_factor,
+            low=value - half,
+            high=value + half,
+            method=method,
+            units=units,
+            standard_uncertainty=standard_uncertainty,
+            coverage_factor=coverage_factor,
         )
 
     @property

@@ -150,7 +150,8 @@ def _first_edge(trace: Trace, ticks: Sequence[int], tick_hz: float) -> Alignment
         offset_u_s,
         trace.rate_limit_ppm * 1e-6 / math.sqrt(3.0),
     )
-    return Alignment(timebase, backwards(ticks, timebase), marks, 1, 1, ((0, 0),))
+    problems = backwards(ticks, timebase)
+    return Alignment(timebase, problems, marks, edges=1, pairs=1, links=((0, 0),))
 
 
 def _same_clock(

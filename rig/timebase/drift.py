@@ -70,10 +70,13 @@ def bend(
     scatter_s = noise_s(off_s, resolution_s)
     while True:
         limit_s = (_GO_ON if best else _BEGIN) * resolution_s
-        halves = {
-            _halve(x, rest_s, first, last, scatter_s, limit_s)
-            for first, last in pairwise(cuts)
-        } - {0}
+        halves = set()
+        for first, last in pairwise(cuts):
+            middle = _halve(
+                x, rest_s, first, last, scatter_s=scatter_s, limit_s=limit_s
+            )
+            if middle:
+                halves.add(middle)
         if not halves:
             return best
         cuts = sorted([*cuts, *halves])
@@ -97,6 +100,7 @@ def _halve(
     rest_s: NDArray[np.float64],
     first: int,
     last: int,
+    *,
     scatter_s: float,
     limit_s: float,
 ) -> int:

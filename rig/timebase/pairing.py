@@ -363,7 +363,9 @@ def _track(series: _Series, seed: Seed, misses_max: int) -> list[tuple[int, int]
         if edges[next_edge] > due_s + reach_s:
             continue
         if reach_s > 3 * series.reach_s:
-            edge = _by_vote(series, mark, next_edge, due_s, reach_s, clock)
+            edge = _by_vote(
+                series, mark, next_edge, clock, due_s=due_s, within_s=reach_s
+            )
         else:
             edge = _nearest_edge(series, mark, next_edge, due_s, clock.rate)
         if edge is None:
@@ -399,9 +401,10 @@ def _by_vote(
     series: _Series,
     mark: int,
     first: int,
+    clock: _ClockFilter,
+    *,
     due_s: float,
     within_s: float,
-    clock: _ClockFilter,
 ) -> int | None:
     """Return the edge within a wide reach that the next marks confirm; None where they
     confirm no edge.

@@ -58,7 +58,9 @@ def seeds(
     steps_s = np.diff(edges_s)
     ranked: list[tuple[float, int, Seed]] = []
     for mark in np.unique(np.concatenate([ends, count - 1 - ends, spread])).tolist():
-        ranked += _seeds_of(mark, marks_s, edges_s, steps_s, reach_s, any_rate)
+        ranked += _seeds_of(
+            mark, marks_s, edges_s, steps_s=steps_s, reach_s=reach_s, any_rate=any_rate
+        )
     ranked.sort(key=lambda entry: entry[:2])
     return [seed for _, _, seed in ranked]
 
@@ -67,10 +69,12 @@ def _seeds_of(
     mark: int,
     marks_s: Floats,
     edges_s: Floats,
+    *,
     steps_s: Floats,
     reach_s: float,
     any_rate: bool,
 ) -> list[tuple[float, int, Seed]]:
+    """Return the seeds at one mark, each after its two keys of order."""
     one_s = float(marks_s[mark + 1] - marks_s[mark])
     two_s = float(marks_s[mark + 2] - marks_s[mark + 1])
     whole_s = one_s + two_s
@@ -106,7 +110,8 @@ def _seeds_of(
     if not any_rate:
         rate_u = min(rate_u, CLOCK_LIMIT)
         rates = np.clip(rates, 1 - CLOCK_LIMIT, 1 + CLOCK_LIMIT)
-    scores = _scores(mark, edges, rates, rate_u, marks_s, edges_s, reach_s)
+    around_s = marks_s[max(mark - _CHUNK, 0) : mark + _CHUNK + 1] - marks_s[mark]
+    scores = _scores(around_s, edges_s, edges, rates, rate_u=rate_u, reach_s=reach_s)
     return [
         (
             -round(float(score), 2),
@@ -118,17 +123,19 @@ def _seeds_of(
 
 
 def _scores(
-    mark: int,
+    around_s: Floats,
+    edges_s: Floats,
     edges: Indices,
     rates: Floats,
+    *,
     rate_u: float,
-    marks_s: Floats,
-    edges_s: Floats,
     reach_s: float,
 ) -> Floats:
-    """Return which share of the marks around one finds an edge, for each edge it may
-    have."""
-    around_s = marks_s[max(mark - _CHUNK, 0) : mark + _CHUNK + 1] - marks_s[mark]
+    """Return the share of the marks around a mark that find an edge.
+
+    There is a share for each of `edges`, taken as the mark's own, with its rate;
+    `around_s` are the times of the marks from the mark on.
+    """
     due_s = edges_s[edges][:, None] + rates[:, None] * around_s
     away_s = np.abs(
         edges_s[nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s

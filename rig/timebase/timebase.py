@@ -233,15 +233,15 @@ class Timebase:
         within `rate_u` (relative, standard) of each other.
         """
         return cls(
-            origin_tick,
-            origin_s,
-            1.0 / tick_hz,
-            1,
-            0.0,
-            0.0,
-            offset_u_s,
-            rate_u,
-            offset_u_s,
+            origin_tick=origin_tick,
+            origin_s=origin_s,
+            s_per_tick=1.0 / tick_hz,
+            points=1,
+            residual_s=0.0,
+            residual_max_s=0.0,
+            offset_u_s=offset_u_s,
+            slope_u=rate_u,
+            scatter_s=offset_u_s,
         )
 
     @property
@@ -257,15 +257,15 @@ class Timebase:
         mark."""
         unknown = math.inf
         return cls(
-            origin_tick,
-            0.0,
-            1.0 / tick_hz,
-            0,
-            unknown,
-            unknown,
-            unknown,
-            unknown,
-            unknown,
+            origin_tick=origin_tick,
+            origin_s=0.0,
+            s_per_tick=1.0 / tick_hz,
+            points=0,
+            residual_s=unknown,
+            residual_max_s=unknown,
+            offset_u_s=unknown,
+            slope_u=unknown,
+            scatter_s=unknown,
         )
 
     def _weights(self, tick: int) -> list[tuple[int, float]]:
@@ -289,15 +289,17 @@ class Timebase:
     def _covariance(
         self, first: list[tuple[int, float]], other: list[tuple[int, float]]
     ) -> float:
-        return sum(
-            share
-            * other_share
-            * self.knot_u_s[at]
-            * self.knot_u_s[other_at]
-            * self._correlation(at, other_at)
-            for at, share in first
-            for other_at, other_share in other
-        )
+        total = 0.0
+        for at, share in first:
+            for other_at, other_share in other:
+                total += (
+                    share
+                    * other_share
+                    * self.knot_u_s[at]
+                    * self.knot_u_s[other_at]
+                    * self._correlation(at, other_at)
+                )
+        return total
 
     def _rate_change(self, piece: int) -> float:
         """Return by how much the rate changes at the knots of a piece, in seconds per

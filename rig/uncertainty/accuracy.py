@@ -86,17 +86,9 @@ class Accuracy:
                     path=f"accuracy.{name}",
                     try_next="one or more, ascending by up_to",
                 )
-            numbers = [
-                value
-                for row in ranges
-                for value in (
-                    row.gain,
-                    row.offset,
-                    row.noise,
-                    row.lsb,
-                    row.lsb_relative,
-                )
-            ]
+            numbers: list[float] = []
+            for row in ranges:
+                numbers += [row.gain, row.offset, row.noise, row.lsb, row.lsb_relative]
             if not all(math.isfinite(value) and value >= 0 for value in numbers):
                 raise ConfigError(
                     f"{numbers}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from rig.model.trial import Measured, Sample, Streamed, Window
 
@@ -103,7 +104,7 @@ def _whole_left(
 def _busy(samples: Sequence[Sample]) -> tuple[float, float]:
     """Return time and energy of the phases of windows; NaN where an energy is not
     known."""
-    windows = [window for sample in samples for window in sample.windows]
+    windows = list(chain.from_iterable(sample.windows for sample in samples))
     energies_j = [
         math.nan if window.energy_j is None else window.energy_j for window in windows
     ]

@@ -152,12 +152,12 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
         # As dataclasses.replace, in a third of its time: every window moves with every
         # component.
         return Window(
-            window.phase,
-            window.start_s,
-            window.stop_s,
-            latency_s,
-            energy_j,
-            window.effects,
+            phase=window.phase,
+            start_s=window.start_s,
+            stop_s=window.stop_s,
+            latency_s=latency_s,
+            energy_j=energy_j,
+            effects=window.effects,
         )
 
     def moved(sample: Sample) -> Sample:
@@ -191,19 +191,19 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
 def _with_windows(sample: Sample, windows: tuple[Window, ...]) -> Sample:
     """Return a sample with other windows; as dataclasses.replace, in half its time."""
     return Sample(
-        sample.step,
-        sample.indices,
-        sample.repeat,
-        windows,
-        sample.label,
-        sample.answer,
-        sample.correct,
-        sample.scores,
-        sample.case,
-        sample.timed,
-        sample.each,
-        sample.hop,
-        sample.solve,
-        sample.costs,
-        sample.crossings,
+        step=sample.step,
+        indices=sample.indices,
+        repeat=sample.repeat,
+        windows=windows,
+        label=sample.label,
+        answer=sample.answer,
+        correct=sample.correct,
+        scores=sample.scores,
+        case=sample.case,
+        timed=sample.timed,
+        each=sample.each,
+        hop=sample.hop,
+        solve=sample.solve,
+        costs=sample.costs,
+        crossings=sample.crossings,
     )

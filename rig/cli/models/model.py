@@ -187,21 +187,23 @@ def print_network(out: Terminal, network: Network, how: Conventions) -> None:
         f"{sizes.nonzero} of them not zero; parameters: {sizes.parameters}",
     )
     say(out, f"conventions: {_words(how)}")
-    table = node_table("node", "kind", "in", "out", "parameters", "times")
+    columns = ("node", "kind", "in", "out", "parameters", "times")
+    table = node_table(*columns)
     for place in network.places:
         late = (
             f" (and {', '.join(place.late_sources)}, a step late)"
             if place.late_sources
             else ""
         )
-        table.add_row(
+        cells = [
             escape(place.name + late),
             type(place.node).__name__,
             _shape(place.shape_in),
             _shape(place.shape_out),
             str(footprint.parameters(place.node)),
             _times(place.node),
-        )
+        ]
+        table.add_row(*cells)
     print_table(out, table)
 
 

@@ -101,12 +101,20 @@ def as_json(made: Quantised) -> dict[str, Any]:
 
 def print_report(report: QuantisationReport) -> None:
     """Print a line for each node, then the agreement."""
-    table = node_table(
-        "node", "kind", "unit", "rounding", "clipped", "limited", "spikes", "differ"
+    columns = (
+        "node",
+        "kind",
+        "unit",
+        "rounding",
+        "clipped",
+        "limited",
+        "spikes",
+        "differ",
     )
+    table = node_table(*columns)
     run = report.samples > 0
     for node in report.nodes:
-        table.add_row(
+        cells = [
             escape(node.name),
             node.kind,
             f"{node.scale:.3g}",
@@ -119,7 +127,8 @@ def print_report(report: QuantisationReport) -> None:
                 if node.spiking
                 else ""
             ),
-        )
+        ]
+        table.add_row(*cells)
     print_table(Terminal(), table)
     if not run:
         say(
