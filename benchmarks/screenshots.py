@@ -30,7 +30,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 
 from gui.memory import Memory
 from gui.window import MainWindow
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 from rig.api import demonstration
 from rig.api.archive import tags
 from rig.files.shipped import shipped
@@ -133,7 +133,7 @@ class Studio:
         begun = time.monotonic()
         while time.monotonic() - begun < _LONGEST_S:
             QTest.qWait(50)
-            workers = self.window.findChildren(Worker)
+            workers = self.window.findChildren(BackgroundWorker)
             if time.monotonic() - begun > least_s and not any(
                 each.busy for each in workers
             ):

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from gui.bridge import Bridge
 from gui.memory import Memory
 from gui.theme import Theme, Themes
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 from rig.api.sessions.session import Session
 from rig.importers.options import Options
 
@@ -28,7 +28,7 @@ class TraceRequest:
     span: tuple[float, float] | None = None
 
 
-class Window(Protocol):
+class ShellWindow(Protocol):
     """The part of the window that the shell uses."""
 
     def say(self, text: str) -> None:
@@ -54,14 +54,14 @@ class Shell(QObject):
     bench_changed = Signal(object)
 
     def __init__(
-        self, window: Window, memory: Memory, parent: QObject | None = None
+        self, window: ShellWindow, memory: Memory, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._window = window
         self.memory = memory
         self.themes = Themes(memory.get("theme", ""), self)
         self.bridge = Bridge(self)
-        self.worker = Worker(self)
+        self.worker = BackgroundWorker(self)
         self.session: Session | None = None
         self.bench_path: Path | None = None
         #: Options given since the start for files of other programs.

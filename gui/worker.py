@@ -33,7 +33,7 @@ class _Outcome:
     error: BaseException | None
 
 
-class Worker(QObject):
+class BackgroundWorker(QObject):
     """One background thread that does one job after another. A newer job replaces a
     waiting one of the same key, and the result of a running one is dropped; the key ""
     replaces none. `failed` is emitted with an error that has no handler.

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 
 #: Keys that work on every screen.
@@ -28,9 +28,9 @@ WINDOW = (
     ("Escape", "leave a question without an answer"),
 )
 _COLUMNS = (
-    Column("screen", lambda row: row.where),
-    Column("key", lambda row: row.key),
-    Column("what it does", lambda row: row.what),
+    TableColumn("screen", lambda row: row.where),
+    TableColumn("key", lambda row: row.key),
+    TableColumn("what it does", lambda row: row.what),
 )
 
 
@@ -61,7 +61,7 @@ class KeysScreen(Screen):
         super().__init__(shell)
         title = PlainLabel("Keys")
         title.setProperty("role", "title")
-        self.table = Table(_COLUMNS, "keys")
+        self.table = DataTable(_COLUMNS, "keys")
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 20, 24, 16)
         column.setSpacing(12)

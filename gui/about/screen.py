@@ -18,13 +18,13 @@ from gui.about.support import SupportCard
 from gui.about.versions import VersionRow, versions
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 
 _THEMES = (("", "&System"), ("light", "&Light"), ("dark", "&Dark"))
 _COLUMNS = (
-    Column("part", lambda row: row.name),
-    Column("version", lambda row: row.version),
+    TableColumn("part", lambda row: row.name),
+    TableColumn("version", lambda row: row.version),
 )
 _ABOUT = (
     "neurorig measures accuracy, latency and energy of neuromorphic and tinyML devices."
@@ -44,7 +44,7 @@ class AboutScreen(Screen):
         title.setProperty("role", "title")
         about = PlainLabel(_ABOUT)
         about.setWordWrap(True)
-        self._versions = Table(_COLUMNS, "versions")
+        self._versions = DataTable(_COLUMNS, "versions")
         self._themes = QButtonGroup(self)
         top = QHBoxLayout()
         top.setSpacing(12)
@@ -106,7 +106,7 @@ class AboutScreen(Screen):
             button.setChecked(button.objectName() == f"theme-{chosen}")
 
     @staticmethod
-    def _card(title: str, table: Table) -> QFrame:
+    def _card(title: str, table: DataTable) -> QFrame:
         card = QFrame()
         card.setProperty("role", "card")
         heading = PlainLabel(title)

@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
 
 from gui.shell import Shell
 from gui.widgets.controls import check_box, push_button
-from gui.widgets.file_dialog import Wanted, with_chooser
+from gui.widgets.file_dialog import FileRequest, with_chooser
 from gui.widgets.notice import Notice, Severity
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 from rig.api.support import bundle
 from rig.api.support.bundle import Bundle, BundleFile
@@ -32,14 +32,14 @@ from rig.files.user_folders import expanded
 from rig.units import bytes_text
 
 _COLUMNS = (
-    Column("file", lambda file: file.name),
-    Column(
+    TableColumn("file", lambda file: file.name),
+    TableColumn(
         "size",
         lambda file: bytes_text(file.size_b),
         lambda file: file.size_b,
         right=True,
     ),
-    Column("what it holds", lambda file: file.what),
+    TableColumn("what it holds", lambda file: file.what),
 )
 _EXPLAINED = (
     "For a question to somebody who is not here: versions, the bench file, what is"
@@ -67,7 +67,7 @@ class SupportCard(QFrame):
         self._path = QLineEdit("~/neurorig-support.zip")
         self._path.setObjectName("support-path")
         self._path.setAccessibleName("File of the bundle")
-        self._files = Table(_COLUMNS, "support-files")
+        self._files = DataTable(_COLUMNS, "support-files")
         self._files.chosen.connect(self._show_file)
         self._text = QPlainTextEdit()
         self._text.setObjectName("support-text")
@@ -94,7 +94,7 @@ class SupportCard(QFrame):
         row.addWidget(self._collect)
         row.addWidget(self._serials)
         row.addStretch(1)
-        row.addWidget(with_chooser(self._path, Wanted.NAME, "Archives (*.zip)"), 2)
+        row.addWidget(with_chooser(self._path, FileRequest.NAME, "Archives (*.zip)"), 2)
         row.addWidget(self._write)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("support-split")

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.widgets.controls import push_button
-from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
+from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.path_field import PathField
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 from rig.bench.examples import Example
 from rig.files.user_folders import expanded
@@ -21,16 +21,16 @@ from rig.files.user_folders import expanded
 _WITHOUT = "virtual-asc"
 _RECENT_PX = 130
 _EXAMPLES = (
-    Column("example", lambda row: row.name),
-    Column("device", lambda row: row.sut),
-    Column("monitor", lambda row: row.monitor),
-    Column("scenario", lambda row: row.scenario),
-    Column("task", lambda row: row.task),
-    Column("what it is for", lambda row: row.about, colour=lambda row: "muted"),
+    TableColumn("example", lambda row: row.name),
+    TableColumn("device", lambda row: row.sut),
+    TableColumn("monitor", lambda row: row.monitor),
+    TableColumn("scenario", lambda row: row.scenario),
+    TableColumn("task", lambda row: row.task),
+    TableColumn("what it is for", lambda row: row.about, colour=lambda row: "muted"),
 )
 _RECENT = (
-    Column("recent bench file", lambda path: path.name),
-    Column("folder", lambda path: str(path.parent), colour=lambda path: "muted"),
+    TableColumn("recent bench file", lambda path: path.name),
+    TableColumn("folder", lambda path: str(path.parent), colour=lambda path: "muted"),
 )
 
 
@@ -53,7 +53,7 @@ class ChoosePage(QWidget):
         )
         self._find.setClearButtonEnabled(True)
         self._find.textChanged.connect(lambda text: self._filter())
-        self._table = Table(_EXAMPLES, "examples")
+        self._table = DataTable(_EXAMPLES, "examples")
         self._table.setAccessibleName("Examples of benches")
         self._table.chosen.connect(self._choose)
         self._target = LineField("new-path", "File to write", "file to write")
@@ -61,7 +61,7 @@ class ChoosePage(QWidget):
         self._create_button = _button("new-create", "&Create", self._create)
         self._create_button.setProperty("role", "primary")
         self._create_button.setEnabled(False)
-        self._recent = Table(_RECENT, "recent-benches")
+        self._recent = DataTable(_RECENT, "recent-benches")
         self._recent.setAccessibleName("Recent bench files")
         self._recent.setMaximumHeight(_RECENT_PX)
         self._recent.activated.connect(lambda index: self._open_recent())
@@ -118,14 +118,14 @@ class ChoosePage(QWidget):
         label = PlainLabel("Write it to")
         label.setBuddy(self._target)
         new.addWidget(label)
-        new.addWidget(with_chooser(self._target, Wanted.NAME, BENCHES), 1)
+        new.addWidget(with_chooser(self._target, FileRequest.NAME, BENCHES), 1)
         new.addWidget(self._create_button)
         opening = QHBoxLayout()
         other = PlainLabel("Open")
         other.setBuddy(self._open)
         opening.addWidget(other)
         opening.addWidget(
-            with_chooser(self._open, Wanted.FILE, BENCHES, self.opened.emit), 1
+            with_chooser(self._open, FileRequest.FILE, BENCHES, self.opened.emit), 1
         )
         opening.addWidget(_button("open-bench-now", "&Open", self._open.give))
         heading = PlainLabel("New from an example")

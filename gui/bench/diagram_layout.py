@@ -49,7 +49,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DiagramLayout:
     """The whole picture."""
 
     boxes: tuple[Box, ...]
@@ -59,7 +59,9 @@ class Layout:
     height: float
 
 
-def lay_out(drawn: Diagram, text_width: Callable[[str], float], width: float) -> Layout:
+def lay_out(
+    drawn: Diagram, text_width: Callable[[str], float], width: float
+) -> DiagramLayout:
     """Return the layout of a diagram; it is wider than `width` where that is too
     narrow."""
     column_of = {part.key: _COLUMNS.get(part.role, 2) for part in drawn.parts}
@@ -104,7 +106,9 @@ def lay_out(drawn: Diagram, text_width: Callable[[str], float], width: float) ->
     routes = tuple(_routes(drawn, column_of, spots))
     total = lefts[-1] + widths[-1] + _MARGIN
     tallest = max(heights.values()) - _GAP + _MARGIN
-    return Layout(tuple(boxes.values()), tuple(spots.values()), routes, total, tallest)
+    return DiagramLayout(
+        tuple(boxes.values()), tuple(spots.values()), routes, total, tallest
+    )
 
 
 def _ends(

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.bench.diagram_layout import Box, Layout, Route, lay_out
+from gui.bench.diagram_layout import Box, DiagramLayout, Route, lay_out
 from gui.theme import Theme
 from gui.widgets.text import CENTRE
 from rig.bench.diagram import Diagram, Wire
@@ -43,7 +43,7 @@ class DiagramView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._theme = theme
         self._drawn: Diagram | None = None
-        self._layout: Layout | None = None
+        self._layout: DiagramLayout | None = None
         self._found: dict[tuple[str, str], bool] = {}
 
     @property

@@ -18,7 +18,7 @@ from rig.files.shipped import shipped
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DocumentReading:
     """The contents of a bench file: `resolved` and `picture` are None where it has an
     error; `due` are the rows of a proof of its wiring.
     """
@@ -36,20 +36,20 @@ class Reading:
         return self.problem.sentence if self.problem is not None else ""
 
 
-def read_text(text: str, folder: Path) -> Reading:
+def read_text(text: str, folder: Path) -> DocumentReading:
     """Parse the text of a bench file that lies in a folder."""
     bench = BenchText(text)
     problem = bench.problem(folder)
     form = form_of(bench, problem)
     if problem is not None:
-        return Reading(text, form, problem, None, None)
+        return DocumentReading(text, form, problem, None, None)
     resolved = config.parsed(text, folder)
     try:
         rows = tuple((str(wire), rail) for wire, rail in due(resolved))
         drawn = diagram(resolved)
-        return Reading(text, form, None, resolved, drawn, due=rows)
+        return DocumentReading(text, form, None, resolved, drawn, due=rows)
     except ConfigError as error:
-        return Reading(text, form, TextProblem(error, None), None, None)
+        return DocumentReading(text, form, TextProblem(error, None), None, None)
 
 
 def is_example(path: Path) -> bool:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.file_dialog import BUTTON_PX, Wanted, with_chooser
+from gui.widgets.file_dialog import BUTTON_PX, FileRequest, with_chooser
 from gui.widgets.text import PlainLabel
 from rig.bench.forms import FormField, refusal
 from rig.settings.fields import SettingField
@@ -96,7 +96,9 @@ class FieldRow(QWidget):
         if self.field.setting.type != "path" or not isinstance(self.editor, QLineEdit):
             return self.editor
         self.editor.setMinimumWidth(_LEAST_PX - BUTTON_PX)
-        wanted = Wanted.FOLDER if self.field.setting.is_folder else Wanted.FILE
+        wanted = (
+            FileRequest.FOLDER if self.field.setting.is_folder else FileRequest.FILE
+        )
         return with_chooser(
             self.editor, wanted, take=lambda path: self._typed(str(path))
         )

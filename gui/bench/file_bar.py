@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QWidget
 
 from gui.bench.document import file_title
 from gui.widgets.controls import push_button
-from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
+from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
 from gui.widgets.labels import Labels
 from gui.widgets.path_field import PathField
 from gui.widgets.text import shortened
@@ -53,7 +53,7 @@ class FileBar(QWidget):
             "bench-save-as", "Name to save under", "save under this name"
         )
         self._name.given.connect(lambda path: self.saved.emit())
-        self._name_line = with_chooser(self._name, Wanted.NAME, BENCHES)
+        self._name_line = with_chooser(self._name, FileRequest.NAME, BENCHES)
         self._name_line.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.probe import about
 from rig.bench.scan import FOUND, MISSING, ScanRow
@@ -25,7 +25,7 @@ _COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… 
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FormRow:
     """A row: part, state, finding, probable cause, and the next step to try."""
 
     name: str
@@ -42,11 +42,13 @@ class Row:
 
 
 _COLUMNS = (
-    Column("", lambda row: row.sign, colour=lambda row: row.colour),
-    Column("what", lambda row: f"{row.name} of {row.rail}" if row.rail else row.name),
-    Column("found", lambda row: row.detail, colour=lambda row: _muted(row)),
-    Column("probable cause", lambda row: row.cause),
-    Column("try", lambda row: row.try_next),
+    TableColumn("", lambda row: row.sign, colour=lambda row: row.colour),
+    TableColumn(
+        "what", lambda row: f"{row.name} of {row.rail}" if row.rail else row.name
+    ),
+    TableColumn("found", lambda row: row.detail, colour=lambda row: _muted(row)),
+    TableColumn("probable cause", lambda row: row.cause),
+    TableColumn("try", lambda row: row.try_next),
 )
 
 
@@ -57,7 +59,7 @@ class RowsView(QWidget):
         super().__init__(parent)
         self._heading = PlainLabel(heading)
         self._heading.setProperty("role", "heading")
-        self.table = Table(_COLUMNS, name)
+        self.table = DataTable(_COLUMNS, name)
         self.table.setAccessibleName(heading)
         self.table.chosen.connect(self._explain)
         self._why = plain(f"{name}-why", wrap=True, selectable=True)
@@ -69,7 +71,7 @@ class RowsView(QWidget):
         column.addWidget(self._why)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[FormRow]:
         """Return the rows."""
         return self.table.rows
 
@@ -82,13 +84,15 @@ class RowsView(QWidget):
         """Show the rows to come, each as waiting."""
         self._heading.setText(heading)
         self._why.hide()
-        self._show([Row(name, "… waits", _how(name), rail=rail) for name, rail in due])
+        self._show(
+            [FormRow(name, "… waits", _how(name), rail=rail) for name, rail in due]
+        )
 
     def say(self, heading: str) -> None:
         """Show another heading over the same rows."""
         self._heading.setText(heading)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: FormRow) -> None:
         """Show a row, in the place of the one that waited for it."""
         rows = list(self.rows)
         for at, each in enumerate(rows):
@@ -112,10 +116,10 @@ class RowsView(QWidget):
             ]
         )
 
-    def _show(self, rows: list[Row]) -> None:
+    def _show(self, rows: list[FormRow]) -> None:
         self.table.set_rows(rows)
 
-    def _explain(self, row: Row) -> None:
+    def _explain(self, row: FormRow) -> None:
         parts = [row.detail]
         parts += [f"Probable cause: {row.cause}."] if row.cause else []
         parts += [f"Try: {row.try_next}"] if row.try_next else []
@@ -123,9 +127,9 @@ class RowsView(QWidget):
         self._why.setVisible(bool(row.cause or row.try_next or len(row.detail) > 60))
 
 
-def of_finding(finding: Finding) -> Row:
+def of_finding(finding: Finding) -> FormRow:
     """Return the row of a probe's finding."""
-    return Row(
+    return FormRow(
         name=finding.name,
         sign=_SIGNS[finding.passed],
         detail=finding.detail,
@@ -133,9 +137,9 @@ def of_finding(finding: Finding) -> Row:
     )
 
 
-def of_wire(finding: WireFinding) -> Row:
+def of_wire(finding: WireFinding) -> FormRow:
     """Return the row of a wire."""
-    return Row(
+    return FormRow(
         name=str(finding.wire),
         sign=_SIGNS[finding.ok],
         detail=finding.detail,
@@ -145,20 +149,20 @@ def of_wire(finding: WireFinding) -> Row:
     )
 
 
-def of_part(opened: PartOpened) -> Row:
+def of_part(opened: PartOpened) -> FormRow:
     """Return the row of a part that was opened."""
     info = opened.info
     if isinstance(info, SutInfo):
-        return Row("device", _SIGNS[True], about(info))
+        return FormRow("device", _SIGNS[True], about(info))
     assert isinstance(info, MonitorInfo)
     serial = f", serial number {info.serial}" if info.serial else ""
     detail = (
         f"{info.name}{serial}, {quantity(info.sample_hz, 'Hz')}, SYNC by {info.sync}"
     )
-    return Row("monitor", _SIGNS[True], detail, rail=opened.rail)
+    return FormRow("monitor", _SIGNS[True], detail, rail=opened.rail)
 
 
-def of_scan(attached: ScanRow) -> Row:
+def of_scan(attached: ScanRow) -> FormRow:
     """Return the row of something that is attached."""
     ok = (
         True
@@ -172,7 +176,7 @@ def of_scan(attached: ScanRow) -> Row:
     detail = attached.problem or f"{attached.name}{serial}"
     setting = " ".join(attached.setting.split())
     setting = f"In the bench file: {setting}" if setting else ""
-    return Row(
+    return FormRow(
         name=attached.kind,
         sign=sign,
         detail=detail,
@@ -185,5 +189,5 @@ def _how(name: str) -> str:
     return next((how for wire, how in HOW.items() if str(wire) == name), "")
 
 
-def _muted(row: Row) -> str:
+def _muted(row: FormRow) -> str:
     return "muted" if row.sign not in (_SIGNS[True], _SIGNS[False]) else ""

@@ -13,7 +13,7 @@ from gui.bench import link, rows_view
 from gui.bench.cards import Cards
 from gui.bench.choose_page import ChoosePage
 from gui.bench.connect_page import BUTTONS, ConnectPage
-from gui.bench.document import Reading, is_example, read_text
+from gui.bench.document import DocumentReading, is_example, read_text
 from gui.bench.file_bar import PAGES, FileBar
 from gui.bench.link import BenchLink, Deed, Due, Over, Ready, Told
 from gui.bench.settings_page import SettingsPage
@@ -51,7 +51,7 @@ class BenchScreen(Screen):
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
         self._file: BenchFile | None = None
-        self._reading: Reading | None = None
+        self._reading: DocumentReading | None = None
         self._cards = Cards()
         self._link: BenchLink | None = None
         self._failed = False
@@ -168,7 +168,7 @@ class BenchScreen(Screen):
         )
         self._show_state()
 
-    def _take_reading(self, reading: Reading) -> None:
+    def _take_reading(self, reading: DocumentReading) -> None:
         self._reading = reading
         self.settings.show_reading(reading)
         self.connect_page.set_problem(reading.sentence)
@@ -336,7 +336,9 @@ class BenchScreen(Screen):
         state = "Connected; the supply is on" if connected else "The supply is on"
         self.connect_page.rows.say(state)
         for rail, text in ready.readings.items():
-            self.connect_page.rows.add(rows_view.Row("supply", "✓ ok", text, rail=rail))
+            self.connect_page.rows.add(
+                rows_view.FormRow("supply", "✓ ok", text, rail=rail)
+            )
 
     def _scanned(self, rows: list[ScanRow]) -> None:
         for row in rows:

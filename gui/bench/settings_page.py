@@ -6,7 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from gui.bench.document import Reading
+from gui.bench.document import DocumentReading
 from gui.bench.form_view import FormView
 from gui.bench.text_view import TextView
 from gui.theme import Theme
@@ -31,7 +31,7 @@ class SettingsPage(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("bench-settings")
-        self._reading: Reading | None = None
+        self._reading: DocumentReading | None = None
         self.form = FormView()
         self.text = TextView(theme)
         self.notice = Notice()
@@ -66,7 +66,7 @@ class SettingsPage(QWidget):
         self.text.load_text(text)
         self._quiet.stop()
 
-    def show_reading(self, reading: Reading) -> None:
+    def show_reading(self, reading: DocumentReading) -> None:
         """Show the form of a text, unless the text was changed meanwhile."""
         if reading.text != self.text.toPlainText():
             return

@@ -34,7 +34,7 @@ _SYMBOLS = {"Current": "I", "Voltage": "U", "Power": "P"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lanes:
+class PlotLanes:
     """The areas of the picture: strips of markers and phases, a lane a signal, SYNC,
     a lane a digital line, one of texts, and the time axis."""
 
@@ -73,7 +73,7 @@ def laid_out(
     lines: Sequence[str] = (),
     has_texts: bool = False,
     head_px: float = 0.0,
-) -> Lanes:
+) -> PlotLanes:
     """Place the lanes in a widget: the signals share the room beside the strips, each
     below a free strip of `head_px`.
     """
@@ -100,7 +100,7 @@ def laid_out(
     for name in lines:
         digital[name] = QRectF(LEFT_PX, y + 2, wide, row_px - 2)
         y += row_px
-    return Lanes(
+    return PlotLanes(
         markers=QRectF(LEFT_PX, 0.0, wide, MARKERS_PX),
         phases=QRectF(LEFT_PX, MARKERS_PX, wide, phases_px),
         signals=areas,
@@ -190,7 +190,7 @@ def paint_frame(painter: QPainter, area: QRectF, theme: Theme) -> None:
 
 def paint_time_axis(
     painter: QPainter,
-    lanes: Lanes,
+    lanes: PlotLanes,
     ticks: Ticks,
     view: Viewport,
     theme: Theme,

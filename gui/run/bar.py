@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.run import run_text
-from gui.run.record import RunState
+from gui.run.record import RecordedState
 from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
@@ -100,7 +100,7 @@ class RunBar(QWidget):
         self._buttons[name].setChecked(True)
         self.page_chosen.emit(name)
 
-    def show_picture(self, picture: RunState) -> None:
+    def show_picture(self, picture: RecordedState) -> None:
         """Show how far a run is."""
         self._bar.setValue(round(picture.share * _FINE))
         text = run_text.progress(picture)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gui.engine_thread import EngineThread
 from gui.run.console_log import ConsoleLog
-from gui.run.frame import Frame, newest
+from gui.run.frame import LiveFrame, newest
 from gui.run.phases import PhaseTrack
 from gui.run.record import RunRecord
 from rig.bench import config
@@ -111,7 +111,7 @@ class Flight(EngineThread):
         """Return how many samples were lost so far, of all rails."""
         return sum(self._lost.values())
 
-    def frame(self, rail: str, span_s: float, columns: int) -> Frame | None:
+    def frame(self, rail: str, span_s: float, columns: int) -> LiveFrame | None:
         """Return the newest seconds of a rail; None before its first samples."""
         return newest(
             self.recent,

@@ -19,7 +19,7 @@ def _none() -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class LiveFrame:
     """A picture of one rail between two times of its trace: columns of power, NaN where
     there are no samples, the edges of SYNC, and the phases.
     """
@@ -57,10 +57,10 @@ class Frame:
         return float(known[-1]) if len(known) else None
 
 
-def empty_frame(columns: int, span_s: float) -> Frame:
+def empty_frame(columns: int, span_s: float) -> LiveFrame:
     """Return a frame without anything."""
     nothing = np.full(columns, np.nan)
-    return Frame(0.0, span_s, nothing, nothing, nothing)
+    return LiveFrame(0.0, span_s, nothing, nothing, nothing)
 
 
 def newest(
@@ -72,7 +72,7 @@ def newest(
     is_alive: bool,
     strip: Strip = NO_STRIP,
     lost: int = 0,
-) -> Frame | None:
+) -> LiveFrame | None:
     """Return the newest seconds of a rail; None while there are no samples of it. The
     age of the newest sample is stated while samples still come.
     """
@@ -81,7 +81,7 @@ def newest(
         return None
     least_w, mean_w, most_w = spread(picture, span_s, columns)
     age_s = recent.newest_age_s
-    return Frame(
+    return LiveFrame(
         start_s=picture.stop_s - span_s,
         stop_s=picture.stop_s,
         least_w=least_w,

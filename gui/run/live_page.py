@@ -19,11 +19,11 @@ from gui.run import run_text
 from gui.run.console_view import ConsoleView
 from gui.run.flight import Flight
 from gui.run.live_view import LiveView
-from gui.run.record import RunState
+from gui.run.record import RecordedState
 from gui.run.tiles import Tiles
 from gui.theme import Theme
 from gui.widgets.controls import combo_box, push_button
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 from rig.report import palette
 
@@ -34,13 +34,15 @@ _WIDTHS = (310, 570, 370)
 #: Power of the trial's own device clock and counts are results; these are not shown of
 #: each trial.
 _TRIAL_COLUMNS = (
-    Column("trial", lambda row: f"{row.number}", lambda row: row.number, right=True),
-    Column("took", run_text.trial_time, lambda row: row.took_s or 0.0, right=True),
-    Column("state", run_text.trial_state),
+    TableColumn(
+        "trial", lambda row: f"{row.number}", lambda row: row.number, right=True
+    ),
+    TableColumn("took", run_text.trial_time, lambda row: row.took_s or 0.0, right=True),
+    TableColumn("state", run_text.trial_state),
 )
 _METRIC_COLUMNS = (
-    Column("metric", lambda row: row.name),
-    Column(
+    TableColumn("metric", lambda row: row.name),
+    TableColumn(
         "so far, 95 %",
         run_text.metric_mean,
         lambda row: row.value,
@@ -50,10 +52,10 @@ _METRIC_COLUMNS = (
             " again: what results.json would state if these were all"
         ),
     ),
-    Column(
+    TableColumn(
         "range", run_text.metric_spread, right=True, tip="highest less lowest trial"
     ),
-    Column("trials", run_text.metric_values, tip="in the unit of the mean"),
+    TableColumn("trials", run_text.metric_values, tip="in the unit of the mean"),
 )
 
 
@@ -68,8 +70,8 @@ class LivePage(QWidget):
         self.legend = Legend(theme)
         self.legend.setObjectName("run-legend")
         self.tiles = Tiles(theme)
-        self.trials = Table(_TRIAL_COLUMNS, "run-trials")
-        self.metrics = Table(_METRIC_COLUMNS, "run-metrics")
+        self.trials = DataTable(_TRIAL_COLUMNS, "run-trials")
+        self.metrics = DataTable(_METRIC_COLUMNS, "run-metrics")
         self.console = ConsoleView()
         self.rail = combo_box("run-rail", "Rail")
         self.span = combo_box("run-span", "Seconds that are shown")
@@ -129,7 +131,7 @@ class LivePage(QWidget):
             )
             self.view.show_frame(frame)
 
-    def refresh_rest(self, picture: RunState) -> None:
+    def refresh_rest(self, picture: RecordedState) -> None:
         """Show numbers, trials and console."""
         flight = self._flight
         lost = 0 if flight is None else flight.lost

@@ -16,9 +16,9 @@ from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, BandSpans
 from gui.picture.bands_item import BandsItem
 from gui.picture.envelope_item import Envelope
 from gui.picture.lane_painter import LineEdges, SignalLane, paint_signal, paint_sync
-from gui.picture.lanes import Lanes, laid_out, paint_time_axis, time_ticks_for
+from gui.picture.lanes import PlotLanes, laid_out, paint_time_axis, time_ticks_for
 from gui.picture.viewport import Viewport
-from gui.run.frame import Frame, empty_frame
+from gui.run.frame import LiveFrame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
 from gui.run.scale import Ceiling
 from gui.theme import Theme
@@ -62,7 +62,7 @@ class LiveView(QWidget):
         return max(int(self._lanes.time.width()), 1)
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> LiveFrame:
         """Return the frame that is shown."""
         return self._frame
 
@@ -81,7 +81,7 @@ class LiveView(QWidget):
         self._silence = text
         self.update()
 
-    def show_frame(self, frame: Frame) -> None:
+    def show_frame(self, frame: LiveFrame) -> None:
         """Show a frame."""
         self._frame = frame
         self.update()
@@ -108,10 +108,10 @@ class LiveView(QWidget):
                 self._paint(painter, self._frame)
 
     @property
-    def _lanes(self) -> Lanes:
+    def _lanes(self) -> PlotLanes:
         return laid_out(self.size(), (_POWER,), has_sync=True, has_phases=self._phased)
 
-    def _paint(self, painter: QPainter, frame: Frame) -> None:
+    def _paint(self, painter: QPainter, frame: LiveFrame) -> None:
         theme, lanes = self._theme, self._lanes
         power, sync = lanes.signals[_POWER], lanes.sync
         assert sync is not None

@@ -17,7 +17,7 @@ _BUTTONS = (
 )
 
 
-class Outcome(QFrame):
+class RunOutcome(QFrame):
     """A line with a sentence and three buttons; `wanted` is emitted with "trace",
     "trials" or "report".
     """

@@ -18,7 +18,7 @@ from gui.run.setup_panel import SetupPanel
 from gui.theme import Theme
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, tip
 from rig.session.estimate import Estimate
 
@@ -26,13 +26,13 @@ _WIDTHS = (430, 800)
 #: Room of a scroll bar below the rows.
 _SPARE_PX = 16
 _COLUMNS = (
-    Column("step", lambda row: row.group),
-    Column("count", lambda row: f"{row.count}", lambda row: row.count, right=True),
-    Column("each", plan_text.each_text, lambda row: row.each.most_s, right=True),
-    Column(
+    TableColumn("step", lambda row: row.group),
+    TableColumn("count", lambda row: f"{row.count}", lambda row: row.count, right=True),
+    TableColumn("each", plan_text.each_text, lambda row: row.each.most_s, right=True),
+    TableColumn(
         "in a trial", plan_text.total_text, lambda row: row.total.most_s, right=True
     ),
-    Column("basis", plan_text.basis),
+    TableColumn("basis", plan_text.basis),
 )
 
 
@@ -47,7 +47,7 @@ class PlanPage(QWidget):
         self.setup = setup
         self._theme = theme
         self.notice = Notice()
-        self.table = Table(_COLUMNS, "run-steps")
+        self.table = DataTable(_COLUMNS, "run-steps")
         self._lines: list[tuple[PlainLabel, PlainLabel]] = []
         self._grid = QGridLayout()
         self._grid.setColumnStretch(1, 1)

@@ -55,7 +55,7 @@ class _About:
     more: dict[str, Any] = typed.rest()
 
 
-class Stage(Enum):
+class RunStage(Enum):
     """How far a run is."""
 
     READY = "ready"
@@ -69,7 +69,7 @@ class Stage(Enum):
     @property
     def busy(self) -> bool:
         """Return whether the engine is at work."""
-        return self in (Stage.OPENING, Stage.RUNNING, Stage.STOPPING)
+        return self in (RunStage.OPENING, RunStage.RUNNING, RunStage.STOPPING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,10 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class RunState:
+class RecordedState:
     """All that the window shows of a run, but the samples and the console."""
 
-    stage: Stage = Stage.READY
+    stage: RunStage = RunStage.READY
     doing: str = ""
     folder: Path | None = None
     trials_due: int = 0
@@ -150,7 +150,7 @@ class RunRecord:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._lock = threading.Lock()
         self._clock = clock
-        self._picture = RunState(Stage.OPENING)
+        self._picture = RecordedState(RunStage.OPENING)
         self._unswitched: frozenset[str] = frozenset()
         self._running = RunningSession(clock)
         self._tick_hz = 0.0
@@ -162,7 +162,7 @@ class RunRecord:
         """Return the names of the task's phases, once the session has begun."""
         return self._phases
 
-    def picture(self) -> RunState:
+    def picture(self) -> RecordedState:
         """Return how things are."""
         with self._lock:
             state = self._running.state
@@ -176,7 +176,7 @@ class RunRecord:
         with self._lock:
             if self._picture.stage.busy:
                 self._set(
-                    stage=Stage.STOPPING,
+                    stage=RunStage.STOPPING,
                     doing="stopping: the step at hand is broken off",
                 )
 
@@ -188,11 +188,11 @@ class RunRecord:
             if getattr(error, "supply_is_off", False):
                 self._set(rails=dict.fromkeys(self._picture.rails, False))
             if error is None:
-                self._set(stage=Stage.FINISHED, doing="")
+                self._set(stage=RunStage.FINISHED, doing="")
             elif isinstance(error, KeyboardInterrupt):
-                self._set(stage=Stage.STOPPED, doing="")
+                self._set(stage=RunStage.STOPPED, doing="")
             else:
-                self._set(stage=Stage.FAILED, doing="", error=error)
+                self._set(stage=RunStage.FAILED, doing="", error=error)
 
     def take(self, event: Event) -> None:
         """Take an event; quick, and never raises."""
@@ -242,7 +242,9 @@ class RunRecord:
         self, folder: Path, trials: int, queries: int, about: dict[str, Any]
     ) -> None:
         stage = (
-            Stage.STOPPING if self._picture.stage is Stage.STOPPING else Stage.RUNNING
+            RunStage.STOPPING
+            if self._picture.stage is RunStage.STOPPING
+            else RunStage.RUNNING
         )
         self._phases = typed.from_json(_About, about, PROVENANCE).task.phases
         self._set(

@@ -5,32 +5,32 @@ from __future__ import annotations
 
 import math
 
-from gui.run.record import RunState, Stage, TrialRow
+from gui.run.record import RecordedState, RunStage, TrialRow
 from rig.live.running import RunningMetric
 from rig.results.labels import INTERLEAVED
 from rig.units import duration, ends, not_known, quantity, scale, share
 
 
-def progress(picture: RunState) -> str:
+def progress(picture: RecordedState) -> str:
     """Return how far a run is, in one line."""
     match picture.stage:
-        case Stage.READY:
+        case RunStage.READY:
             return "ready"
-        case Stage.OPENING:
+        case RunStage.OPENING:
             return picture.doing or "opening the bench"
-        case Stage.STOPPING:
+        case RunStage.STOPPING:
             return "stopping: the supply is switched off, the session is kept"
-        case Stage.FINISHED:
+        case RunStage.FINISHED:
             return f"finished: {picture.trials_due} trials"
-        case Stage.STOPPED:
+        case RunStage.STOPPED:
             return f"stopped in {_at_hand(picture)}" if picture.trial else "stopped"
-        case Stage.FAILED:
+        case RunStage.FAILED:
             return f"failed in {_at_hand(picture)}" if picture.trial else "failed"
         case _:
             return _running(picture)
 
 
-def _running(picture: RunState) -> str:
+def _running(picture: RecordedState) -> str:
     of_all = "" if _interleaved(picture) else f" of {picture.trials_due}"
     parts = [f"{_at_hand(picture)}{of_all}"] if picture.trial else []
     if picture.queries_due:
@@ -49,17 +49,17 @@ def _running(picture: RunState) -> str:
     return "   ·   ".join(part for part in parts if part)
 
 
-def _interleaved(picture: RunState) -> bool:
+def _interleaved(picture: RecordedState) -> bool:
     return INTERLEAVED in picture.labels
 
 
-def _at_hand(picture: RunState) -> str:
+def _at_hand(picture: RecordedState) -> str:
     if _interleaved(picture):
         return f"{picture.trials_due} interleaved trials"
     return f"trial {picture.trial}"
 
 
-def supply(picture: RunState) -> tuple[str, str]:
+def supply(picture: RecordedState) -> tuple[str, str]:
     """Return the state of the supply in words, and its colour: "ok", "warn" or ""."""
     if not picture.rails:
         return "not switched", ""
@@ -111,7 +111,7 @@ def metric_values(row: RunningMetric) -> str:
     return "  ".join(f"{value * factor:.4g}" for value in row.values)
 
 
-def so_far(picture: RunState) -> list[tuple[str, str]]:
+def so_far(picture: RecordedState) -> list[tuple[str, str]]:
     """Return preliminary numbers of the current trial, as names and texts."""
     rows = []
     if picture.right.count:
@@ -125,22 +125,22 @@ def so_far(picture: RunState) -> list[tuple[str, str]]:
     return rows
 
 
-def outcome(picture: RunState) -> str:
+def outcome(picture: RecordedState) -> str:
     """Return the result of a finished run in a sentence; empty while it goes on."""
     done = len(picture.trials)
     trials = f"{done or 'no'} finished trial{'s' * (done != 1)}"
     kept = f"the session is kept with {trials}" if picture.folder else ""
     match picture.stage:
-        case Stage.STOPPED:
+        case RunStage.STOPPED:
             resume = f"; {kept}: Resume goes on where it stopped." if kept else "."
             return f"Stopped. {_switched(picture)}{resume}"
-        case Stage.FAILED | Stage.FINISHED:
+        case RunStage.FAILED | RunStage.FINISHED:
             return f"{_switched(picture)}{f'; {kept}' if kept else ''}."
         case _:
             return ""
 
 
-def _switched(picture: RunState) -> str:
+def _switched(picture: RecordedState) -> str:
     """Return the state of the supply after a run; empty for one that the rig does not
     switch.
     """

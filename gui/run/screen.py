@@ -15,9 +15,9 @@ from gui.run.bar import RunBar
 from gui.run.flight import Flight, FlightChanged, FlightEnded
 from gui.run.form import BenchFacts, RunForm
 from gui.run.live_page import LivePage
-from gui.run.outcome import Outcome
+from gui.run.outcome import RunOutcome
 from gui.run.plan_page import PlanPage
-from gui.run.record import Stage
+from gui.run.record import RunStage
 from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
 from gui.shell import Shell
@@ -66,7 +66,7 @@ class RunScreen(Screen):
         root = Path(shell.memory.get("sessions", "sessions"))
         self.bar = RunBar(shell.theme)
         self.notice = Notice()
-        self.outcome = Outcome()
+        self.outcome = RunOutcome()
         self.plan = PlanPage(SetupPanel(root), shell.theme)
         self.live = LivePage(shell.theme)
         self._pages = QStackedWidget()
@@ -223,9 +223,9 @@ class RunScreen(Screen):
         picture = flight.record.picture()
         if picture.error is not None:
             self.notice.show_error(picture.error)
-        if picture.stage is not Stage.FINISHED or picture.powered:
+        if picture.stage is not RunStage.FINISHED or picture.powered:
             self._resumable = (
-                None if picture.stage is Stage.FINISHED else picture.folder
+                None if picture.stage is RunStage.FINISHED else picture.folder
             )
             severity = Severity.ERROR if picture.powered else Severity.WARNING
             self.outcome.say(
@@ -235,7 +235,7 @@ class RunScreen(Screen):
         if picture.folder is not None:
             self.shell.open_session(picture.folder)
         if (
-            picture.stage is Stage.FINISHED
+            picture.stage is RunStage.FINISHED
             and not picture.powered
             and picture.folder is not None
         ):

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from gui.run import form
 from gui.run.form import BenchFacts, RunForm
 from gui.widgets.controls import combo_box
-from gui.widgets.file_dialog import BENCHES, Wanted, with_chooser
+from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.text import tip
 from rig.files.user_folders import expanded
@@ -128,13 +128,13 @@ class SetupPanel(QWidget):
         rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         rows.addRow(
             "Bench",
-            with_chooser(self.bench, Wanted.FILE, BENCHES, self.bench_chosen.emit),
+            with_chooser(self.bench, FileRequest.FILE, BENCHES, self.bench_chosen.emit),
         )
         rows.addRow("Task", self.kinds["task"])
         rows.addRow("Scenario", self.kinds["scenario"])
         rows.addRow("Trials", self.trials)
-        rows.addRow("Claim", with_chooser(self.claim, Wanted.FILE, _CLAIMS))
-        rows.addRow("Sessions", with_chooser(self.root, Wanted.FOLDER))
+        rows.addRow("Claim", with_chooser(self.claim, FileRequest.FILE, _CLAIMS))
+        rows.addRow("Sessions", with_chooser(self.root, FileRequest.FOLDER))
         rows.addRow("Settings", self.settings)
 
     def _bench_typed(self) -> None:

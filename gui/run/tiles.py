@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.run import run_text
-from gui.run.record import POWERS_SHOWN, RunState, powers
+from gui.run.record import POWERS_SHOWN, RecordedState, powers
 from gui.theme import Theme
 from gui.widgets.text import PlainLabel
 from rig.units import quantity
@@ -64,7 +64,7 @@ class Tiles(QFrame):
         ):
             bar.set_colours(colour, theme.raised)
 
-    def show_picture(self, picture: RunState, lost: int) -> None:
+    def show_picture(self, picture: RecordedState, lost: int) -> None:
         """Show how things are."""
         supply, state = run_text.supply(picture)
         theme = self._theme

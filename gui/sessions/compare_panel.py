@@ -16,24 +16,29 @@ from PySide6.QtWidgets import (
 from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
-from rig.api.comparing.comparison import MetricPair, Outcome, SessionComparison, counts
-from rig.api.comparing.provenance_changes import Change
+from rig.api.comparing.comparison import (
+    ComparisonOutcome,
+    MetricPair,
+    SessionComparison,
+    counts,
+)
+from rig.api.comparing.provenance_changes import ProvenanceChange
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.files.plain_text import visible
 from rig.model.metric import Prominence
 
 _COLOURS = {
-    Outcome.IF_UNCHANGED: "warn",
-    Outcome.UNKNOWN: "muted",
-    Outcome.NOT_SHOWN: "muted",
-    Outcome.EQUAL: "muted",
+    ComparisonOutcome.IF_UNCHANGED: "warn",
+    ComparisonOutcome.UNKNOWN: "muted",
+    ComparisonOutcome.NOT_SHOWN: "muted",
+    ComparisonOutcome.EQUAL: "muted",
 }
 
 
 def _colour(pair: MetricPair) -> str:
-    if pair.outcome is Outcome.DIFFERS:
+    if pair.outcome is ComparisonOutcome.DIFFERS:
         return {True: "ok", False: "bad", None: "text"}[pair.better]
     return _COLOURS.get(pair.outcome, "")
 
@@ -43,29 +48,31 @@ def _size(value: float | None) -> float:
 
 
 _METRICS = (
-    Column("metric", lambda pair: pair.name),
-    Column("outcome", lambda pair: pair.outcome.value, colour=_colour),
-    Column("B - A", difference_text, lambda pair: _size(pair.relative), right=True),
-    Column(
+    TableColumn("metric", lambda pair: pair.name),
+    TableColumn("outcome", lambda pair: pair.outcome.value, colour=_colour),
+    TableColumn(
+        "B - A", difference_text, lambda pair: _size(pair.relative), right=True
+    ),
+    TableColumn(
         "± 95 %",
         lambda pair: spread_text(pair, pair.apart),
         right=True,
         tip="as if the sessions had nothing in common",
     ),
-    Column(
+    TableColumn(
         "± 95 %, if unchanged",
         lambda pair: spread_text(pair, pair.shared) if pair.shared_parts else "",
         right=True,
         tip="as if the instrument that both used had not changed at all",
     ),
-    Column("A", lambda pair: value_text(pair, pair.first), right=True),
-    Column("B", lambda pair: value_text(pair, pair.second), right=True),
+    TableColumn("A", lambda pair: value_text(pair, pair.first), right=True),
+    TableColumn("B", lambda pair: value_text(pair, pair.second), right=True),
 )
 _SHARED_COLUMN = 4
 _CHANGES = (
-    Column("what differs", lambda change: change.path),
-    Column("A", lambda change: change.before),
-    Column("B", lambda change: change.after),
+    TableColumn("what differs", lambda change: change.path),
+    TableColumn("A", lambda change: change.before),
+    TableColumn("B", lambda change: change.after),
 )
 
 
@@ -93,8 +100,8 @@ class ComparePanel(QWidget):
         self._details.toggled.connect(self._show)
         swap = push_button("compare-swap", "&Swap A and B")
         swap.clicked.connect(self.asked_swap)
-        self.metrics = Table(_METRICS, "compare-metrics")
-        self.changes = Table(_CHANGES, "compare-changes")
+        self.metrics = DataTable(_METRICS, "compare-metrics")
+        self.changes = DataTable(_CHANGES, "compare-changes")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setObjectName("compare-split")
         split.addWidget(self.metrics)
@@ -161,7 +168,7 @@ class ComparePanel(QWidget):
             [pair for pair in comparison.metrics if whole or _is_main(pair)]
         )
         self.metrics.setColumnHidden(_SHARED_COLUMN, not comparison.shared_rails)
-        changed: list[Change] = [
+        changed: list[ProvenanceChange] = [
             change for change in comparison.changes if whole or not change.ordinary
         ]
         self.changes.set_rows(changed)

@@ -24,7 +24,7 @@ from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity, set_severity
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, ShortenedLabel, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
@@ -32,14 +32,14 @@ from rig.files.plain_text import visible
 from rig.model.finding import Finding
 
 _FINDINGS = (
-    Column(
+    TableColumn(
         "check",
         lambda finding: "equal" if finding.ok else "differs",
         lambda finding: finding.ok,
         colour=lambda finding: "ok" if finding.ok else "bad",
     ),
-    Column("what", lambda finding: finding.name),
-    Column("found", lambda finding: finding.detail),
+    TableColumn("what", lambda finding: finding.name),
+    TableColumn("found", lambda finding: finding.detail),
 )
 
 
@@ -74,7 +74,7 @@ class DetailPanel(QWidget):
             "tags, with blanks between; Enter keeps them",
         )
         self._tags.returnPressed.connect(self._tag)
-        self._findings = Table(_FINDINGS, "session-findings")
+        self._findings = DataTable(_FINDINGS, "session-findings")
         self._checked = _label("session-checked", "Outcome of the check")
         self._buttons = self._new_buttons()
         self._lay_out()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gui.widgets.table import Column
+from gui.widgets.table import TableColumn
 from rig.api.archive import listing
 from rig.api.archive.listing import Listed
 from rig.units import bytes_text
@@ -39,18 +39,20 @@ def trials(row: Listed) -> str:
 
 
 COLUMNS = (
-    Column("made (UTC)", when, lambda row: row.created_utc),
-    Column("bench", lambda row: row.bench or row.name),
-    Column("outcome", lambda row: row.outcome, colour=outcome_colour),
-    Column("trials", trials, lambda row: row.trials, right=True),
-    Column("tags", lambda row: " ".join(row.tags), colour=lambda row: "accent"),
-    Column("task", lambda row: row.task),
-    Column("scenario", lambda row: row.scenario),
-    Column("device", lambda row: row.device),
-    Column(
+    TableColumn("made (UTC)", when, lambda row: row.created_utc),
+    TableColumn("bench", lambda row: row.bench or row.name),
+    TableColumn("outcome", lambda row: row.outcome, colour=outcome_colour),
+    TableColumn("trials", trials, lambda row: row.trials, right=True),
+    TableColumn("tags", lambda row: " ".join(row.tags), colour=lambda row: "accent"),
+    TableColumn("task", lambda row: row.task),
+    TableColumn("scenario", lambda row: row.scenario),
+    TableColumn("device", lambda row: row.device),
+    TableColumn(
         "size", lambda row: bytes_text(row.size_b), lambda row: row.size_b, right=True
     ),
-    Column("labels", lambda row: ", ".join(row.labels), colour=lambda row: "muted"),
+    TableColumn(
+        "labels", lambda row: ", ".join(row.labels), colour=lambda row: "muted"
+    ),
 )
 
 

@@ -25,13 +25,13 @@ from gui.sessions.detail import DetailPanel
 from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
 from gui.widgets.controls import push_button
-from gui.widgets.file_dialog import Wanted, with_chooser
+from gui.widgets.file_dialog import FileRequest, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
-from gui.widgets.table import Table
+from gui.widgets.table import DataTable
 from gui.widgets.text import CENTRE, PlainLabel
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 from rig.api.archive import listing, removal, tags
 from rig.api.archive.listing import Listed, Listing
 from rig.api.comparing.comparison import SessionComparison, compare
@@ -63,7 +63,7 @@ class SessionsScreen(Screen):
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
         # Checks take long: what the other screens read must not wait for them.
-        self._slow = Worker(self, "rig-gui-sessions")
+        self._slow = BackgroundWorker(self, "rig-gui-sessions")
         self._listing = Listing(shell.memory.get("sessions", _ROOT))
         self._rows: list[Listed] = []
         self._swapped = False
@@ -88,7 +88,7 @@ class SessionsScreen(Screen):
         self._summary = PlainLabel()
         self._summary.setObjectName("sessions-summary")
         self._summary.setProperty("role", "muted")
-        self.table = Table(COLUMNS, "sessions")
+        self.table = DataTable(COLUMNS, "sessions")
         self.table.setAccessibleName("Sessions")
         self.table.activated.connect(lambda index: self._open())
         self.table.selectionModel().selectionChanged.connect(self._selected)
@@ -347,7 +347,9 @@ class SessionsScreen(Screen):
         top.addWidget(title)
         top.addSpacing(12)
         top.addWidget(self._search, 3)
-        top.addWidget(with_chooser(self._root, Wanted.FOLDER, take=self._take_root), 2)
+        top.addWidget(
+            with_chooser(self._root, FileRequest.FOLDER, take=self._take_root), 2
+        )
         top.addWidget(again)
         hint = self._hint
         hint.setText(

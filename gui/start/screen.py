@@ -21,12 +21,12 @@ from gui.shell import Shell
 from gui.start import recent
 from gui.start.recent import RecentRow
 from gui.widgets.controls import push_button
-from gui.widgets.file_dialog import BENCHES, TRACES, Wanted, ask, chooser
+from gui.widgets.file_dialog import BENCHES, TRACES, FileRequest, ask, chooser
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 from rig.api import demonstration
 from rig.errors import Stopped
 from rig.files.shipped import DEMO
@@ -41,9 +41,11 @@ _KINDS = {
     recent.MISSING: "muted",
 }
 _COLUMNS = (
-    Column("opened last", lambda row: row.name, colour=lambda row: _KINDS[row.kind]),
-    Column("what", lambda row: row.kind, colour=lambda row: _KINDS[row.kind]),
-    Column("folder", lambda row: row.place, colour=lambda row: "muted"),
+    TableColumn(
+        "opened last", lambda row: row.name, colour=lambda row: _KINDS[row.kind]
+    ),
+    TableColumn("what", lambda row: row.kind, colour=lambda row: _KINDS[row.kind]),
+    TableColumn("folder", lambda row: row.place, colour=lambda row: "muted"),
 )
 _WITHOUT = (
     "A virtual device and a virtual monitor, in virtual time: every screen works, the"
@@ -77,7 +79,7 @@ class StartScreen(Screen):
         )
         subtitle.setProperty("role", "muted")
         self._notice = Notice()
-        self._recent = Table(_COLUMNS, "recent")
+        self._recent = DataTable(_COLUMNS, "recent")
         self._recent.setAccessibleName("Recent sessions, bench files and traces")
         self._recent.activated.connect(lambda index: self._open_recent())
         self._demo = push_button(
@@ -97,7 +99,7 @@ class StartScreen(Screen):
         making.addWidget(cancel)
         self._making.hide()
         self._stop: Stop | None = None
-        self._worker = Worker(self, "rig-demonstration")
+        self._worker = BackgroundWorker(self, "rig-demonstration")
         self._bridge = Bridge(self)
         self._bridge.arrived.connect(
             lambda share: self._bar.setValue(round(_FINE * share))
@@ -150,7 +152,7 @@ class StartScreen(Screen):
         connect.setProperty("role", "primary")
         path = PathField("start-bench-path", "Path of a bench file", "a bench file")
         path.given.connect(self.shell.open_path)
-        choose = chooser(path, Wanted.FILE, BENCHES, self.shell.open_path)
+        choose = chooser(path, FileRequest.FILE, BENCHES, self.shell.open_path)
         return _card("Connect a bench", _CONNECT, connect, _beside(path, choose))
 
     def _trace_card(self) -> QWidget:
@@ -158,7 +160,7 @@ class StartScreen(Screen):
             "start-trace-path", "Path of a trace", "a trace, or drop it here"
         )
         path.given.connect(self.shell.open_path)
-        choose = chooser(path, Wanted.FILE, TRACES, self.shell.open_path)
+        choose = chooser(path, FileRequest.FILE, TRACES, self.shell.open_path)
         opening = push_button(
             "start-trace",
             "Open a &trace",
@@ -174,7 +176,7 @@ class StartScreen(Screen):
         )
 
     def _choose_session(self) -> None:
-        ask(self, "Folder of a session", Wanted.FOLDER, self.shell.open_path)
+        ask(self, "Folder of a session", FileRequest.FOLDER, self.shell.open_path)
 
     def _run_virtual(self) -> None:
         self.shell.set_bench(DEMO)

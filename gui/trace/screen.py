@@ -34,7 +34,7 @@ from gui.trace.picture.stack_mouse import InteractiveStack
 from gui.trace.second import SecondTrace
 from gui.trace.shown import annotation_marks
 from gui.trace.shown.engine import Pictures, Subject, ViewColumns, open_subject
-from gui.trace.shown.markers import Stretch
+from gui.trace.shown.markers import MarkedStretch
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.uart_lane import UartLane
 from gui.trace.tabs import Tabs
@@ -43,7 +43,7 @@ from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
 from gui.widgets.notice import Notice, Severity, error_text
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session
 from rig.api.traces.edges import EdgeTimes
@@ -67,7 +67,7 @@ class TraceScreen(Screen):
         #: Pictures must not wait for sums over a whole trace, nor both for its first
         #: reading.
         names = ("pictures", "numbers", "levels", "views", "export")
-        self._workers = [Worker(self, f"rig-trace-{name}") for name in names]
+        self._workers = [BackgroundWorker(self, f"rig-trace-{name}") for name in names]
         self._pictures_worker, self._numbers_worker, self._levels_worker = (
             self._workers[:3]
         )
@@ -240,7 +240,7 @@ class TraceScreen(Screen):
         state.listen(self._changed)
         self._changed("snap")
         if span is not None:
-            state.choose(Stretch(*span, "chosen"))
+            state.choose(MarkedStretch(*span, "chosen"))
             state.set_view(state.view.on(*span, margin=0.15))
 
     def _pictured(self, subject: Subject) -> None:

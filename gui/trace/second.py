@@ -19,7 +19,7 @@ from gui.widgets.controls import check_box, combo_box
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 
 
 class SecondTrace(QWidget):
@@ -31,8 +31,8 @@ class SecondTrace(QWidget):
         self.state: TraceState | None = None
         self._first: TraceState | None = None
         self._follows = False
-        self._worker = Worker(self, "rig-trace-second")
-        self._numbers = Worker(self, "rig-trace-second-numbers")
+        self._worker = BackgroundWorker(self, "rig-trace-second")
+        self._numbers = BackgroundWorker(self, "rig-trace-second-numbers")
         self._pictures: Pictures | None = None
         self._closing = False
         self._due = False

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.trials import words
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 from rig.api.trials.replication import MetricTrials, SessionTrials
 from rig.model import comparison
@@ -21,7 +21,7 @@ from rig.results.stated import stated
 def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
     """Return a page for each thing that the session holds, with its title."""
     results = view.results
-    pages: list[tuple[str, QWidget]] = [("Table", _page("", metric_table(view)))]
+    pages: list[tuple[str, QWidget]] = [("DataTable", _page("", metric_table(view)))]
     if results.coverage is not None:
         counts = results.coverage
         text = (
@@ -40,26 +40,26 @@ def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
     return pages
 
 
-def metric_table(view: SessionTrials) -> Table:
+def metric_table(view: SessionTrials) -> DataTable:
     """Return the table of all metrics: values, intervals, claim, verdict, a column a
     trial."""
     columns = [
-        Column("metric", lambda row: row.name),
-        Column(
+        TableColumn("metric", lambda row: row.name),
+        TableColumn(
             "value",
             lambda row: stated(row.row).value,
             lambda row: row.metric.value,
             True,
         ),
-        Column("unit", lambda row: stated(row.row).unit),
-        Column("same samples", lambda row: stated(row.row).same_samples),
-        Column("other samples", lambda row: stated(row.row).other_samples),
-        Column("claim", _claim, right=True),
-        Column("verdict", words.verdict),
+        TableColumn("unit", lambda row: stated(row.row).unit),
+        TableColumn("same samples", lambda row: stated(row.row).same_samples),
+        TableColumn("other samples", lambda row: stated(row.row).other_samples),
+        TableColumn("claim", _claim, right=True),
+        TableColumn("verdict", words.verdict),
     ]
     for number, trial in enumerate(view.results.trials):
-        columns.append(Column(f"trial {trial.number}", _cell(number), right=True))
-    table = Table(columns, "trials-table")
+        columns.append(TableColumn(f"trial {trial.number}", _cell(number), right=True))
+    table = DataTable(columns, "trials-table")
     table.set_rows(view.metrics)
     return table
 
@@ -82,17 +82,19 @@ def _cell(number: int) -> Callable[[MetricTrials], str]:
     return text
 
 
-def _coverage(cells: tuple[CellState, ...]) -> Table:
-    table = Table(
+def _coverage(cells: tuple[CellState, ...]) -> DataTable:
+    table = DataTable(
         [
-            Column("state", lambda cell: cell.state),
-            Column("workload", lambda cell: cell.workload),
-            Column("what", lambda cell: cell.what),
-            Column("done", lambda cell: str(cell.done), lambda cell: cell.done, True),
-            Column(
+            TableColumn("state", lambda cell: cell.state),
+            TableColumn("workload", lambda cell: cell.workload),
+            TableColumn("what", lambda cell: cell.what),
+            TableColumn(
+                "done", lambda cell: str(cell.done), lambda cell: cell.done, True
+            ),
+            TableColumn(
                 "asked", lambda cell: str(cell.asked), lambda cell: cell.asked, True
             ),
-            Column("why it failed", lambda cell: "; ".join(cell.failures)),
+            TableColumn("why it failed", lambda cell: "; ".join(cell.failures)),
         ],
         "trials-coverage",
     )
@@ -100,12 +102,12 @@ def _coverage(cells: tuple[CellState, ...]) -> Table:
     return table
 
 
-def _targets(rows: tuple[comparison.Compared, ...]) -> Table:
+def _targets(rows: tuple[comparison.Compared, ...]) -> DataTable:
     columns = [
-        Column(head, _of_row(number), right=number >= 2)
+        TableColumn(head, _of_row(number), right=number >= 2)
         for number, head in enumerate(comparison.HEAD)
     ]
-    table = Table(columns, "trials-targets")
+    table = DataTable(columns, "trials-targets")
     table.set_rows(rows)
     return table
 
@@ -142,9 +144,9 @@ def _records(view: SessionTrials) -> list[tuple[str, QWidget]]:
         ):
             heads = list(dict.fromkeys(chain.from_iterable(rows)))
             columns = [
-                Column(head.replace("_", " "), _of_record(head)) for head in heads
+                TableColumn(head.replace("_", " "), _of_record(head)) for head in heads
             ]
-            table = Table(columns, f"trials-{name}")
+            table = DataTable(columns, f"trials-{name}")
             table.set_rows(rows)
             pages.append((name.replace("_", " ").capitalize(), _page("", table)))
     return pages
@@ -158,11 +160,11 @@ def _of_record(head: str) -> Callable[[dict[str, Any]], str]:
     return text
 
 
-def _lines(lines: list[tuple[int, str]]) -> Table:
-    table = Table(
+def _lines(lines: list[tuple[int, str]]) -> DataTable:
+    table = DataTable(
         [
-            Column("trial", lambda line: str(line[0]), lambda line: line[0]),
-            Column("in the words of the benchmark", lambda line: line[1]),
+            TableColumn("trial", lambda line: str(line[0]), lambda line: line[0]),
+            TableColumn("in the words of the benchmark", lambda line: line[1]),
         ],
         "trials-lines",
     )

@@ -28,7 +28,7 @@ from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
-from gui.widgets.table import Table
+from gui.widgets.table import DataTable
 from gui.widgets.text import plain
 from rig.api.sessions.session import Session
 from rig.api.trials import pictures
@@ -140,7 +140,7 @@ class TrialsScreen(Screen):
         elif odd is not None:
             self.dots.choose_named(odd.metric)
         for title, page in further.tabs(view):
-            for table in page.findChildren(Table):
+            for table in page.findChildren(DataTable):
                 table.set_labels(labels)
             self.tabs.addTab(page, title)
         self.tabs.setVisible(bool(view.metrics) or view.results.coverage is not None)

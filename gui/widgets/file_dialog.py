@@ -24,7 +24,7 @@ ANY = "All files (*)"
 BUTTON_PX = 42
 
 
-class Wanted(Enum):
+class FileRequest(Enum):
     """The choice of a dialog: an existing file, a name to write under, a folder."""
 
     FILE = QFileDialog.FileMode.ExistingFile
@@ -35,7 +35,7 @@ class Wanted(Enum):
 def ask(
     parent: QWidget,
     title: str,
-    wanted: Wanted,
+    wanted: FileRequest,
     take: Callable[[Path], object],
     names: str = ANY,
     begin: str = "",
@@ -48,7 +48,7 @@ def ask(
     dialog = QFileDialog(parent, title, str(folder) if folder.is_dir() else "", names)
     dialog.setObjectName("file-dialog")
     dialog.setFileMode(wanted.value)
-    if wanted is Wanted.NAME:
+    if wanted is FileRequest.NAME:
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         # What writes a file says itself, in its place, that there is one of this name.
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
@@ -61,7 +61,7 @@ def ask(
 
 def chooser(
     line: QLineEdit,
-    wanted: Wanted,
+    wanted: FileRequest,
     names: str = ANY,
     take: Callable[[Path], object] | None = None,
 ) -> QPushButton:
@@ -96,7 +96,7 @@ def chooser(
 
 def with_chooser(
     line: QLineEdit,
-    wanted: Wanted,
+    wanted: FileRequest,
     names: str = ANY,
     take: Callable[[Path], object] | None = None,
 ) -> QWidget:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.widgets.controls import push_button
-from gui.widgets.file_dialog import ANY, BENCHES, TRACES, Wanted, ask
+from gui.widgets.file_dialog import ANY, BENCHES, TRACES, FileRequest, ask
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
 from rig.files.user_folders import expanded
@@ -79,8 +79,8 @@ class PathBar(QFrame):
         row.addWidget(self._field, 1)
         row.addWidget(button)
         for name, text, wanted in (
-            ("open-file", "File ...", Wanted.FILE),
-            ("open-session", "Session ...", Wanted.FOLDER),
+            ("open-file", "File ...", FileRequest.FILE),
+            ("open-session", "Session ...", FileRequest.FOLDER),
         ):
             row.addWidget(self._choose(name, text, wanted))
         self.hide()
@@ -98,7 +98,7 @@ class PathBar(QFrame):
         else:
             super().keyPressEvent(event)
 
-    def _choose(self, name: str, text: str, wanted: Wanted) -> QPushButton:
+    def _choose(self, name: str, text: str, wanted: FileRequest) -> QPushButton:
         button = push_button(
             name, text, accessible=f"Choose: {text.removesuffix(' ...').lower()}"
         )

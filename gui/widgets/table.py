@@ -61,7 +61,7 @@ _LEAST_PX = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column: its head, the text of a row, and the value that it sorts by (else the
     text).
 
@@ -78,7 +78,7 @@ class Column:
 
 
 class _Rows(QAbstractTableModel):
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[TableColumn]) -> None:
         super().__init__()
         self.columns = tuple(columns)
         self.rows: list[Any] = []
@@ -123,7 +123,7 @@ class _Rows(QAbstractTableModel):
         return None
 
 
-class Cells(QStyledItemDelegate):
+class TableCells(QStyledItemDelegate):
     """Cells that end in an ellipsis where they are cut, also at the edge of the
     table.
     """
@@ -177,7 +177,7 @@ def _seen(view: QAbstractItemView, rect: QRect) -> QRect:
     )
 
 
-class Table(QTableView):
+class DataTable(QTableView):
     """A table of any rows; `chosen` is emitted with the row at hand, `hovered` with the
     row under the mouse or None; Ctrl+C copies the selected rows with tabs between, with
     the labels of their session above.
@@ -187,7 +187,7 @@ class Table(QTableView):
     hovered = Signal(object)
 
     def __init__(
-        self, columns: Sequence[Column], name: str, parent: QWidget | None = None
+        self, columns: Sequence[TableColumn], name: str, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName(name)
@@ -198,7 +198,7 @@ class Table(QTableView):
         self._sorted.setSourceModel(self._rows)
         self._sorted.setSortRole(_SORT)
         self.setModel(self._sorted)
-        self.setItemDelegate(Cells(self))
+        self.setItemDelegate(TableCells(self))
         self.setHorizontalHeader(Heads(self))
         self._natural: list[int] = []
         self._fitted: list[int] = []

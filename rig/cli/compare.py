@@ -14,10 +14,10 @@ from rig.cli.lazy import LateCommand
 from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.options import json_option, refuse_idle, sessions_option, set_option
 from rig.errors import ConfigError
-from rig.network.conventions import Choice
+from rig.network.conventions import ConventionChoice
 
 if TYPE_CHECKING:
-    from rig.api.backends.runs import Wanted
+    from rig.api.backends.runs import RequestedRuns
 
 #: Parameters of what --suts runs.
 _OF_SUTS = (
@@ -92,7 +92,7 @@ def compare(
     inputs: Path | None,
     labels: Path | None,
     dt_s: float | None,
-    choice: Choice,
+    choice: ConventionChoice,
     output: Path | None,
     sessions: Path,
     as_json: bool,
@@ -168,8 +168,8 @@ def _wanted(
     overrides: tuple[str, ...],
     inputs: Path | None,
     labels: Path | None,
-) -> Wanted:
-    from rig.api.backends.runs import Wanted
+) -> RequestedRuns:
+    from rig.api.backends.runs import RequestedRuns
 
     if len(places) != 1 or places[0].is_dir():
         raise ConfigError("--suts goes with one MODEL.nir", try_next=_FORMS)
@@ -177,7 +177,7 @@ def _wanted(
     given = {
         key: str(path.resolve()) for key, path in files.items() if path is not None
     }
-    return Wanted(
+    return RequestedRuns(
         model=places[0],
         samples=samples,
         trials=trials,

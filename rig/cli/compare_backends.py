@@ -13,8 +13,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rig.api.backends import comparison, forms, images, runs, trains
-from rig.api.backends.rows import Backend, Failure, ModelComparison
-from rig.api.backends.runs import Planned, UnknownBackend, Wanted
+from rig.api.backends.rows import ComparedBackend, Failure, ModelComparison
+from rig.api.backends.runs import Planned, RequestedRuns, UnknownBackend
 from rig.api.sessions.session import open_session
 from rig.bench import config
 from rig.bench.parts import open_task
@@ -43,7 +43,11 @@ _RULE_WIDTH = 34
 
 
 def of_model(
-    wanted: Wanted, names: Sequence[str], root: Path, output: Path | None, as_json: bool
+    wanted: RequestedRuns,
+    names: Sequence[str],
+    root: Path,
+    output: Path | None,
+    as_json: bool,
 ) -> int:
     """Run the missing sessions, print the comparison and write its files; return the
     exit code.
@@ -74,8 +78,8 @@ def of_model(
 
 
 def _with_image(
-    out: Terminal, each: Planned | Backend, task: Task | None, root: Path
-) -> Planned | Backend:
+    out: Terminal, each: Planned | ComparedBackend, task: Task | None, root: Path
+) -> Planned | ComparedBackend:
     """Return a bench with an image of the network, where it has firmware, or why it has
     none."""
     # Without a task the session itself says why there is none.
@@ -87,10 +91,10 @@ def _with_image(
     except RigError as error:
         failure = Failure.of(error)
         _say_failure(out, failure)
-        return Backend(each.name, None, failure)
+        return ComparedBackend(each.name, None, failure)
 
 
-def _plan(name: str, wanted: Wanted) -> Planned | Backend:
+def _plan(name: str, wanted: RequestedRuns) -> Planned | ComparedBackend:
     """Return a backend's bench, or why it has none; a name that is not known is a
     slip."""
     try:
@@ -98,18 +102,19 @@ def _plan(name: str, wanted: Wanted) -> Planned | Backend:
     except UnknownBackend:
         raise
     except RigError as error:
-        return Backend(Path(name).stem, None, Failure.of(error))
+        return ComparedBackend(Path(name).stem, None, Failure.of(error))
 
 
 def of_sessions(places: Sequence[Path], output: Path | None, as_json: bool) -> int:
     """Print the comparison of sessions of one model; return the exit code."""
     sessions = [open_session(path) for path in places]
     backends = [
-        Backend(_short(path), each) for path, each in zip(places, sessions, strict=True)
+        ComparedBackend(_short(path), each)
+        for path, each in zip(places, sessions, strict=True)
     ]
     if len({each.name for each in backends}) < len(backends):
         backends = [
-            Backend(path.name, each.session)
+            ComparedBackend(path.name, each.session)
             for path, each in zip(places, backends, strict=True)
         ]
     out = Terminal(stderr=as_json)
@@ -133,11 +138,11 @@ def _task(planned: Planned) -> Task | None:
 
 def _run(
     out: Terminal, planned: Planned, root: Path, task: Task | None, kept: KeptSession
-) -> Backend:
+) -> ComparedBackend:
     before = runs.earlier(planned, root, task)
     if before is not None and before.status == "success":
         _say(out, f"  is there: {escape(str(before.path))}")
-        backend = Backend(planned.name, before)
+        backend = ComparedBackend(planned.name, before)
     else:
         stop = Stop()
         with stopped_by_signals(stop), RunProgress(out) as progress:

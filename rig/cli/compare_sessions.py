@@ -13,8 +13,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rig.api.comparing.comparison import (
+    ComparisonOutcome,
     MetricPair,
-    Outcome,
     SessionComparison,
     compare,
     counts,
@@ -32,12 +32,12 @@ from rig.results.stated import Notes
 from rig.results.verdict import Outcome as Verdict
 
 _COLOURS = {
-    Outcome.DIFFERS: "bold",
-    Outcome.IF_UNCHANGED: "yellow",
-    Outcome.UNKNOWN: "dim",
+    ComparisonOutcome.DIFFERS: "bold",
+    ComparisonOutcome.IF_UNCHANGED: "yellow",
+    ComparisonOutcome.UNKNOWN: "dim",
 }
 #: Metrics with these outcomes are named above the table, and stand in it.
-_TELLING = (Outcome.DIFFERS, Outcome.IF_UNCHANGED)
+_TELLING = (ComparisonOutcome.DIFFERS, ComparisonOutcome.IF_UNCHANGED)
 #: So many keys are shown that differ in how the sessions came about.
 _CHANGES = 5
 

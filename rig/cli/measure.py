@@ -25,7 +25,7 @@ from rig.importers.open import accuracy_beside, open_any
 from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.measure import trace_windows
-from rig.measure.spread import Spread, spread_of
+from rig.measure.spread import EnergySpread, spread_of
 from rig.measure.trace_windows import WindowRow
 from rig.measure.with_stamps import with_stamps
 from rig.uncertainty import accuracy
@@ -181,7 +181,7 @@ def _content(
     promised: Accuracy | None,
     notes: list[str],
     rows: Sequence[WindowRow],
-    spread: Spread | None,
+    spread: EnergySpread | None,
     labels: tuple[str, ...],
 ) -> dict[str, Any]:
     trace = opened.trace

@@ -125,7 +125,7 @@ def fit(pieces: Iterable[NDArray[np.float64]], rate_hz: float) -> Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RateComparison:
     """A given rate against the times of a file: notes, and by how much energies that
     take it may be off, in ppm.
     """
@@ -141,7 +141,7 @@ def of_times(
     fit: Fit,
     resolution_s: float,
     open_hz: RateRange | None,
-) -> Compared:
+) -> RateComparison:
     """Return how the times of a column contradict a rate that was given, or leave it
     open; raises DataError beyond 1 %. `open_hz` are the rates that the times allow,
     None where they say none.
@@ -150,7 +150,7 @@ def of_times(
         unsaid = (
             f"--rate {given_hz:.10g} Hz is taken: the column {column} tells no rate"
         )
-        return Compared((unsaid,))
+        return RateComparison((unsaid,))
     average_hz = fit.average_hz
     if not fit.is_near(resolution_s) or not open_hz.contains(given_hz, _REFUSED):
         other = (
@@ -173,7 +173,7 @@ def of_times(
         )
     off_ppm = open_hz.off_ppm(given_hz)
     if off_ppm <= CONFIRMED_PPM:
-        return Compared()
+        return RateComparison()
     known = f"energies are known to within {share(off_ppm * 1e-6)}"
     if open_hz.contains(given_hz):
         note = (
@@ -182,7 +182,7 @@ def of_times(
         )
     else:
         note = f"{_note(given_hz, f'the column {column}', average_hz)}; {known}"
-    return Compared((note,), off_ppm)
+    return RateComparison((note,), off_ppm)
 
 
 def advice(average: Fit, resolution_s: float, open_hz: RateRange | None) -> str:

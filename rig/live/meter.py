@@ -67,7 +67,7 @@ class RecordState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class MeterSpread:
     """A signal in the newest second: now, mean, least and most."""
 
     now: float
@@ -84,9 +84,9 @@ class MeterReading:
     `current`, `voltage` and `power` are None until there are samples.
     """
 
-    current: Spread | None
-    voltage: Spread | None
-    power: Spread | None
+    current: MeterSpread | None
+    voltage: MeterSpread | None
+    power: MeterSpread | None
     total: Amounts
     state: RecordState
     recorded: Amounts
@@ -372,7 +372,7 @@ class _Piece:
 
 def _spreads(
     pieces: list[_Piece],
-) -> tuple[Spread | None, Spread | None, Spread | None]:
+) -> tuple[MeterSpread | None, MeterSpread | None, MeterSpread | None]:
     """Return current, voltage and power in whole pieces; the newest is not whole."""
     whole = [piece for piece in pieces if piece.good and piece.count >= piece.size][
         -_PIECES:
@@ -386,6 +386,7 @@ def _spreads(
     least = np.min([piece.least for piece in whole], axis=0)
     most = np.max([piece.most for piece in whole], axis=0)
     current, voltage, power = (
-        Spread(*map(float, row)) for row in zip(now, mean, least, most, strict=True)
+        MeterSpread(*map(float, row))
+        for row in zip(now, mean, least, most, strict=True)
     )
     return current, voltage, power

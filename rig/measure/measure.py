@@ -41,7 +41,7 @@ class Rail:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MeasuredTrial:
     """A trial as computed from its raw data; `rails` are the time bases of all monitors
     that saw the marks, `counts` those of the first.
     """
@@ -65,7 +65,7 @@ def measure(
     device_clock_ppm: float = 0.0,
     trial: int = 0,
     alignments: Sequence[Alignment] | None = None,
-) -> Outcome:
+) -> MeasuredTrial:
     """Attach the device's marks to the edges of each monitor, integrate each window,
     and sum over the rails.
 
@@ -127,7 +127,7 @@ def measure(
         if alignment.timebase is not None:
             timebases[rail.name] = alignment.timebase
     placed = [_placed(problem, own, rail_name, timebases) for problem in problems]
-    return Outcome(
+    return MeasuredTrial(
         measured=_measured(windows, timed),
         timebase=first.timebase if rails else None,
         rails=timebases,
@@ -285,7 +285,7 @@ def _held(
     return True
 
 
-def together(segments: Sequence[Outcome], word: str = "segment") -> Outcome:
+def together(segments: Sequence[MeasuredTrial], word: str = "segment") -> MeasuredTrial:
     """Join the outcomes of a trial that was recorded in several segments.
 
     Its time base is that of the first segment. `word` is how its problems call a
@@ -316,14 +316,14 @@ def _by_edges(
     rails: Sequence[Rail],
     open_end: bool,
     trial: int,
-) -> Outcome:
+) -> MeasuredTrial:
     """Measure a device that reports no time: give its marks the times of the first
     rail's edges."""
     trace = rails[0].trace
     host_ticks = _ticks(done)
     ticks = ticks_of_edges(host_ticks, host_hz, trace.falls_s, trace.edge_hz)
     if isinstance(ticks, Problem):
-        return Outcome(
+        return MeasuredTrial(
             measured=Measured((), ()),
             timebase=None,
             rails={},

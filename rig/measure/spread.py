@@ -13,7 +13,7 @@ from rig.units import scale, share
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class EnergySpread:
     """Energies of windows, each divided by `per`: how many they are, their mean,
     median, standard deviation, least and most.
     """
@@ -49,7 +49,7 @@ class Spread:
         )
 
 
-def spread_of(rows: Sequence[WindowRow], per: int = 1) -> Spread | None:
+def spread_of(rows: Sequence[WindowRow], per: int = 1) -> EnergySpread | None:
     """Return the spread of the windows' energies; None where one has none, or there are
     fewer than two.
     """
@@ -58,7 +58,7 @@ def spread_of(rows: Sequence[WindowRow], per: int = 1) -> Spread | None:
         return None
     each = [energy_j / per for energy_j in energies]
     mean_j = math.fsum(each) / len(each)
-    return Spread(
+    return EnergySpread(
         windows=len(each),
         per=per,
         mean_j=mean_j,

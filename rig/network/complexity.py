@@ -20,7 +20,7 @@ from rig.errors import DataError
 from rig.network import footprint, interpreter
 from rig.network.complexity_text import Complexity
 from rig.network.conventions import Conventions
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 from rig.network.shapes import NEURONS
 from rig.network.stages import Stage, has_state, stage
 
@@ -96,7 +96,7 @@ def _parts(
 
 def _count_part(
     network: Network,
-    layers: list[Place],
+    layers: list[NodePlace],
     inputs: NDArray[np.generic],
     dt_s: float | None,
     how: Conventions,
@@ -128,7 +128,7 @@ def _count_part(
         found.macs += int(done[~whole].sum())
 
 
-def _entered(place: Place, values: dict[str, Floats], network: Network) -> Floats:
+def _entered(place: NodePlace, values: dict[str, Floats], network: Network) -> Floats:
     """Return the inputs of a node in each step: its sources' values, those of late ones
     from the step before.
 
@@ -162,7 +162,7 @@ def _only_late(network: Network) -> set[str]:
     return found
 
 
-def _operations(place: Place, values: Floats) -> NDArray[np.int64]:
+def _operations(place: NodePlace, values: Floats) -> NDArray[np.int64]:
     """Return the operations that each row of ones and zeros causes at the weights not
     zero."""
     done = _binary(place, every=False)(values)
@@ -172,15 +172,15 @@ def _operations(place: Place, values: Floats) -> NDArray[np.int64]:
     return sums
 
 
-def _fan_out(place: Place, *, every: bool, values: Floats) -> int:
+def _fan_out(place: NodePlace, *, every: bool, values: Floats) -> int:
     return round(float(_binary(place, every=every)(values).sum()))
 
 
-def _ones(place: Place) -> Floats:
+def _ones(place: NodePlace) -> Floats:
     return np.ones((1, *place.shape_in))
 
 
-def _binary(place: Place, *, every: bool) -> Stage:
+def _binary(place: NodePlace, *, every: bool) -> Stage:
     """Return a layer with 1 for each weight that is not zero, or for `every` one, and
     no bias."""
     node: Any = copy.copy(place.node)
@@ -188,7 +188,7 @@ def _binary(place: Place, *, every: bool) -> Stage:
     node.weight = np.ones(weight.shape) if every else (weight != 0).astype(np.float64)
     if hasattr(node, "bias"):
         node.bias = np.zeros_like(np.asarray(node.bias, np.float64))
-    counted = Place(
+    counted = NodePlace(
         name=place.name,
         node=node,
         sources=place.sources,

@@ -211,7 +211,7 @@ def states_reset(nodes: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ConventionChoice:
     """Conventions as a user chooses them: a preset, empty for those of the file, and
     the choices that differ from it; None: as in the preset.
     """
@@ -254,7 +254,7 @@ class Choice:
 
 
 #: No choice: as the file states.
-AS_STATED = Choice()
+AS_STATED = ConventionChoice()
 
 
 def _known(what: str, name: str, known: Mapping[str, _Choice]) -> _Choice:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rig.network.checks import ModelFinding
 from rig.network.conventions import Conventions, Gains, Scheme
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 from rig.network.shapes import SPIKING
 from rig.network.stages import stage
 
@@ -49,13 +49,13 @@ def of_firing(
     return found
 
 
-def _entering(place: Place, most: Mapping[str, Floats]) -> Floats:
+def _entering(place: NodePlace, most: Mapping[str, Floats]) -> Floats:
     if not place.sources:
         return np.ones(place.shape_in)
     return np.asarray(np.sum([most[name] for name in place.sources], axis=0))
 
 
-def _leaving(place: Place, entering: Floats, dt_s: float) -> Floats:
+def _leaving(place: NodePlace, entering: Floats, dt_s: float) -> Floats:
     """Return the largest values that leave a node without spikes."""
     node = place.node
     if isinstance(node, nir.I | nir.LI | nir.CubaLI):
@@ -68,7 +68,7 @@ def _leaving(place: Place, entering: Floats, dt_s: float) -> Floats:
         return np.full(place.shape_out, np.inf)
     if hasattr(node, "weight"):
         node = _positive(node)
-    given = Place(
+    given = NodePlace(
         name=place.name,
         node=node,
         sources=(),
@@ -88,7 +88,7 @@ def _positive(node: nir.NIRNode) -> nir.NIRNode:
 
 
 def _of_neurons(
-    place: Place, entering: Floats, how: Conventions, dt_s: float
+    place: NodePlace, entering: Floats, how: Conventions, dt_s: float
 ) -> Iterator[ModelFinding]:
     node = place.node
     threshold = np.asarray(node.v_threshold, np.float64)
@@ -124,7 +124,7 @@ def _of_neurons(
 
 
 def _reached(
-    place: Place, entering: Floats, gain: Floats, how: Conventions, dt_s: float
+    place: NodePlace, entering: Floats, gain: Floats, how: Conventions, dt_s: float
 ) -> Floats:
     """Return where membranes come to rest under a constant input."""
     node = place.node

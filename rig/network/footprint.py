@@ -11,7 +11,7 @@ import nir
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.network.graph import Network, Place, neurons
+from rig.network.graph import Network, NodePlace, neurons
 from rig.network.shapes import NEURONS
 
 _PARAMETERS = (
@@ -108,7 +108,7 @@ def _width_b(node: Any) -> int:
     return max((value.itemsize for value in _arrays(node)), default=4)
 
 
-def _repeated(place: Place) -> int:
+def _repeated(place: NodePlace) -> int:
     """Return at how many places a weight is used."""
     if isinstance(place.node, nir.Conv1d | nir.Conv2d):
         return math.prod(place.shape_out[1:])

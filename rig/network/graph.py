@@ -25,7 +25,7 @@ DT_KEY = "dt_s"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class NodePlace:
     """A node in its network: the nodes that feed it within a step, those that feed it
     one step later, and the shapes that enter and leave it.
     """
@@ -43,7 +43,7 @@ class Network:
     """A network that can be run: its places in order; `dt_s` as the file states it,
     else None."""
 
-    places: tuple[Place, ...]
+    places: tuple[NodePlace, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     dt_s: float | None
@@ -56,7 +56,7 @@ class Network:
             edges += [(source, place.name) for source in place.late_sources]
         return tuple(edges)
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> NodePlace:
         """Return the place of a node."""
         return next(place for place in self.places if place.name == name)
 
@@ -106,7 +106,7 @@ def network(graph: Any) -> Network:
         )
         entered, left = shapes[name]
         places.append(
-            Place(
+            NodePlace(
                 name=name,
                 node=nodes[name],
                 sources=sources,
@@ -233,7 +233,7 @@ def stated_dt_s(graph: Any) -> float | None:
     return None
 
 
-def neurons(found: Network) -> list[Place]:
+def neurons(found: Network) -> list[NodePlace]:
     """Return the places of neurons: nodes with a state that decays, integrates or
     spikes."""
     return [place for place in found.places if isinstance(place.node, NEURONS)]

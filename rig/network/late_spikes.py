@@ -11,7 +11,7 @@ import numpy as np
 
 from rig.errors import DataError
 from rig.network.conventions import Conventions
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 from rig.network.shapes import SPIKING
 
 _BEHIND = ".next"
@@ -40,7 +40,7 @@ def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network
                     " with a cycle is not run here"
                 ),
             )
-    places: list[Place] = []
+    places: list[NodePlace] = []
     for place in network.places:
         sources = tuple(
             name + _BEHIND if name in spiking else name for name in place.sources
@@ -51,7 +51,7 @@ def with_late_spikes(network: Network, how: Conventions, dt_s: float) -> Network
             delay = nir.Delay(np.full(shape, dt_s))
             name = place.name + _BEHIND
             places.append(
-                Place(
+                NodePlace(
                     name=name,
                     node=delay,
                     sources=(place.name,),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rig.errors import DataError
 from rig.network.conventions import Conventions, Current, Gains, Reset, Scheme, Start
-from rig.network.graph import Place
+from rig.network.graph import NodePlace
 from rig.network.shapes import SPIKING
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,9 @@ class Neurons:
     of one time step and returns spikes, or the membrane of neurons that do not spike.
     """
 
-    def __init__(self, place: Place, dt_s: float, how: Conventions, batch: int) -> None:
+    def __init__(
+        self, place: NodePlace, dt_s: float, how: Conventions, batch: int
+    ) -> None:
         node = place.node
         self._how = how
         self._spiking = isinstance(node, SPIKING)

@@ -19,7 +19,7 @@ import numpy as np
 
 from rig.errors import DataError
 from rig.network.conventions import Conventions, by_name
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 from rig.network.late_spikes import with_late_spikes
 
 #: Fields of a node that are no parameters of its equation.
@@ -65,7 +65,7 @@ def write_plain(
         np.savez(file, network=np.asarray(json.dumps(content)), **arrays)
 
 
-def _parameters(place: Place) -> dict[str, Any]:
+def _parameters(place: NodePlace) -> dict[str, Any]:
     """Return the arrays of a node's equation, those that are there."""
     found = {}
     for part in dataclasses.fields(place.node):

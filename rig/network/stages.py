@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.network.graph import Place
+from rig.network.graph import NodePlace
 from rig.network.shapes import NEURONS, paddings, pair
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Stage = Callable[[Floats], Floats]
 
 
-def stage(place: Place, dt_s: float, batch: int) -> Stage:
+def stage(place: NodePlace, dt_s: float, batch: int) -> Stage:
     """Return the step function of a node that is no neuron; raises DataError for an
     unknown kind.
     """
@@ -56,7 +56,7 @@ def stage(place: Place, dt_s: float, batch: int) -> Stage:
     )
 
 
-def has_state(place: Place) -> bool:
+def has_state(place: NodePlace) -> bool:
     """Return whether the output of a node depends on earlier steps."""
     return isinstance(place.node, (*NEURONS, nir.Delay))
 
@@ -117,7 +117,7 @@ def _pool(node: Any, factor: float) -> Stage:
     return pooled
 
 
-def _delay(place: Place, dt_s: float, batch: int) -> Stage:
+def _delay(place: NodePlace, dt_s: float, batch: int) -> Stage:
     """Return a delay of whole steps, each value its own."""
     delay_s = np.broadcast_to(np.asarray(place.node.delay, np.float64), place.shape_in)
     steps = np.rint(delay_s / dt_s).astype(np.int64)

@@ -21,7 +21,7 @@ from rig.store import completion_lines, session_folder
 from rig.store.session_folder import SessionFolder
 from rig.timebase.align import RESIDUAL_LIMIT_PERIODS
 from rig.timebase.edge_clock import EDGE_CLOCK
-from rig.trace.reduced import Span
+from rig.trace.reduced import ReducedSpan
 from rig.trace.trace import Gap, Trace
 from rig.units import quantity, scale
 
@@ -198,7 +198,7 @@ def _draw_phases(
 
 def _draw_gaps(axes: Axes, trace: Trace, view_s: View, zero_s: float) -> None:
     """Draw where samples are lost, and where means stand in their place."""
-    shown: list[tuple[Gap | Span, str, str]] = [
+    shown: list[tuple[Gap | ReducedSpan, str, str]] = [
         (gap, BAD, "////") for gap in trace.gaps
     ]
     shown += [(span, FAINT, "....") for span in trace.reduced]

@@ -18,7 +18,7 @@ from rig.errors import DataError
 from rig.interfaces.context import BenchContext
 from rig.interfaces.scenario import Scenario
 from rig.measure import repeated_answers
-from rig.measure.measure import Outcome, Rail, attached, measure, together
+from rig.measure.measure import MeasuredTrial, Rail, attached, measure, together
 from rig.model import grid
 from rig.model.catalogue import Entry
 from rig.model.comparison import Compared
@@ -248,7 +248,7 @@ class Recordings:
 
 def _measured(
     context: Context, recording: RecordedTrial, folder: Path, number: int
-) -> Outcome:
+) -> MeasuredTrial:
     """Measure each segment of a trial, and join them."""
     sut = context.provenance.sut
     device_clock = context.provenance.device_clock

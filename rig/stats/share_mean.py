@@ -17,7 +17,7 @@ RARE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ShareRange:
     """What values can be: `least` and `most`; `most` is infinite where none is
     known."""
 
@@ -39,7 +39,7 @@ def logit_ends(mean: float, half_width: float) -> tuple[float, float]:
 
 
 def rare_ends(
-    mean: float, others: int, count: int, bounds: Range
+    mean: float, others: int, count: int, bounds: ShareRange
 ) -> tuple[float, float]:
     """Return the ends of the mean of `count` values, all of which but `others` are at
     the least.
@@ -51,7 +51,7 @@ def rare_ends(
     return bounds.least, max(bounds.least + share * (bounds.most - bounds.least), mean)
 
 
-def equal_ends(mean: float, count: int, bounds: Range) -> tuple[float, float]:
+def equal_ends(mean: float, count: int, bounds: ShareRange) -> tuple[float, float]:
     """Return the ends of the mean of `count` values that were all equal: another one is
     as rare as so many equal ones allow, but anywhere within the bounds.
     """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rig.trace import reduce
 from rig.trace.reduce import Table
-from rig.trace.reduced import Span
+from rig.trace.reduced import ReducedSpan
 from rig.trace.trace import Gap, Trace, reading
 
 #: Samples of an entry of the first level, and entries that make one of the next.
@@ -119,7 +119,7 @@ def build(
 class Hidden:
     """The samples in gaps, or of other stretches, of a block at a time."""
 
-    def __init__(self, gaps: Sequence[Gap | Span]) -> None:
+    def __init__(self, gaps: Sequence[Gap | ReducedSpan]) -> None:
         self._starts = np.array([gap.start for gap in gaps], dtype=np.int64)
         self._stops = np.array([gap.stop for gap in gaps], dtype=np.int64)
 

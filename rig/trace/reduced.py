@@ -52,7 +52,7 @@ def may_be_thinned(sync_kind: str, sample_hz: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReducedSpan:
     """Samples start <= k < stop are kept as means alone: a line of reduced.jsonl."""
 
     start: int
@@ -91,9 +91,9 @@ class Reduced:
         return cls(thinning, bounds, np.cumsum(lengths) - lengths, means)
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[ReducedSpan, ...]:
         """Spans."""
-        return tuple(Span(start, stop) for start, stop in self.bounds.tolist())
+        return tuple(ReducedSpan(start, stop) for start, stop in self.bounds.tolist())
 
     @property
     def samples(self) -> int:
@@ -118,12 +118,12 @@ class Reduced:
         )
         return found
 
-    def touching(self, start: float, stop: float) -> Span | None:
+    def touching(self, start: float, stop: float) -> ReducedSpan | None:
         """Return the first span that a window touches."""
         at = int(np.searchsorted(self.bounds[:, 1], start, side="right"))
         if at >= len(self.bounds) or self.bounds[at, 0] >= stop:
             return None
-        return Span(*self.bounds[at].tolist())
+        return ReducedSpan(*self.bounds[at].tolist())
 
     def inside(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the parts of spans among samples first <= k < last."""
@@ -184,7 +184,9 @@ def read(
             try_next="the two together, as they were in one folder",
         ) from error
     try:
-        told = [typed.from_json(Span, json.loads(line), str(path)) for line in lines]
+        told = [
+            typed.from_json(ReducedSpan, json.loads(line), str(path)) for line in lines
+        ]
         pairs = [(span.start, span.stop) for span in told]
         bounds = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     except (ValueError, RecursionError, OverflowError) as error:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from rig.errors import storage_error
 from rig.files import typed
-from rig.trace.reduced import REDUCED, Span, Thinning
+from rig.trace.reduced import REDUCED, ReducedSpan, Thinning
 
 #: Edges and marks agree to this share, of a clock without a crystal, and to this time,
 #: in which a mark may have waited for the pulse before it.
@@ -150,7 +150,7 @@ class Thinner:
         self._clear_from = 0
         #: Edges that are known, and not passed yet: when, and whether they are falls.
         self._edges: deque[tuple[float, bool]] = deque()
-        self._open: Span | None = None
+        self._open: ReducedSpan | None = None
         self._lines: IO[str] = (folder / REDUCED).open("w", encoding="utf-8")
 
     def analog(self, current: Floats, voltage: Floats) -> None:
@@ -273,7 +273,7 @@ class Thinner:
         start = self._at if self._open is None else self._open.start
         while self._at < stop:
             self._next(stop)
-        self._open = Span(start, stop)
+        self._open = ReducedSpan(start, stop)
 
     def _next(self, stop: int) -> tuple[Floats, Floats]:
         """Take the next block of held samples, up to number `stop`."""

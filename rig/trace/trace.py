@@ -37,7 +37,7 @@ from rig.trace.jls_file import lengths_of
 from rig.trace.jls_file import reading as reading
 from rig.trace.jls_file import user_data as user_data
 from rig.trace.reduced import REDUCED as REDUCED
-from rig.trace.reduced import Span, Thinning
+from rig.trace.reduced import ReducedSpan, Thinning
 from rig.trace.samples import BLOCK, OWN, Floats, Layout, Samples
 from rig.trace.samples import CURRENT as CURRENT
 from rig.trace.samples import VOLTAGE as VOLTAGE
@@ -217,11 +217,11 @@ class Trace:
         return self._gap_index.first(start, stop)
 
     @property
-    def reduced(self) -> tuple[Span, ...]:
+    def reduced(self) -> tuple[ReducedSpan, ...]:
         """Spans whose samples are kept as means."""
         return () if self.layout.reduced is None else self.layout.reduced.spans
 
-    def reduced_between(self, start_s: float, stop_s: float) -> Span | None:
+    def reduced_between(self, start_s: float, stop_s: float) -> ReducedSpan | None:
         """Return the first reduced span that a window touches, or a sample beside
         it."""
         if self.layout.reduced is None:

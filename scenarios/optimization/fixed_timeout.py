@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from rig.model.metric import Deviation, Metric, Prominence, Repeatability
 from rig.model.trial import Sample
-from rig.stats.share_mean import Range
+from rig.stats.share_mean import ShareRange
 from rig.stats.summary import mean, standard_error
 from rig.units import quantity
 from scenarios.common import metrics as metrics_of
@@ -152,7 +152,7 @@ def gap_of(sample: Sample, kind: str) -> float | None:
     return found[0] if found else None
 
 
-def gap_range(sample: Sample, kind: str) -> Range | None:
+def gap_range(sample: Sample, kind: str) -> ShareRange | None:
     """Bound the gaps of a workload: that of the best known cost, and that of a vector
     of zeros, which costs 0; None where there is no best known cost."""
     costs = sample.costs
@@ -160,11 +160,11 @@ def gap_range(sample: Sample, kind: str) -> Range | None:
     if costs is None or target is None or costs.best_known is None:
         return None
     if target == 0:
-        return Range(0.0, math.inf)
+        return ShareRange(0.0, math.inf)
     least = CostGap(min(costs.best_known, target), target).gap
     most = CostGap(0, target).gap
     assert least is not None and most is not None
-    return Range(least, most)
+    return ShareRange(least, most)
 
 
 def gap_name(kind: str, cell: str, timeout_s: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rig.model.effects import Effect
 from rig.model.trial import Crossing, Measured, Sample, Window
 from rig.stats.interval import Intervals
-from rig.stats.share_mean import Range
+from rig.stats.share_mean import ShareRange
 from rig.stats.summary import ratio
 from rig.stats.time_to_target import quantile
 from scenarios.common.cost_gap import KINDS
@@ -19,11 +19,11 @@ from scenarios.optimization import fixed_timeout, overrun, shares, time_to_solut
 from scenarios.optimization import values as search_values
 from scenarios.optimization.mean_interval import ValueKind
 from scenarios.optimization.runs import Runs, runs
-from scenarios.optimization.shares import Tried
+from scenarios.optimization.shares import TriedSearches
 from scenarios.optimization.values import Value, effects_of
 
 #: Times and energies; how long they may be is not known.
-NOT_NEGATIVE = Range(0.0, math.inf)
+NOT_NEGATIVE = ShareRange(0.0, math.inf)
 
 
 def intervals(
@@ -159,10 +159,10 @@ def _to_gap(runs: Runs, of_trial: Mapping[int, int]) -> dict[str, Intervals]:
     return found
 
 
-def _tried(runs: Runs) -> Iterator[Tried]:
+def _tried(runs: Runs) -> Iterator[TriedSearches]:
     for sample, attempt in zip(runs.samples, runs.attempts, strict=True):
         assert sample.solve is not None
-        yield Tried(
+        yield TriedSearches(
             sample.case,
             sample.solve.index,
             sample.solve.seed,
@@ -215,7 +215,7 @@ def _value(
     value: float,
     bounds: tuple[float, float] | None = None,
     effects: Mapping[str, tuple[Effect, float]] | None = None,
-    limits: Range | None = None,
+    limits: ShareRange | None = None,
 ) -> Value:
     assert sample.solve is not None
     low, high = bounds or (value, value)

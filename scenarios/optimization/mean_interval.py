@@ -14,7 +14,7 @@ from itertools import chain
 from rig.stats import containing, share_mean, skewed_mean
 from rig.stats.binomial import student
 from rig.stats.containing import Variance
-from rig.stats.share_mean import Range
+from rig.stats.share_mean import ShareRange
 from rig.stats.strata import Scatter, scatter
 from rig.stats.summary import mean
 
@@ -33,7 +33,7 @@ BEYOND_TEXT = (
 )
 EQUAL = f"all were equal: {share_mean.RARE}"
 RARELY = f"fewer than {RARE} were above their bound: {share_mean.RARE}"
-UNIT = Range(0.0, 1.0)
+UNIT = ShareRange(0.0, 1.0)
 _ROUNDING = 1e-12
 _UNKNOWN = Scatter(Variance(0.0, 1.0), 0.0)
 
@@ -49,14 +49,14 @@ class ValueKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class MeanEnds:
     """Both ends of an interval, and the method."""
 
     low: float
     high: float
     method: str
 
-    def around(self, other: Ends) -> Ends:
+    def around(self, other: MeanEnds) -> MeanEnds:
         """Return these ends, moved out where those of the other are farther out."""
         return replace(
             self, low=min(self.low, other.low), high=max(self.high, other.high)
@@ -74,7 +74,7 @@ class Searched:
 
     workloads: Sequence[Sequence[float]]
     cells: Sequence[Sequence[float]]
-    bounds: Sequence[Range] = ()
+    bounds: Sequence[ShareRange] = ()
 
     @cached_property
     def mean(self) -> float:
@@ -105,14 +105,14 @@ class Searched:
         return containing.half_width(self.within.variance, self.between.variance)
 
     @cached_property
-    def range(self) -> Range | None:
+    def range(self) -> ShareRange | None:
         """Return the bounds of the mean; None where those of one workload are not
         known."""
         if not self.bounds:
             return None
         lows = [one.least for one in self.bounds]
         highs = [one.most for one in self.bounds]
-        return Range(mean(lows), mean(highs))
+        return ShareRange(mean(lows), mean(highs))
 
     @property
     def alike(self) -> bool:
@@ -133,7 +133,7 @@ def _above(values: Sequence[float], least: float) -> int:
 def searched(
     workloads: Sequence[Sequence[float]],
     cells: Sequence[Sequence[float]],
-    bounds: Sequence[Range | None],
+    bounds: Sequence[ShareRange | None],
 ) -> Searched:
     """Return values with their bounds, as far as these hold: a value below the lower
     bound of its workload refutes it, and one above the upper bound leaves that open.
@@ -150,7 +150,7 @@ def searched(
     return Searched(workloads=workloads, cells=cells, bounds=kept)
 
 
-def same_ends(found: Searched, kind: ValueKind) -> Ends | None:
+def same_ends(found: Searched, kind: ValueKind) -> MeanEnds | None:
     """Return the ends for other searches of the same workloads; None where equal values
     of any sign determine none.
     """
@@ -164,7 +164,7 @@ def same_ends(found: Searched, kind: ValueKind) -> Ends | None:
     return _skewed(found)
 
 
-def other_ends(found: Searched, kind: ValueKind) -> Ends | None:
+def other_ends(found: Searched, kind: ValueKind) -> MeanEnds | None:
     """Return the ends for other workloads, at least those for the same ones; None where
     equal values of any sign determine none.
     """
@@ -204,17 +204,17 @@ def _variance(found: Searched, others: bool) -> Variance:
     return Variance((found.half_width / student(freedom)) ** 2, freedom)
 
 
-def limits_of(found: Searched, kind: ValueKind, others: bool) -> Range:
+def limits_of(found: Searched, kind: ValueKind, others: bool) -> ShareRange:
     """Bound the mean of the same workloads or of others; others may have another lower
     bound where those searched do not share one."""
     if kind is ValueKind.SHARE:
         return UNIT
     if found.range is None or (others and not found.alike):
-        return Range(-math.inf, math.inf)
+        return ShareRange(-math.inf, math.inf)
     return found.range
 
 
-def without_far_end(ends: Ends, at: float, limits: Range) -> Ends:
+def without_far_end(ends: MeanEnds, at: float, limits: ShareRange) -> MeanEnds:
     """Return ends without the upper one where that is the most there can be, or lies
     beyond ten times the distance of the value from its lower bound.
 
@@ -231,33 +231,35 @@ def without_far_end(ends: Ends, at: float, limits: Range) -> Ends:
     return ends
 
 
-def _symmetric(at: float, half: float, method: str) -> Ends:
-    return Ends(at - half, at + half, method)
+def _symmetric(at: float, half: float, method: str) -> MeanEnds:
+    return MeanEnds(at - half, at + half, method)
 
 
-def _share(found: Searched, half: float, count: int, method: str) -> Ends:
+def _share(found: Searched, half: float, count: int, method: str) -> MeanEnds:
     if not half:
-        return Ends(*share_mean.equal_ends(found.mean, count, UNIT), EQUAL)
-    return Ends(*share_mean.logit_ends(found.mean, half), method)
+        return MeanEnds(*share_mean.equal_ends(found.mean, count, UNIT), EQUAL)
+    return MeanEnds(*share_mean.logit_ends(found.mean, half), method)
 
 
-def _skewed(found: Searched) -> Ends:
+def _skewed(found: Searched) -> MeanEnds:
     """Return the ends for the same workloads of a skewed mean."""
     limits = found.range
     if limits is None:
-        return Ends(
+        return MeanEnds(
             *skewed_mean.ends_without_bound(found.mean, found.within), skewed_mean.HALL
         )
     off = sum(found.off())
     if off < RARE and math.isfinite(limits.most):
-        return Ends(*share_mean.rare_ends(found.mean, off, found.size, limits), RARELY)
+        return MeanEnds(
+            *share_mean.rare_ends(found.mean, off, found.size, limits), RARELY
+        )
     if not found.within.variance.value:
         return _equal(found.mean, found.size, limits)
     low, high = skewed_mean.ends(found.mean - limits.least, found.within)
     return _from(limits, low, high, skewed_mean.GAMMA_HALL)
 
 
-def _other_skewed(found: Searched, half: float) -> Ends:
+def _other_skewed(found: Searched, half: float) -> MeanEnds:
     """Return the ends for other workloads of a skewed mean, but for those of the same
     ones."""
     limits = found.range
@@ -266,40 +268,40 @@ def _other_skewed(found: Searched, half: float) -> Ends:
     off = found.off()
     if sum(off) < RARE and math.isfinite(limits.most):
         rare = share_mean.rare_ends(found.mean, sum(map(bool, off)), len(off), limits)
-        return Ends(*rare, RARELY)
+        return MeanEnds(*rare, RARELY)
     if not half:
         return _equal(found.mean, len(off), limits)
     low, high = skewed_mean.gamma_ends(found.mean - limits.least, half)
     return _from(limits, low, high, f"{skewed_mean.GAMMA_HALL}, {CONTAINING}")
 
 
-def _unlike(found: Searched, half: float) -> Ends:
+def _unlike(found: Searched, half: float) -> MeanEnds:
     """Compute the ends for other workloads whose lower bound is not known: by Student's
     t and by Hall's transformation; the upper end is that of the gamma distribution
     where it is higher."""
     hall = skewed_mean.ends_without_bound(found.mean, found.between)
     method = f"{skewed_mean.HALL}, {CONTAINING}"
-    ends = _symmetric(found.mean, half, method).around(Ends(*hall, method))
+    ends = _symmetric(found.mean, half, method).around(MeanEnds(*hall, method))
     if found.range is None:
         return ends
     limits = found.range
     off = found.off()
     if sum(off) < RARE and math.isfinite(limits.most):
         rare = share_mean.rare_ends(found.mean, sum(map(bool, off)), len(off), limits)
-        return ends.around(Ends(*rare, ""))
+        return ends.around(MeanEnds(*rare, ""))
     _, high = skewed_mean.gamma_ends(found.mean - limits.least, half)
     return replace(ends, high=max(ends.high, limits.least + high))
 
 
-def _from(limits: Range, low: float, high: float, method: str) -> Ends:
+def _from(limits: ShareRange, low: float, high: float, method: str) -> MeanEnds:
     """Return the ends of a mean from their distances from the lower bound."""
-    return Ends(limits.least + low, min(limits.least + high, limits.most), method)
+    return MeanEnds(limits.least + low, min(limits.least + high, limits.most), method)
 
 
-def _equal(at: float, count: int, limits: Range) -> Ends:
+def _equal(at: float, count: int, limits: ShareRange) -> MeanEnds:
     """Return the ends of values that were all equal, off their lower bound; those
     without an upper one, times, are then counts of the same steps.
     """
     if not math.isfinite(limits.most):
-        return Ends(at, at, "all were equal")
-    return Ends(*share_mean.equal_ends(at, count, limits), EQUAL)
+        return MeanEnds(at, at, "all were equal")
+    return MeanEnds(*share_mean.equal_ends(at, count, limits), EQUAL)

@@ -46,7 +46,7 @@ CLUSTERED_RANKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedSearches:
     """A search toward a gap: cell, workload and seed; its time, or its limit where it
     did not reach the gap."""
 
@@ -57,16 +57,16 @@ class Tried:
     reached: bool
 
 
-def distinct(tried: Sequence[Tried]) -> list[Tried]:
+def distinct(tried: Sequence[TriedSearches]) -> list[TriedSearches]:
     """Join trials that repeat a search: the mean of their times; the search succeeded
     where at least half of them did."""
-    found: dict[tuple[int, int], list[Tried]] = {}
+    found: dict[tuple[int, int], list[TriedSearches]] = {}
     for one in tried:
         found.setdefault((one.workload, one.seed), []).append(one)
     return [_averaged(repeated) for repeated in found.values()]
 
 
-def _averaged(repeated: Sequence[Tried]) -> Tried:
+def _averaged(repeated: Sequence[TriedSearches]) -> TriedSearches:
     reached = sum(one.reached for one in repeated)
     return replace(
         repeated[0],
@@ -75,7 +75,7 @@ def _averaged(repeated: Sequence[Tried]) -> Tried:
     )
 
 
-def of_success(tried: Sequence[Tried]) -> Intervals:
+def of_success(tried: Sequence[TriedSearches]) -> Intervals:
     """Compute both intervals of the share of successful searches."""
     searches = distinct(tried)
     count = sum(one.reached for one in searches)
@@ -91,7 +91,7 @@ def of_success(tried: Sequence[Tried]) -> Intervals:
     return Intervals(same, _around(other, same))
 
 
-def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
+def of_tts99(tried: Sequence[TriedSearches], limit_s: float) -> Intervals:
     """Return both intervals of the time with repetitions: the ends of the share, the
     higher one first. An end at the limit itself is a setting and no end.
     """
@@ -101,7 +101,7 @@ def of_tts99(tried: Sequence[Tried], limit_s: float) -> Intervals:
     )
 
 
-def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
+def tts99_s(tried: Sequence[TriedSearches], limit_s: float) -> float:
     """Compute the time with repetitions from the share of all searches; infinite where
     none succeeded, NaN where one search is enough: the time is then the limit, a
     setting."""
@@ -111,7 +111,7 @@ def tts99_s(tried: Sequence[Tried], limit_s: float) -> float:
     return found_s if found_s > limit_s else math.nan
 
 
-def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
+def of_median(tried: Sequence[TriedSearches], budget_s: float) -> Intervals:
     """Compute both intervals of the median time; `budget_s` is the 95 % error of
     instrument and time base."""
     searches = distinct(tried)
@@ -133,7 +133,7 @@ def of_median(tried: Sequence[Tried], budget_s: float) -> Intervals:
     )
 
 
-def _design(searches: Sequence[Tried]) -> Design:
+def _design(searches: Sequence[TriedSearches]) -> Design:
     return design_of((one.cell, one.workload, one.seed, 0) for one in searches)
 
 
@@ -156,7 +156,7 @@ def _as_times(share: Interval, limit_s: float) -> Interval:
 
 
 def _effective(
-    searches: Sequence[Tried], so: Callable[[Tried], bool], share: float
+    searches: Sequence[TriedSearches], so: Callable[[TriedSearches], bool], share: float
 ) -> float:
     """Compute the number of independent searches that estimate a share as precisely;
     each cell has two workloads or more.
@@ -185,7 +185,7 @@ def _effective(
 
 
 def _clustered_median(
-    searches: Sequence[Tried], value_s: float | None, budget_s: float
+    searches: Sequence[TriedSearches], value_s: float | None, budget_s: float
 ) -> Interval:
     design = _design(searches)
     if why := design.why_not_other():

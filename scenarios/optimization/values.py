@@ -20,11 +20,11 @@ from rig.model.trial import Window
 from rig.stats.containing import Variance
 from rig.stats.coverage_factor import coverage_factor
 from rig.stats.interval import Interval, Intervals
-from rig.stats.share_mean import Range
+from rig.stats.share_mean import ShareRange
 from rig.stats.summary import NORMAL_95, mean
 from scenarios.optimization import mean_interval
 from scenarios.optimization.design import SEARCHES_LEAST, WORKLOADS_LEAST, Design
-from scenarios.optimization.mean_interval import Ends, Searched, ValueKind
+from scenarios.optimization.mean_interval import MeanEnds, Searched, ValueKind
 
 BUDGET = ", with the budget of instrument and time base"
 #: Ends are rounded to so many digits, so that they are the same on every machine.
@@ -46,7 +46,7 @@ class Value:
     low: float
     high: float
     effects: Mapping[str, tuple[Effect, float]] = field(default_factory=dict)
-    bounds: Range | None = None
+    bounds: ShareRange | None = None
 
     @property
     def bounded(self) -> bool:
@@ -111,7 +111,7 @@ def _searched(values: Sequence[Value], read: Reading) -> Searched:
     """
     of: dict[int, dict[int, list[float]]] = {}
     cell_of: dict[int, str] = {}
-    bounds: dict[int, Range | None] = {}
+    bounds: dict[int, ShareRange | None] = {}
     for value in sorted(values, key=lambda one: one.workload):
         of.setdefault(value.workload, {}).setdefault(value.seed, []).append(read(value))
         cell_of[value.workload] = value.cell
@@ -161,7 +161,7 @@ def _stated(
             f"; {early} of {len(values)} values are known by their bounds, the ends"
             " hold for both"
         )
-    ends = Ends(max(low, limits.least), min(high, max(limits.most, at)), method)
+    ends = MeanEnds(max(low, limits.least), min(high, max(limits.most, at)), method)
     if kind is ValueKind.SKEWED:
         ends = mean_interval.without_far_end(ends, at, limits)
     spread = mean_interval.spread(found, kind, others)

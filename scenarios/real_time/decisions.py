@@ -21,7 +21,7 @@ _AGES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LabelChange:
     """A scene that followed another; `latency_s`: from its onset to the first stable
     right decision, None where there was none.
     """
@@ -30,7 +30,7 @@ class Change:
     latency_s: float | None
 
 
-def changes(measured: Measured, stable: int) -> list[Change]:
+def changes(measured: Measured, stable: int) -> list[LabelChange]:
     """Return each new scene of each stream; the first scene of a stream follows no
     other, so it is none.
 
@@ -42,14 +42,14 @@ def changes(measured: Measured, stable: int) -> list[Change]:
         own = [sample for sample in measured.samples if sample.step == stream.step]
         for scene in range(1, len(stream.labels)):
             found.append(
-                Change(
+                LabelChange(
                     stream.labels[scene], _first_stable(_of_scene(own, scene), stable)
                 )
             )
     return found
 
 
-def recognition(new: Sequence[Change]) -> dict[str, Metric]:
+def recognition(new: Sequence[LabelChange]) -> dict[str, Metric]:
     """Return the share of new scenes that were recognised, and the latency of those
     that were; of none, there is no latency.
     """

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import DataError
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 
 CHANNELS: Final = 16
 DASH_MIN: Final = 1
@@ -97,7 +97,7 @@ def findings(
     yield from _of_thresholds(network, places, file_gains)
 
 
-def _of_ends(network: Network, places: dict[str, Place]) -> Iterator[Unmappable]:
+def _of_ends(network: Network, places: dict[str, NodePlace]) -> Iterator[Unmappable]:
     if len(network.inputs) != 1 or len(network.outputs) != 1:
         yield Unmappable(
             "graph",
@@ -113,7 +113,7 @@ def _of_ends(network: Network, places: dict[str, Place]) -> Iterator[Unmappable]
         )
 
 
-def _of_kind(place: Place) -> Iterator[Unmappable]:
+def _of_kind(place: NodePlace) -> Iterator[Unmappable]:
     if isinstance(
         place.node, nir.Input | nir.Output | nir.CubaLIF | nir.Linear | nir.Affine
     ):
@@ -129,7 +129,7 @@ def _of_kind(place: Place) -> Iterator[Unmappable]:
     )
 
 
-def _of_sources(place: Place, places: dict[str, Place]) -> Iterator[Unmappable]:
+def _of_sources(place: NodePlace, places: dict[str, NodePlace]) -> Iterator[Unmappable]:
     for name in (*place.sources, *place.late_sources):
         source = places[name].node
         if isinstance(place.node, _WEIGHTS) and isinstance(source, _WEIGHTS):
@@ -152,7 +152,7 @@ def _of_sources(place: Place, places: dict[str, Place]) -> Iterator[Unmappable]:
             )
 
 
-def _of_weights(place: Place) -> Iterator[Unmappable]:
+def _of_weights(place: NodePlace) -> Iterator[Unmappable]:
     weight = np.asarray(place.node.weight)
     if not np.all(np.isfinite(weight)):
         yield Unmappable(place.name, "weights that are NaN or infinite", "numbers")
@@ -164,7 +164,7 @@ def _of_weights(place: Place) -> Iterator[Unmappable]:
         )
 
 
-def _of_neurons(place: Place, dt_s: float | None) -> Iterator[Unmappable]:
+def _of_neurons(place: NodePlace, dt_s: float | None) -> Iterator[Unmappable]:
     node = place.node
     count = math.prod(place.shape_out)
     if np.asarray(node.tau_syn).size not in (1, count):
@@ -213,7 +213,7 @@ def tau_of(dash: float, dt_s: float) -> float:
     return -dt_s / math.log1p(-(2.0**-dash))
 
 
-def _output_sources(network: Network, places: dict[str, Place]) -> set[str]:
+def _output_sources(network: Network, places: dict[str, NodePlace]) -> set[str]:
     """Return the names of the nodes that feed the outputs."""
     names: set[str] = set()
     for end in network.outputs:
@@ -223,7 +223,7 @@ def _output_sources(network: Network, places: dict[str, Place]) -> set[str]:
 
 
 def _of_layers(
-    network: Network, places: dict[str, Place], chip: Chip
+    network: Network, places: dict[str, NodePlace], chip: Chip
 ) -> Iterator[Unmappable]:
     layers = [place for place in network.places if isinstance(place.node, nir.CubaLIF)]
     last = _output_sources(network, places)
@@ -265,19 +265,19 @@ def _of_layers(
 
 def _of_expansion(
     network: Network,
-    places: dict[str, Place],
-    hidden: list[Place],
-    outputs: list[Place],
+    places: dict[str, NodePlace],
+    hidden: list[NodePlace],
+    outputs: list[NodePlace],
     chip: Chip,
 ) -> Iterator[Unmappable]:
     """Check the limit at which Rockpool truncates, with a warning, on a board only."""
 
-    def fed_by(place: Place, sources: set[str]) -> bool:
+    def fed_by(place: NodePlace, sources: set[str]) -> bool:
         return any(sources & set(places[name].sources) for name in place.sources)
 
     hearing = [place for place in hidden if fed_by(place, set(network.inputs))]
 
-    def feeds_output(place: Place) -> bool:
+    def feeds_output(place: NodePlace) -> bool:
         return any(fed_by(output, {place.name}) for output in outputs)
 
     heard = [place for place in hidden if feeds_output(place)]
@@ -296,7 +296,7 @@ def _of_expansion(
 
 
 def _of_thresholds(
-    network: Network, places: dict[str, Place], file_gains: bool
+    network: Network, places: dict[str, NodePlace], file_gains: bool
 ) -> Iterator[Unmappable]:
     """Weights are scaled so that the largest of a group is 127, and thresholds with
     them."""

@@ -40,7 +40,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.table import Cells, Heads
+from gui.widgets.table import Heads, TableCells
 from gui.widgets.text import ShortenedLabel
 
 #: Fonts are hinted: a text may be painted a pixel wider than it is said to be.
@@ -234,7 +234,8 @@ def _cells(table: QTableView) -> Iterator[str]:
                 continue
             said = str(index.data(Qt.ItemDataRole.ToolTipRole) or "")
             if not (
-                isinstance(table.itemDelegate(), Cells) and _under_the_mouse(said, text)
+                isinstance(table.itemDelegate(), TableCells)
+                and _under_the_mouse(said, text)
             ):
                 yield f"cell {text!r} needs {_wide(table, text):.0f} px, has {room}"
 

@@ -21,7 +21,7 @@ from gui.run.screen import RunScreen
 from gui.sessions.screen import SessionsScreen
 from gui.trace.screen import TraceScreen
 from gui.window import MainWindow
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 from rig.files.shipped import DEMO
 from tests.conftest import VIRTUAL_NULL
 from tests.gui.clipping import clipped, measured
@@ -132,7 +132,7 @@ def _meter(screen: MeterScreen) -> Iterator[str]:
 
 def _settle(window: MainWindow) -> None:
     def busy() -> bool:
-        return any(worker.busy for worker in window.findChildren(Worker))
+        return any(worker.busy for worker in window.findChildren(BackgroundWorker))
 
     # What waits until a person has typed enough begins within this time.
     _wait(0.35)

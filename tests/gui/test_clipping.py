@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.theme import THEMES
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, ShortenedLabel
 from tests.conftest import ROOT
 from tests.gui.clipping import clipped
@@ -244,11 +244,11 @@ def test_cells_and_heads_that_are_cut_are_shortened(qtbot: QtBot) -> None:
     top = QWidget()
     qtbot.addWidget(top)
     columns = [
-        Column(LONG, lambda row: row),
-        Column("b", lambda row: LONG),
-        Column("c", str),
+        TableColumn(LONG, lambda row: row),
+        TableColumn("b", lambda row: LONG),
+        TableColumn("c", str),
     ]
-    table = Table(columns, "made")
+    table = DataTable(columns, "made")
     table.setParent(top)
     top.resize(900, 200)
     table.setFixedSize(300, 120)

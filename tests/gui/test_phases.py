@@ -16,7 +16,7 @@ from PySide6.QtGui import QColor
 from gui.picture.bands_item import band_colour
 from gui.picture.lanes import ticks_for, time_ticks_for
 from gui.picture.ticks import linear
-from gui.run.frame import Frame
+from gui.run.frame import LiveFrame
 from gui.run.live_view import LiveView
 from gui.run.phases import Strip
 from gui.theme import THEMES
@@ -42,7 +42,7 @@ def live(qtbot: QtBot, theme: str) -> dict[str, str]:
     qtbot.addWidget(view)
     view.resize(700, 300)
     view.set_phases(PHASES)
-    view.show_frame(Frame(0.0, 4.0, power, power, power, strip=strip))
+    view.show_frame(LiveFrame(0.0, 4.0, power, power, power, strip=strip))
     image = view.grab().toImage()
     area = view._lanes.phases
     y = round(area.top() + 4)

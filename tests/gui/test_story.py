@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 import rig
-from gui.run.record import RunState, Stage
-from gui.widgets.table import Table
+from gui.run.record import RecordedState, RunStage
+from gui.widgets.table import DataTable
 from rig.api import demonstration
-from rig.api.comparing.comparison import Outcome
+from rig.api.comparing.comparison import ComparisonOutcome
 from rig.api.demonstration import DRIFTING_TRIAL
 from tests.gui.trace.test_screen import _drag
 
@@ -78,7 +78,7 @@ class Hands:
         self.qtbot.keyClicks(line, text)
         return line
 
-    def click_row(self, table: Table, place: int, held: Any = None) -> None:
+    def click_row(self, table: DataTable, place: int, held: Any = None) -> None:
         """Click a row of a table where it is shown."""
         index = table.model().index(place, 0)
         table.scrollTo(index)
@@ -125,7 +125,7 @@ class Hands:
         self.until(lambda: not self.window.shell.worker.busy)
 
 
-def in_midst(picture: RunState, trial: int) -> bool:
+def in_midst(picture: RecordedState, trial: int) -> bool:
     """Return whether a run is in the midst of a trial, or behind it."""
     return picture.trial > trial or (picture.trial == trial and picture.queries > 3)
 
@@ -157,7 +157,7 @@ def test_from_a_new_bench_to_two_compared_sessions(
 def create_a_bench(hands: Hands, made: Path) -> None:
     """Create a bench from the example that needs no hardware."""
     screen = hands.go(2)
-    table = hands.find(Table, "examples")
+    table = hands.find(DataTable, "examples")
     hands.until(lambda: len(table.rows) > 5)
     hands.type_into("examples-find", "virtual-asc")
     hands.until(lambda: 1 <= len(table.rows) < 5)
@@ -184,11 +184,11 @@ def run_stop_and_resume(hands: Hands) -> Path:
     hands.settings(*FEW)
     folder = hands.run(stop_in_trial=2)
     screen: Any = hands.window.screen_named("run")
-    assert screen.flight.record.picture().stage is Stage.STOPPED
+    assert screen.flight.record.picture().stage is RunStage.STOPPED
     assert "supply is off" in screen.outcome.text
     hands.click("run-resume")
     hands.over()
-    assert screen.flight.record.picture().stage is Stage.FINISHED, screen.notice.text
+    assert screen.flight.record.picture().stage is RunStage.FINISHED, screen.notice.text
     assert screen.flight.record.picture().folder == folder
     session = rig.open_session(folder)
     assert session.status == "success" and len(session.results.trials) == 5
@@ -265,7 +265,7 @@ def compare_two(hands: Hands) -> None:
     hands.click_row(screen.table, 1, Qt.KeyboardModifier.ControlModifier)
     hands.until(lambda: bool(screen.compared.metrics.rows))
     rows = {pair.name: pair for pair in screen.compared.metrics.rows}
-    assert rows["energy_infer"].outcome is Outcome.DIFFERS
+    assert rows["energy_infer"].outcome is ComparisonOutcome.DIFFERS
     assert rows["energy_infer"].relative == pytest.approx(1 / 3, rel=0.1)
     changed = {change.path: change.after for change in screen.compared.changes.rows}
     assert changed["bench.sut.virtual.infer.power_w"] == "0.06"

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTableView
 
-from gui.widgets.table import Column, Table
+from gui.widgets.table import DataTable, TableColumn
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -25,13 +25,13 @@ def test_columns_are_as_wide_as_qt_makes_them(
     qtbot: QtBot, rows: int, sorted_by: int
 ) -> None:
     columns = [
-        Column("left", lambda row: TEXTS[row % len(TEXTS)]),
-        Column(
+        TableColumn("left", lambda row: TEXTS[row % len(TEXTS)]),
+        TableColumn(
             "right", lambda row: TEXTS[row * row % len(TEXTS)] * (row % 3), right=True
         ),
-        Column("last", lambda row: f"{row}", lambda row: row),
+        TableColumn("last", lambda row: f"{row}", lambda row: row),
     ]
-    table = Table(columns, "some-table")
+    table = DataTable(columns, "some-table")
     qtbot.addWidget(table)
     table.sortByColumn(sorted_by, Qt.SortOrder.DescendingOrder)
     table.set_rows(range(rows))

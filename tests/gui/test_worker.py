@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gui.worker import Worker
+from gui.worker import BackgroundWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def worker(qtbot: QtBot) -> Iterator[Worker]:
-    made = Worker()
+def worker(qtbot: QtBot) -> Iterator[BackgroundWorker]:
+    made = BackgroundWorker()
     yield made
     made.close_down()
 
 
 def test_a_job_runs_in_another_thread_and_ends_in_this_one(
-    worker: Worker, qtbot: QtBot
+    worker: BackgroundWorker, qtbot: QtBot
 ) -> None:
     ends = []
     worker.do(
@@ -39,7 +39,7 @@ def test_a_job_runs_in_another_thread_and_ends_in_this_one(
 
 
 def test_a_newer_job_of_the_same_key_takes_the_place_of_older_ones(
-    worker: Worker, qtbot: QtBot
+    worker: BackgroundWorker, qtbot: QtBot
 ) -> None:
     begun = threading.Event()
     go_on = threading.Event()
@@ -61,7 +61,7 @@ def test_a_newer_job_of_the_same_key_takes_the_place_of_older_ones(
 
 
 def test_an_error_goes_to_its_handler_or_to_everybody(
-    worker: Worker, qtbot: QtBot
+    worker: BackgroundWorker, qtbot: QtBot
 ) -> None:
     errors: list[BaseException] = []
     unhandled: list[BaseException] = []
@@ -74,6 +74,6 @@ def test_an_error_goes_to_its_handler_or_to_everybody(
 
 
 def test_closing_ends_the_thread(qtbot: QtBot) -> None:
-    worker = Worker(name="to-be-ended")
+    worker = BackgroundWorker(name="to-be-ended")
     worker.close_down()
     assert "to-be-ended" not in [thread.name for thread in threading.enumerate()]

@@ -17,7 +17,7 @@ import pytest
 from drivers.st_lpm01a.driver import StLpm01a
 from drivers.st_lpm01a.sim.simulator import Lpm01aFaults, Lpm01aSimulatorSettings
 from rig.interfaces.context import BenchContext
-from rig.measure.measure import Outcome, Rail, measure
+from rig.measure.measure import MeasuredTrial, Rail, measure
 from rig.model.step_record import StepRecord
 from rig.model.steps import Idle, Load, Query, Step, Sync
 from rig.model.trial import Counts, Window
@@ -68,7 +68,7 @@ def wired(context: BenchContext) -> Iterator[PublicDevice]:
 
 def measured(
     folder: Path, faults: Lpm01aFaults | None = None
-) -> tuple[Outcome, list[float], list[float]]:
+) -> tuple[MeasuredTrial, list[float], list[float]]:
     """Return what is measured of two windows, and the true duration (s) and energy (J)
     of an inference in each.
     """
@@ -163,5 +163,5 @@ def test_one_edge_that_the_monitor_missed_leaves_no_window_and_is_named(
     assert outcome.measured.samples == outcome.measured.idles == ()
 
 
-def windows(outcome: Outcome) -> list[Window]:
+def windows(outcome: MeasuredTrial) -> list[Window]:
     return [window for sample in outcome.measured.samples for window in sample.windows]

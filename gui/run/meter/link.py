@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gui.engine_thread import EngineThread
-from gui.run.frame import Frame, newest
+from gui.run.frame import LiveFrame, newest
 from rig.bench import config
 from rig.bench.metering import Metering, alone, meter_supply
 from rig.live.meter import Meter
@@ -24,7 +24,7 @@ KEPT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MeterSource:
     """The source of a meter: a rail of a bench file, or a kind of monitor with its
     settings.
     """
@@ -67,7 +67,7 @@ class MeterLink(EngineThread):
     MeterOver.
     """
 
-    def __init__(self, source: Source, post: Callable[[Any], None]) -> None:
+    def __init__(self, source: MeterSource, post: Callable[[Any], None]) -> None:
         super().__init__("rig-meter")
         self.source = source
         self.meter: Meter | None = None
@@ -79,7 +79,7 @@ class MeterLink(EngineThread):
         """Begin."""
         self._begin(self._work, lambda error: self._post(MeterOver(self, error)))
 
-    def frame(self, span_s: float, columns: int) -> Frame | None:
+    def frame(self, span_s: float, columns: int) -> LiveFrame | None:
         """Return the newest seconds, None while there are none."""
         return newest(self._recent, span_s, columns, is_alive=self.alive)
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.run.meter.link import Source
+from gui.run.meter.link import MeterSource
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.labels import Labels
 from gui.widgets.line_field import LineField
@@ -58,11 +58,11 @@ class SourceBar(QWidget):
         self.offer(None, (), ())
 
     @property
-    def source(self) -> Source:
+    def source(self) -> MeterSource:
         """Return the chosen source; raises ConfigError where the settings cannot be
         read.
         """
-        chosen: Source = self.choice.currentData()
+        chosen: MeterSource = self.choice.currentData()
         if chosen.path is not None:
             return chosen
         try:
@@ -75,7 +75,7 @@ class SourceBar(QWidget):
                     "KEY=VALUE, a space between two; quotes around a value with spaces"
                 ),
             ) from error
-        return Source(kind=chosen.kind, settings=settings)
+        return MeterSource(kind=chosen.kind, settings=settings)
 
     def offer(
         self, path: Path | None, rails: Sequence[tuple[str, str]], kinds: Sequence[str]
@@ -86,10 +86,10 @@ class SourceBar(QWidget):
         for rail, kind in rails:
             name = f"{path.name if path is not None else ''}: {rail or kind}"
             self.choice.addItem(
-                f"{name} ({kind})" if rail else name, Source(path, rail)
+                f"{name} ({kind})" if rail else name, MeterSource(path, rail)
             )
         for kind in kinds:
-            self.choice.addItem(f"monitor {kind} alone", Source(kind=kind))
+            self.choice.addItem(f"monitor {kind} alone", MeterSource(kind=kind))
         self._chosen()
 
     def set_running(self, running: bool) -> None:
@@ -98,7 +98,7 @@ class SourceBar(QWidget):
         self._chosen()
 
     def _chosen(self) -> None:
-        chosen: Source | None = self.choice.currentData()
+        chosen: MeterSource | None = self.choice.currentData()
         idle = not self._running
         self.choice.setEnabled(idle)
         self.settings.setEnabled(idle and chosen is not None and chosen.path is None)

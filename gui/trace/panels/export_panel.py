@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 
 from gui.bridge import Bridge
 from gui.trace.picture.picture_file import folder_for, free_path
-from gui.trace.shown.engine import Does, Task
+from gui.trace.shown.engine import Does, EngineTask
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.controls import combo_box, push_button
-from gui.widgets.file_dialog import Wanted, with_chooser
+from gui.widgets.file_dialog import FileRequest, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
@@ -39,8 +39,8 @@ class ExportPanel(QWidget):
     def __init__(self, worker: Does, sizes: Does) -> None:
         super().__init__()
         self.setObjectName("trace-export")
-        self._task: Task[Path] = Task(worker, "trace-export")
-        self._size: Task[int] = Task(sizes, "trace-export-size")
+        self._task: EngineTask[Path] = EngineTask(worker, "trace-export")
+        self._size: EngineTask[int] = EngineTask(sizes, "trace-export-size")
         self._bridge = Bridge(self)
         self._state: TraceState | None = None
         self.what = combo_box("export-what", "What is exported", _WHAT)
@@ -221,7 +221,7 @@ class ExportPanel(QWidget):
         form = QFormLayout()
         form.addRow("What", self.what)
         form.addRow("As", self.form)
-        form.addRow("File", with_chooser(self.path, Wanted.NAME, take=self._named))
+        form.addRow("File", with_chooser(self.path, FileRequest.NAME, take=self._named))
         form.addRow("Size", self.size_text)
         row = QHBoxLayout()
         row.addWidget(self.button)
@@ -234,7 +234,9 @@ class ExportPanel(QWidget):
         layout.addWidget(self.progress)
         layout.addWidget(self.notice)
         pictured = QFormLayout()
-        pictured.addRow("Picture", with_chooser(self.picture, Wanted.NAME, _PICTURES))
+        pictured.addRow(
+            "Picture", with_chooser(self.picture, FileRequest.NAME, _PICTURES)
+        )
         hint = PlainLabel(
             "SVG or PDF for a paper, or PNG, as the name ends; also on the clipboard."
         )

@@ -18,14 +18,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.trace.panels.rows import Rows
-from gui.trace.shown.markers import Mark, Part
+from gui.trace.panels.rows import PanelRows
+from gui.trace.shown.markers import Part, TraceMarker
 from gui.trace.shown.state import Topic, TraceState, mark_text
 from gui.widgets import values
 from gui.widgets.controls import push_button
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
-from gui.widgets.table import Column
+from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel
 from rig.units import quantity
 
@@ -35,13 +35,15 @@ def _time(value: float | None) -> str:
 
 
 COLUMNS = (
-    Column("#", lambda mark: str(mark.number), lambda mark: mark.number),
-    Column("label", lambda mark: mark.label),
-    Column("first", lambda mark: _time(mark.a_s), lambda mark: mark.a_s, right=True),
-    Column(
+    TableColumn("#", lambda mark: str(mark.number), lambda mark: mark.number),
+    TableColumn("label", lambda mark: mark.label),
+    TableColumn(
+        "first", lambda mark: _time(mark.a_s), lambda mark: mark.a_s, right=True
+    ),
+    TableColumn(
         "second", lambda mark: _time(mark.b_s), lambda mark: mark.b_s or 0.0, right=True
     ),
-    Column(
+    TableColumn(
         "dt",
         lambda mark: "" if mark.dt_s is None else quantity(abs(mark.dt_s), "s"),
         lambda mark: mark.dt_s or 0.0,
@@ -62,7 +64,7 @@ class MarkerPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("trace-markers")
         self._state: TraceState | None = None
-        self.table = Rows(COLUMNS, "marker-table")
+        self.table = PanelRows(COLUMNS, "marker-table")
         self.table.setAccessibleName("Markers")
         self.notice = Notice()
         self.label = self._field("marker-label", "Label of the marker", self._set_label)
@@ -150,7 +152,7 @@ class MarkerPanel(QWidget):
         state.move(mark.number, part, edge.at_s)
 
     @property
-    def _mark(self) -> Mark | None:
+    def _mark(self) -> TraceMarker | None:
         return None if self._state is None else self._state.markers.chosen
 
     def _changed(self, topic: Topic) -> None:
@@ -187,7 +189,7 @@ class MarkerPanel(QWidget):
         for name in ("copy", "clear"):
             self._buttons[name].setEnabled(bool(markers.marks))
 
-    def _row_chosen(self, mark: Mark) -> None:
+    def _row_chosen(self, mark: TraceMarker) -> None:
         if self._state is not None:
             self._state.select(mark.number)
 

@@ -18,19 +18,19 @@ _SIGNALS = (("current", "A"), ("voltage", "V"), ("power", "W"))
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReadoutLine:
     """A line of the panel: the name of a signal, and a text for each of HEADS."""
 
     name: str
     values: tuple[str, ...]
 
 
-def lines(numbers: TraceStatistics) -> tuple[Line, ...]:
+def lines(numbers: TraceStatistics) -> tuple[ReadoutLine, ...]:
     """Return a line a signal that the trace has."""
     rows = []
     for name, unit, signal in _signals(numbers):
         texts = tuple(_shown(value, unit, signal) for value in _values(signal))
-        rows.append(Line(name, texts))
+        rows.append(ReadoutLine(name, texts))
     return tuple(rows)
 
 

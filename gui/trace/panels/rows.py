@@ -7,12 +7,12 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 
-from gui.widgets.table import Table
+from gui.widgets.table import DataTable
 
 _HELD = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
-class Rows(Table):
+class PanelRows(DataTable):
     """The table; it says when the mouse leaves it."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from gui.trace.panels import readout
 from gui.trace.picture.lane_numbers import LaneNumbers
 from gui.trace.shown.engine import Does, Numbers
-from gui.trace.shown.markers import Stretch
+from gui.trace.shown.markers import MarkedStretch
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
@@ -156,7 +156,7 @@ class StatisticsBox(QFrame):
         self.setAccessibleName(f"Statistics: {title.lower()}")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._title = title
-        self._stretch: Stretch | None = None
+        self._stretch: MarkedStretch | None = None
         self._numbers: Numbers | None = None
         self._head = shortened(f"{name}-title")
         font = self._head.font()
@@ -191,7 +191,7 @@ class StatisticsBox(QFrame):
             name = self._stretch.name if self._stretch is not None else self._title
             QGuiApplication.clipboard().setText(readout.copied(self._numbers.now, name))
 
-    def set_stretch(self, stretch: Stretch | None) -> None:
+    def set_stretch(self, stretch: MarkedStretch | None) -> None:
         """Show the name of the stretch."""
         self._stretch = stretch
         what = (

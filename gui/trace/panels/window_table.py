@@ -8,10 +8,10 @@ import math
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.trace.panels.rows import Rows
-from gui.trace.shown.markers import Stretch
+from gui.trace.panels.rows import PanelRows
+from gui.trace.shown.markers import MarkedStretch
 from gui.trace.shown.state import TraceState
-from gui.widgets.table import Column
+from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel
 from rig.api.traces.spans import TrialSpan
 from rig.stats.summary import half_width
@@ -36,33 +36,35 @@ def _mean_w(span: TrialSpan) -> float | None:
 
 
 COLUMNS = (
-    Column(
+    TableColumn(
         "step",
         lambda span: "" if span.step is None else str(span.step),
         lambda s: s.step or 0,
     ),
-    Column(
+    TableColumn(
         "phase", lambda span: span.phase, tip="of one run, where a phase was repeated"
     ),
-    Column("time", lambda span: quantity(_latency(span), "s"), _latency, right=True),
-    Column(
+    TableColumn(
+        "time", lambda span: quantity(_latency(span), "s"), _latency, right=True
+    ),
+    TableColumn(
         "energy",
         lambda span: quantity(span.energy_j, "J", half_width(span.energy_u_j)),
         lambda span: _number(span.energy_j),
         right=True,
         tip="with its 95 % interval: 1.96 standard uncertainties, as in samples.jsonl",
     ),
-    Column(
+    TableColumn(
         "power",
         lambda span: quantity(_mean_w(span), "W"),
         lambda span: _number(_mean_w(span)),
         right=True,
         tip="mean over the window",
     ),
-    Column(
+    TableColumn(
         "flags", _flags, tip="warm-up: not counted; wrong: the answer was not the label"
     ),
-    Column(
+    TableColumn(
         "start",
         lambda span: f"{span.start_s:.4f} s",
         lambda span: span.start_s,
@@ -77,7 +79,7 @@ class WindowTable(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trace-windows")
-        self.table = Rows(COLUMNS, "window-table")
+        self.table = PanelRows(COLUMNS, "window-table")
         self.table.setAccessibleName("Windows of the trial")
         self._none = PlainLabel("This trace has no windows: it is of no session.")
         self._none.setWordWrap(True)
@@ -117,7 +119,7 @@ class WindowTable(QWidget):
             self._state.hover(None if span is None else stretch_of(span))
 
 
-def stretch_of(span: TrialSpan) -> Stretch:
+def stretch_of(span: TrialSpan) -> MarkedStretch:
     """Return a window as a stretch with a name."""
     step = "" if span.step is None else f", step {span.step}"
-    return Stretch(span.start_s, span.stop_s, f"{span.phase}{step}")
+    return MarkedStretch(span.start_s, span.stop_s, f"{span.phase}{step}")

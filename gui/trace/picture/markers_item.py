@@ -8,11 +8,11 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from gui.picture.lanes import Lanes
+from gui.picture.lanes import PlotLanes
 from gui.picture.painting import line_pen, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.shown.markers import Mark, Markers, Part
+from gui.trace.shown.markers import Markers, Part, TraceMarker
 from gui.widgets.text import CENTRE
 from rig.units import quantity
 
@@ -22,7 +22,7 @@ _SHADE = 0.10
 
 
 def paint_markers(
-    painter: QPainter, markers: Markers, view: Viewport, lanes: Lanes, theme: Theme
+    painter: QPainter, markers: Markers, view: Viewport, lanes: PlotLanes, theme: Theme
 ) -> None:
     """Paint all markers that touch the view."""
     strip = lanes.markers
@@ -40,7 +40,7 @@ def paint_markers(
 
 
 def paint_selection(
-    painter: QPainter, markers: Markers, view: Viewport, lanes: Lanes, theme: Theme
+    painter: QPainter, markers: Markers, view: Viewport, lanes: PlotLanes, theme: Theme
 ) -> None:
     """Shade what lies between the lines of the dual marker that is chosen."""
     mark = markers.chosen
@@ -59,8 +59,8 @@ def paint_selection(
 
 
 def grabbed(
-    markers: Markers, x: float, y: float, view: Viewport, lanes: Lanes
-) -> tuple[Mark, Part] | None:
+    markers: Markers, x: float, y: float, view: Viewport, lanes: PlotLanes
+) -> tuple[TraceMarker, Part] | None:
     """Return the part of a marker at a place of the widget: a line, or in the strip the
     bar."""
     at_s = view.start_s + (x - lanes.time.left()) / lanes.time.width() * view.span_s
@@ -77,9 +77,9 @@ def grabbed(
 
 def _paint(
     painter: QPainter,
-    mark: Mark,
+    mark: TraceMarker,
     view: Viewport,
-    lanes: Lanes,
+    lanes: PlotLanes,
     theme: Theme,
     *,
     chosen: bool,

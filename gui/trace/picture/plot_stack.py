@@ -24,7 +24,7 @@ from gui.picture.lane_painter import (
     paint_sync,
 )
 from gui.picture.lanes import (
-    Lanes,
+    PlotLanes,
     laid_out,
     paint_frame,
     paint_time_axis,
@@ -134,7 +134,7 @@ class PlotStack(QWidget):
         return ("power",)
 
     @property
-    def lanes(self) -> Lanes:
+    def lanes(self) -> PlotLanes:
         """Return where the lanes lie."""
         state = self.state
         if state is None:
@@ -207,7 +207,7 @@ class PlotStack(QWidget):
                 QPointF(x, lanes.phases.top()), QPointF(x, lanes.time.top())
             )
 
-    def _time_ticks(self, state: TraceState, lanes: Lanes) -> ticks.Ticks:
+    def _time_ticks(self, state: TraceState, lanes: PlotLanes) -> ticks.Ticks:
         view = state.view
         room = time_ticks_for(lanes.time)
         began_ns = state.subject.trace.started_ns if state.utc else None
@@ -277,7 +277,7 @@ class PlotStack(QWidget):
         paint_sync(painter, area, seen, state.view, self.theme)
 
     def _paint_highlights(
-        self, painter: QPainter, state: TraceState, lanes: Lanes
+        self, painter: QPainter, state: TraceState, lanes: PlotLanes
     ) -> None:
         whole = lanes.whole
         top = lanes.phases.bottom()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gui.trace.shown.markers import Mark
+from gui.trace.shown.markers import TraceMarker
 from rig.annotations import Annotations, DualMarker, SingleMarker
 from rig.api.traces.trace import SessionTrace
 
@@ -31,7 +31,7 @@ def saved(trace: SessionTrace, content: Annotations) -> str:
     )
 
 
-def as_annotations(shown: tuple[Mark, ...], file: Annotations) -> Annotations:
+def as_annotations(shown: tuple[TraceMarker, ...], file: Annotations) -> Annotations:
     """Return the markers that are shown, with the notes and levels of the file they
     came from."""
     markers = tuple(

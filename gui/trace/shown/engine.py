@@ -58,7 +58,7 @@ class Does(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ShownChoice:
     """A trace of a session, and the other trials, rails and segments of it."""
 
     session: Session | None = None
@@ -84,7 +84,7 @@ class Subject:
     path: Path
     trace: SessionTrace
     title: str
-    choice: Choice
+    choice: ShownChoice
     labels: tuple[str, ...]
     spans: tuple[TrialSpan, ...]
     bands: BandSpans
@@ -164,12 +164,14 @@ def open_subject(
     trace = open_trace(path, **asdict(options))
     place = trace.place
     if place is None:
-        return _subject(path, trace, Choice())
+        return _subject(path, trace, ShownChoice())
     trace.close()
     return open_subject(place.session, place.trial, place.rail, place.segment)
 
 
-def _chosen(path: Path, trial: int | None, rail: str | None, segment: int) -> Choice:
+def _chosen(
+    path: Path, trial: int | None, rail: str | None, segment: int
+) -> ShownChoice:
     """Return a trace of a session; raises DataError where it has none."""
     session = open_session(path)
     folder = SessionFolder(path)
@@ -189,7 +191,7 @@ def _chosen(path: Path, trial: int | None, rail: str | None, segment: int) -> Ch
                 "the trials screen has its latencies; a bench with a monitor has traces"
             ),
         )
-    return Choice(
+    return ShownChoice(
         session=session,
         trial=number,
         rail=rails[0] if rail is None or rail not in rails else rail,
@@ -200,7 +202,7 @@ def _chosen(path: Path, trial: int | None, rail: str | None, segment: int) -> Ch
     )
 
 
-def _subject(path: Path, trace: SessionTrace, choice: Choice) -> Subject:
+def _subject(path: Path, trace: SessionTrace, choice: ShownChoice) -> Subject:
     if trace.duration_s * trace.sample_hz < _LEAST_SAMPLES:
         notes = "; ".join(trace.notes)
         trace.close()
@@ -260,7 +262,7 @@ def _notes_of_means(reduced_s: Array) -> tuple[str, ...]:
     return (f"{share}: means in place of samples",)
 
 
-def _occasions(choice: Choice, spans: Spans | None) -> tuple[Occasion, ...]:
+def _occasions(choice: ShownChoice, spans: Spans | None) -> tuple[Occasion, ...]:
     """Return the samples of a trial of a session, of all its segments."""
     session = choice.session
     if session is None or spans is None:
@@ -330,7 +332,7 @@ def _bands(
     }
 
 
-class Task(Generic[Result]):
+class EngineTask(Generic[Result]):
     """A computation in the background; a newer one cancels the one before."""
 
     def __init__(self, worker: Does, key: str) -> None:
@@ -386,7 +388,7 @@ class Numbers:
         self.now: TraceStatistics | None = None
         self.error: BaseException | None = None
         self.stretch: tuple[float, float] | None = None
-        self._task: Task[TraceStatistics] = Task(worker, key)
+        self._task: EngineTask[TraceStatistics] = EngineTask(worker, key)
         self._trace = trace
         self._on_change = on_change
 

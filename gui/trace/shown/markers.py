@@ -12,7 +12,7 @@ Part = Literal["a", "b", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class MarkedStretch:
     """A named stretch of the trace."""
 
     start_s: float
@@ -21,7 +21,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TraceMarker:
     """A marker with a number: at one instant, or a dual one from `a_s` to `b_s`."""
 
     number: int
@@ -64,25 +64,27 @@ class Markers:
     """
 
     duration_s: float
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TraceMarker, ...] = ()
     selected: int | None = None
 
-    def mark(self, number: int | None) -> Mark | None:
+    def mark(self, number: int | None) -> TraceMarker | None:
         """Return the marker of a number; None where there is none."""
         return next((mark for mark in self.marks if mark.number == number), None)
 
     @property
-    def chosen(self) -> Mark | None:
+    def chosen(self) -> TraceMarker | None:
         """Return the selected marker."""
         return self.mark(self.selected)
 
     def add_single(self, at_s: float, label: str = "") -> Markers:
         """Return the markers with one more, selected."""
-        return self._with(Mark(self._free(), self._kept(at_s), None, label))
+        return self._with(TraceMarker(self._free(), self._kept(at_s), None, label))
 
     def add_dual(self, a_s: float, b_s: float, label: str = "") -> Markers:
         """Return the markers with a dual one more, selected."""
-        return self._with(Mark(self._free(), self._kept(a_s), self._kept(b_s), label))
+        return self._with(
+            TraceMarker(self._free(), self._kept(a_s), self._kept(b_s), label)
+        )
 
     def moved(self, number: int, part: Part, to_s: float) -> Markers:
         """Return the markers with a line of one at another instant; "both" moves both
@@ -146,7 +148,7 @@ class Markers:
                 result = result.add_dual(a_s, b_s, label)
         return result
 
-    def near(self, at_s: float, reach_s: float) -> tuple[Mark, Part] | None:
+    def near(self, at_s: float, reach_s: float) -> tuple[TraceMarker, Part] | None:
         """Return the marker line within reach of an instant; of two that are equally
         near, that of the selected marker.
         """
@@ -173,7 +175,7 @@ class Markers:
     def _kept(self, at_s: float) -> float:
         return min(max(at_s, 0.0), self.duration_s)
 
-    def _with(self, mark: Mark) -> Markers:
+    def _with(self, mark: TraceMarker) -> Markers:
         others = [other for other in self.marks if other.number != mark.number]
         marks = tuple(sorted([*others, mark], key=lambda each: each.number))
         return replace(self, marks=marks, selected=mark.number)

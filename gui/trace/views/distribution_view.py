@@ -9,7 +9,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.shown.engine import Does, Task
+from gui.trace.shown.engine import Does, EngineTask
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
@@ -31,7 +31,9 @@ class DistributionView(QWidget):
         super().__init__()
         self.setObjectName("trace-distribution")
         self.theme = theme
-        self._task: Task[Histogram | Spectrum] = Task(worker, "trace-distribution")
+        self._task: EngineTask[Histogram | Spectrum] = EngineTask(
+            worker, "trace-distribution"
+        )
         self._state: TraceState | None = None
         self.shown: Histogram | Spectrum | None = None
         self.kind = combo_box("distribution-kind", "Histogram or spectrum", _KINDS)

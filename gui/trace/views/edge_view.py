@@ -13,7 +13,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.shown.engine import Does, Task
+from gui.trace.shown.engine import Does, EngineTask
 from gui.trace.shown.state import UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
@@ -66,7 +66,7 @@ class EdgeView(QWidget):
         super().__init__()
         self.setObjectName("trace-edge")
         self.theme = theme
-        self._task: Task[EdgePicture] = Task(worker, "trace-edge")
+        self._task: EngineTask[EdgePicture] = EngineTask(worker, "trace-edge")
         self._state: TraceState | None = None
         self._edge: Edge | None = None
         self.shown: EdgePicture | None = None

@@ -11,13 +11,13 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.panels.rows import Rows
-from gui.trace.shown.engine import Does, Task
+from gui.trace.panels.rows import PanelRows
+from gui.trace.shown.engine import Does, EngineTask
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.notice import Notice, Severity
-from gui.widgets.table import Column
+from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel, plain
 from rig.api.trials.overlay import Occasion, Overlay, overlay
 from rig.files.plain_text import visible
@@ -26,15 +26,15 @@ from rig.units import quantity
 #: Kinds of steps that trials are made for.
 _COUNTED = ("sample", "stream")
 COLUMNS = (
-    Column("trial", lambda one: str(one.trial), lambda one: one.trial),
-    Column("step", lambda one: str(one.step), lambda one: one.step),
-    Column(
+    TableColumn("trial", lambda one: str(one.trial), lambda one: one.trial),
+    TableColumn("step", lambda one: str(one.step), lambda one: one.step),
+    TableColumn(
         "time",
         lambda one: quantity(one.length_s, "s"),
         lambda one: one.length_s,
         right=True,
     ),
-    Column(
+    TableColumn(
         "off the median",
         lambda one: quantity(one.distance_w, "W"),
         lambda one: one.distance_w,
@@ -56,7 +56,7 @@ class OverlayView(QWidget):
         super().__init__()
         self.setObjectName("trace-overlay")
         self.theme = theme
-        self._task: Task[Overlay] = Task(worker, "trace-overlay")
+        self._task: EngineTask[Overlay] = EngineTask(worker, "trace-overlay")
         self._state: TraceState | None = None
         self._stale = True
         self.shown: Overlay | None = None
@@ -84,7 +84,7 @@ class OverlayView(QWidget):
         self.difference = PlainPlot(
             "overlay-difference", "Differences between the trials", theme
         )
-        self.table = Rows(COLUMNS, "overlay-table")
+        self.table = PanelRows(COLUMNS, "overlay-table")
         self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
         self._lay_out()

@@ -16,8 +16,8 @@ from rig.api.backends.file_reference import FileRun, of_file, with_membranes
 from rig.api.backends.rows import (
     AS_FILE,
     AS_INTEGERS,
-    Backend,
     BackendRow,
+    ComparedBackend,
     Figure,
     ModelComparison,
 )
@@ -37,7 +37,9 @@ from rig.results.verdict import Outcome
 from rig.store.session_folder import BENCH, SessionFolder
 
 
-def compare(backends: Sequence[Backend], task: Task | None = None) -> ModelComparison:
+def compare(
+    backends: Sequence[ComparedBackend], task: Task | None = None
+) -> ModelComparison:
     """Compare sessions of one model on the same samples; raises DataError where they
     are not that, or none has results.
 

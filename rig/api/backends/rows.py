@@ -127,7 +127,7 @@ class ModelComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class ComparedBackend:
     """A backend to compare: its name, and its session or why there is none."""
 
     name: str

@@ -13,7 +13,7 @@ from typing import Any
 
 import tomli_w
 
-from rig.api.backends.rows import Backend, Failure
+from rig.api.backends.rows import ComparedBackend, Failure
 from rig.api.sessions.session import Session
 from rig.bench import config, examples, plugins
 from rig.bench.config import NO_MONITOR, Config
@@ -40,7 +40,7 @@ class UnknownBackend(ConfigError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedRuns:
     """What is to be compared: a model, how many samples (0: all; None: as many as the
     bench file says, or 40, or all of inputs that are no task's own), and what a bench
     file says.
@@ -72,7 +72,7 @@ class Planned:
     from_example: bool = False
 
 
-def plan(name: str, wanted: Wanted) -> Planned:
+def plan(name: str, wanted: RequestedRuns) -> Planned:
     """Return the bench of a backend; raises UnknownBackend where there is none of this
     name, and ConfigError where a bench is wrong.
 
@@ -160,7 +160,7 @@ def tables(bench: Path | None) -> dict[str, Any]:
         ) from error
 
 
-def _of_example(name: str, wanted: Wanted) -> Config:
+def _of_example(name: str, wanted: RequestedRuns) -> Config:
     """Return an example bench: of this name, else one of this kind, those that bear the
     kind's name first (torch-asc is a GPU's program on a processor), then those of
     simulated energy; else the backend with its defaults.
@@ -220,7 +220,7 @@ def _is_variant(bench: str, kind: str, task: str) -> bool:
     return bench != own and bench.startswith(f"{kind}-") and bench.endswith(f"-{task}")
 
 
-def _task(own: dict[str, Any], wanted: Wanted) -> tuple[str, dict[str, Any]]:
+def _task(own: dict[str, Any], wanted: RequestedRuns) -> tuple[str, dict[str, Any]]:
     """Return kind and settings of the task: the bench file's, else the one whose model
     it is."""
     table = own.get("task") or {task_of(wanted.model): {}}
@@ -287,25 +287,27 @@ def run(
     task: Task | None,
     subscribers: Sequence[Subscriber] = (),
     stop: Stop | None = None,
-) -> Backend:
+) -> ComparedBackend:
     """Return the backend's session: the one that is there, that one resumed, or a new
     one. Where the backend cannot run, why; raises Stopped where `stop` was asked for.
     """
     try:
         before = earlier(planned, root, task)
         if before is not None and before.status == "success":
-            return Backend(planned.name, before)
+            return ComparedBackend(planned.name, before)
         if before is not None:
             try:
                 resumed = session.resume(before.path, subscribers, stop)
-                return Backend(planned.name, Session(resumed.folder))
+                return ComparedBackend(planned.name, Session(resumed.folder))
             except ConfigError:
                 # by another version of the rig, or on another device: a session of its
                 # own
                 pass
-        return Backend(planned.name, Session(_new(planned, root, subscribers, stop)))
+        return ComparedBackend(
+            planned.name, Session(_new(planned, root, subscribers, stop))
+        )
     except RigError as error:
-        return Backend(planned.name, None, Failure.of(error))
+        return ComparedBackend(planned.name, None, Failure.of(error))
 
 
 def _new(

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from rig.api.comparing.provenance_changes import Change, changes
+from rig.api.comparing.provenance_changes import ProvenanceChange, changes
 from rig.api.sessions.session import Session
 from rig.errors import DataError, RigError
 from rig.results import changed
@@ -39,7 +39,7 @@ _OF_INSTRUMENT = (
 )
 
 
-class Outcome(Enum):
+class ComparisonOutcome(Enum):
     """Outcome of the comparison of one metric."""
 
     DIFFERS = "differs"
@@ -51,7 +51,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class MetricSpread:
     """The uncertainty of a difference: combined standard uncertainty and half-width at
     95 %."""
 
@@ -78,10 +78,10 @@ class MetricPair:
     second: MetricResult | None
     difference: float | None
     relative: float | None
-    apart: Spread | None
-    shared: Spread | None
+    apart: MetricSpread | None
+    shared: MetricSpread | None
     shared_parts: tuple[str, ...]
-    outcome: Outcome
+    outcome: ComparisonOutcome
     reason: str
     same_samples: bool = True
 
@@ -95,7 +95,7 @@ class MetricPair:
         shown."""
         row = self.second or self.first
         if (
-            self.outcome is not Outcome.DIFFERS
+            self.outcome is not ComparisonOutcome.DIFFERS
             or self.difference is None
             or row is None
         ):
@@ -112,7 +112,7 @@ class SessionComparison:
     first: Session
     second: Session
     metrics: tuple[MetricPair, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ProvenanceChange, ...]
     shared_rails: tuple[str, ...]
     notes: tuple[str, ...]
     same_samples: bool = True
@@ -275,7 +275,7 @@ def pair(
     """Compare one metric; rails that one instrument measured in both sessions share its
     errors."""
 
-    def known(outcome: Outcome, reason: str) -> MetricPair:
+    def known(outcome: ComparisonOutcome, reason: str) -> MetricPair:
         return MetricPair(
             name=name,
             unit=unit,
@@ -295,13 +295,15 @@ def pair(
     unit = row.unit if row is not None else ""
     difference: float | None = None
     relative: float | None = None
-    apart: Spread | None = None
-    shared: Spread | None = None
+    apart: MetricSpread | None = None
+    shared: MetricSpread | None = None
     parts: tuple[str, ...] = ()
     if first is None or second is None:
-        return known(Outcome.IN_ONE, "only one session has this metric")
+        return known(ComparisonOutcome.IN_ONE, "only one session has this metric")
     if first.value is None or second.value is None or first.unit != second.unit:
-        return known(Outcome.UNKNOWN, "a value is missing, or the units differ")
+        return known(
+            ComparisonOutcome.UNKNOWN, "a value is missing, or the units differ"
+        )
     difference = second.value - first.value
     relative = difference / abs(first.value) if first.value else None
     intervals = [
@@ -314,27 +316,29 @@ def pair(
     apart, shared = _spreads(first, second, intervals, parts, by_parts=same_samples)
     if abs(difference) > apart.expanded_uncertainty:
         return known(
-            Outcome.DIFFERS, "more than the uncertainty of the difference at 95 %"
+            ComparisonOutcome.DIFFERS,
+            "more than the uncertainty of the difference at 95 %",
         )
     if parts and abs(difference) > shared.expanded_uncertainty:
         return known(
-            Outcome.IF_UNCHANGED,
+            ComparisonOutcome.IF_UNCHANGED,
             "more than what the two sessions do not have in common",
         )
     return known(
-        Outcome.NOT_SHOWN, "less than the uncertainty of the difference at 95 %"
+        ComparisonOutcome.NOT_SHOWN,
+        "less than the uncertainty of the difference at 95 %",
     )
 
 
 def _by_intervals(
     intervals: Sequence[IntervalResult], difference: float
-) -> tuple[Outcome, str]:
+) -> tuple[ComparisonOutcome, str]:
     """Judge a metric whose intervals are not made of a standard uncertainty."""
     missing = [interval.reason for interval in intervals if interval.reason]
     if missing:
-        return Outcome.UNKNOWN, f"its interval is {not_known(missing[0])}"
+        return ComparisonOutcome.UNKNOWN, f"its interval is {not_known(missing[0])}"
     if difference == 0:
-        return Outcome.EQUAL, "the same value"
+        return ComparisonOutcome.EQUAL, "the same value"
     low, high = (
         [-math.inf if interval.low is None else interval.low for interval in intervals],
         [
@@ -343,8 +347,8 @@ def _by_intervals(
         ],
     )
     if max(low) > min(high):
-        return Outcome.DIFFERS, "the 95 % intervals do not meet"
-    return Outcome.NOT_SHOWN, "the 95 % intervals meet"
+        return ComparisonOutcome.DIFFERS, "the 95 % intervals do not meet"
+    return ComparisonOutcome.NOT_SHOWN, "the 95 % intervals meet"
 
 
 def _shared_parts(
@@ -374,7 +378,7 @@ def _spreads(
     parts: Sequence[str],
     *,
     by_parts: bool,
-) -> tuple[Spread, Spread]:
+) -> tuple[MetricSpread, MetricSpread]:
     """Return the uncertainty of the difference with no error in common, and with the
     errors of the named components in common.
     """
@@ -387,7 +391,9 @@ def _spreads(
     if not by_parts:
         # The choice of samples is no line of the budget: the larger factor covers both.
         factor = max(interval.coverage_factor or 2.0 for interval in intervals)
-        return Spread(apart_u, factor * apart_u), Spread(shared_u, factor * shared_u)
+        return MetricSpread(apart_u, factor * apart_u), MetricSpread(
+            shared_u, factor * shared_u
+        )
     counted = _counted(first)
     every = [*counted.values(), *_counted(second).values()]
     all_parts = [(part.standard_uncertainty, part.shape) for part in every]
@@ -400,8 +406,8 @@ def _spreads(
         if part.component not in parts
     ]
     return (
-        Spread(apart_u, coverage_factor(all_parts) * apart_u),
-        Spread(shared_u, coverage_factor(left) * shared_u),
+        MetricSpread(apart_u, coverage_factor(all_parts) * apart_u),
+        MetricSpread(shared_u, coverage_factor(left) * shared_u),
     )
 
 
@@ -414,7 +420,9 @@ def _uncertainties(row: MetricResult) -> dict[str, float]:
     return {part.component: part.standard_uncertainty for part in row.budget}
 
 
-def counts(pairs: Sequence[MetricPair]) -> Mapping[Outcome, int]:
+def counts(pairs: Sequence[MetricPair]) -> Mapping[ComparisonOutcome, int]:
     """Return how many metrics have each outcome."""
     found = Counter(pair.outcome for pair in pairs)
-    return {outcome: found[outcome] for outcome in Outcome if outcome in found}
+    return {
+        outcome: found[outcome] for outcome in ComparisonOutcome if outcome in found
+    }

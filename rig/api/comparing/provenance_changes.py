@@ -24,7 +24,7 @@ _MANY = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProvenanceChange:
     """One key that differs: `path` as "bench.sut.uart.port" or "monitors.core.serial";
     `ordinary` where it differs between any two sessions.
     """
@@ -35,13 +35,13 @@ class Change:
     ordinary: bool = False
 
 
-def changes(first: Path, second: Path) -> Iterator[Change]:
+def changes(first: Path, second: Path) -> Iterator[ProvenanceChange]:
     """Yield the differences between two session folders: the bench files, then the
     provenance, with the ordinary ones last.
     """
     before, after = (flat(_content(folder)) for folder in (first, second))
     found = [
-        Change(
+        ProvenanceChange(
             path, before.get(path, ABSENT), after.get(path, ABSENT), path in _ORDINARY
         )
         for path in dict.fromkeys((*before, *after))

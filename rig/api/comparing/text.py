@@ -4,7 +4,7 @@ unit."""
 
 from __future__ import annotations
 
-from rig.api.comparing.comparison import MetricPair, Spread
+from rig.api.comparing.comparison import MetricPair, MetricSpread
 from rig.results.document import MetricResult
 from rig.results.stated import Notes, ends, stated
 from rig.units import scale
@@ -77,7 +77,7 @@ def difference_text(pair: MetricPair) -> str:
     return " ".join(filter(None, (number, unit, relative)))
 
 
-def spread_text(pair: MetricPair, spread: Spread | None) -> str:
+def spread_text(pair: MetricPair, spread: MetricSpread | None) -> str:
     """Return "± 0.0082 mJ": the half-width at 95 %; empty where there is none."""
     if spread is None:
         return ""

@@ -78,7 +78,7 @@ class StretchOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ExportStretch:
     """Samples first <= k < last of a trace; `has_current` as the trace has it.
     `started_ns` is when the trace began, None where that is not known.
     """
@@ -97,7 +97,7 @@ class Stretch:
         return self.last - self.first
 
 
-def export_bytes(stretch: Stretch, form: str) -> int:
+def export_bytes(stretch: ExportStretch, form: str) -> int:
     """Return about how large a file will be: right to 10 %; raises DataError for
     Parquet where pyarrow is not installed.
     """
@@ -112,7 +112,7 @@ def export_bytes(stretch: Stretch, form: str) -> int:
 
 def export(
     path: Path,
-    stretch: Stretch,
+    stretch: ExportStretch,
     form: str,
     progress: Progress | None = None,
     stopped: Stopped | None = None,
@@ -161,7 +161,7 @@ Blocks = Iterator[tuple[int, Floats, Floats]]
 
 
 def _blocks(
-    stretch: Stretch, progress: Progress | None, stopped: Stopped | None
+    stretch: ExportStretch, progress: Progress | None, stopped: Stopped | None
 ) -> Blocks:
     """Yield number, current and voltage of samples, NaN where they are lost."""
     hidden = Hidden(stretch.trace.gaps)
@@ -177,7 +177,7 @@ def _blocks(
                 progress((at + count - stretch.first) / stretch.count)
 
 
-def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
+def _jls(folder: Path, stretch: ExportStretch, blocks: Blocks) -> Path:
     trace = stretch.trace
     sync = "digital" if stretch.has_sync else "none"
     about = {
@@ -211,7 +211,7 @@ def _jls(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     return folder / TRACE
 
 
-def _csv(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
+def _csv(folder: Path, stretch: ExportStretch, blocks: Blocks) -> Path:
     heads = {
         "time_s": "time (s)",
         "current_a": "current (A)",
@@ -248,7 +248,7 @@ def _rows(columns: dict[str, NDArray[Any]]) -> str:
     return "\n".join(map(form.__mod__, cells)).replace("nan", "") + "\n"
 
 
-def _table_b(stretch: Stretch, form: str) -> int:
+def _table_b(stretch: ExportStretch, form: str) -> int:
     """Return how large a table is: as rows here and there are, where it has many."""
     rows, places = _TRIED[form]
     tried = _here_and_there(stretch, rows, places)
@@ -261,7 +261,9 @@ def _table_b(stretch: Stretch, form: str) -> int:
     return round(size_b / count * stretch.count)
 
 
-def _here_and_there(stretch: Stretch, rows: int, places: int) -> list[Stretch]:
+def _here_and_there(
+    stretch: ExportStretch, rows: int, places: int
+) -> list[ExportStretch]:
     """Return so many short stretches of a long one, else the stretch itself."""
     if stretch.count <= rows * places:
         return [stretch]
@@ -273,7 +275,7 @@ def _here_and_there(stretch: Stretch, rows: int, places: int) -> list[Stretch]:
     return [dataclasses.replace(stretch, first=at, last=at + rows) for at in firsts]
 
 
-def _parquet(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
+def _parquet(folder: Path, stretch: ExportStretch, blocks: Blocks) -> Path:
     try:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
@@ -305,7 +307,9 @@ def _parquet(folder: Path, stretch: Stretch, blocks: Blocks) -> Path:
     return path
 
 
-def _tables(stretch: Stretch, blocks: Blocks) -> Iterator[dict[str, NDArray[Any]]]:
+def _tables(
+    stretch: ExportStretch, blocks: Blocks
+) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the columns of a table for each block; times are of the middles of
     samples."""
     trace = stretch.trace

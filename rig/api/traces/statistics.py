@@ -55,7 +55,7 @@ class SignalStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class StatisticEnds:
     """Knowledge of the ends of a stretch: whether both are at edges, where the power
     steps, and the standard uncertainty of each (s); `nominal_rate` as in
     rig/uncertainty/window_effects.py.
@@ -105,7 +105,7 @@ def statistics(
     start_s: float,
     stop_s: float,
     accuracy: Accuracy | None,
-    ends: Ends,
+    ends: StatisticEnds,
     has_current: bool = True,
     stopped: Stopped | None = None,
 ) -> TraceStatistics:
@@ -164,7 +164,7 @@ def _uncertain(
     integral: Integral,
     accuracy: Accuracy | None,
     sample_hz: float,
-    ends: Ends,
+    ends: StatisticEnds,
 ) -> TraceStatistics:
     """Return statistics with the uncertainty of energy and charge, or why there is
     none."""

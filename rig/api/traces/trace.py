@@ -26,10 +26,10 @@ from rig.api.traces import statistics as exact
 from rig.api.traces.columns import Columns
 from rig.api.traces.distributions import Histogram, Spectrum
 from rig.api.traces.edges import Edge, EdgeTimes
-from rig.api.traces.export import Stretch, StretchOrigin
+from rig.api.traces.export import ExportStretch, StretchOrigin
 from rig.api.traces.place import TracePlace
 from rig.api.traces.spans import Spans
-from rig.api.traces.statistics import Ends, Stopped, TraceStatistics
+from rig.api.traces.statistics import StatisticEnds, Stopped, TraceStatistics
 from rig.api.traces.surroundings import Surroundings
 from rig.errors import DataError
 from rig.importers import digital_lines
@@ -42,7 +42,7 @@ from rig.results.labels import beside
 from rig.trace import level_cache, levels
 from rig.trace.edges import Edges
 from rig.trace.levels import ENTRY, Hidden, Levels, Progress
-from rig.trace.reduced import Span
+from rig.trace.reduced import ReducedSpan
 from rig.trace.trace import Gap, Trace
 from rig.uncertainty.accuracy import Accuracy
 from rig.units import quantity
@@ -131,7 +131,7 @@ class SessionTrace:
         return self._trace.duration_s
 
     @property
-    def reduced(self) -> tuple[Span, ...]:
+    def reduced(self) -> tuple[ReducedSpan, ...]:
         """Return where means of samples stand in their place: between windows of a
         session with `between_windows = "reduced"`.
         """
@@ -369,12 +369,12 @@ class SessionTrace:
         start, stop = max(start, 0.0), min(stop, self.duration_s)
         if at_edges is None:
             at_edges = self._is_edge(start) and self._is_edge(stop)
-        ends = Ends(at_edges)
+        ends = StatisticEnds(at_edges)
         if at_edges:
             base = self._around.timebase
             nominal = base is not None and base.nominal_rate
             u_s = self.edge_uncertainty_s(start), self.edge_uncertainty_s(stop)
-            ends = Ends(True, u_s, nominal)
+            ends = StatisticEnds(True, u_s, nominal)
         found = exact.statistics(
             self._trace,
             start,
@@ -522,10 +522,10 @@ class SessionTrace:
         )
         return where
 
-    def _stretch(self, start: float, stop: float) -> Stretch:
+    def _stretch(self, start: float, stop: float) -> ExportStretch:
         first, last = self._places(start, stop)
         origin = StretchOrigin(self.labels, self.place)
-        return Stretch(
+        return ExportStretch(
             trace=self._trace,
             first=first,
             last=last,

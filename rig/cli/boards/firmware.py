@@ -22,7 +22,7 @@ from rig.firmware import project as projects
 from rig.firmware.emulator import Emulator
 from rig.firmware.image_size import ImageSize, image_size
 from rig.firmware.part import part
-from rig.network.conventions import Choice
+from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
 _folder = click.argument(
@@ -108,7 +108,7 @@ def build(
     inputs: Path | None,
     dt_s: float | None,
     bits: int,
-    choice: Choice,
+    choice: ConventionChoice,
     steps: int | None,
     verbose: bool,
 ) -> None:

@@ -15,7 +15,7 @@ from rig.errors import ConfigError
 from rig.firmware import project as projects
 from rig.firmware.part import IMAGE_FLASH_B, IMAGE_RAM_B, BoardMemory
 from rig.network import graph
-from rig.network.conventions import AS_STATED, Choice
+from rig.network.conventions import AS_STATED, ConventionChoice
 from rig.network.fixed import file
 from rig.network.fixed.c_header import header
 from rig.network.fixed.form import FixedNetwork
@@ -53,7 +53,7 @@ class ModelOptions:
     inputs: Path | None = None
     dt_s: float | None = None
     bits: int = BITS_MAX
-    choice: Choice = AS_STATED
+    choice: ConventionChoice = AS_STATED
     steps: int | None = None
 
 
@@ -117,7 +117,7 @@ def _steps_of(inputs: Path, read: object) -> int:
 def _refuse_options(options: ModelOptions) -> None:
     for name, given in (
         ("--dt", options.dt_s is not None),
-        ("--as", options.choice != Choice()),
+        ("--as", options.choice != ConventionChoice()),
         ("--bits", options.bits != BITS_MAX),
     ):
         if given:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from rig.network.conventions import PRESETS, RESETS, SPIKES_MAX, Choice, Start
+from rig.network.conventions import PRESETS, RESETS, SPIKES_MAX, ConventionChoice, Start
 
 dt_option = click.option(
     "--dt",
@@ -64,7 +64,7 @@ def conventions_options(command: Callable[..., Any]) -> Callable[..., Any]:
         start: str | None,
         **others: Any,
     ) -> Any:
-        choice = Choice(preset or "", reset, spikes_max, start)
+        choice = ConventionChoice(preset or "", reset, spikes_max, start)
         return command(*arguments, choice=choice, **others)
 
     found: Callable[..., Any] = chosen

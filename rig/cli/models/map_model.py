@@ -17,7 +17,7 @@ from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
 from rig.network import conventions, graph
-from rig.network.conventions import Choice
+from rig.network.conventions import ConventionChoice
 
 set_option = click.option(
     "--set",
@@ -42,7 +42,7 @@ def map_model(
     path: Path,
     kind: str,
     dt_s: float | None,
-    choice: Choice,
+    choice: ConventionChoice,
     changes: Sequence[str],
     as_json: bool,
 ) -> None:
@@ -69,7 +69,7 @@ def kinds_with(hook: type) -> list[str]:
 
 
 def asked(
-    path: Path, dt_s: float | None, choice: Choice
+    path: Path, dt_s: float | None, choice: ConventionChoice
 ) -> tuple[float | None, tuple[str, ...]]:
     """Return the time step to ask a backend with, and the rule of the conventions where
     they were chosen.
@@ -77,7 +77,7 @@ def asked(
     read = graph.read(path)
     if dt_s is None:
         dt_s = choice.dt_s(graph.stated_dt_s(read))
-    if choice == Choice():
+    if choice == ConventionChoice():
         return dt_s, ()
     return dt_s, (conventions.text_of(choice.of(graph.taken_apart(read)[0])),)
 

@@ -21,7 +21,7 @@ from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
 from rig.network.checks import ModelFinding, findings, require_sound
 from rig.network.complexity_text import Complexity
-from rig.network.conventions import PRESETS, Choice, Conventions, Gains, Reset
+from rig.network.conventions import PRESETS, ConventionChoice, Conventions, Gains, Reset
 from rig.network.firing import of_firing
 from rig.network.fixed import file
 from rig.network.fixed.form import FixedNetwork
@@ -69,7 +69,7 @@ model.add_command(sense_model)
 @_dt
 @conventions_options
 def inspect(
-    path: Path, inputs: Path | None, dt_s: float | None, choice: Choice
+    path: Path, inputs: Path | None, dt_s: float | None, choice: ConventionChoice
 ) -> None:
     """Print the nodes of a network in order, with shapes and sizes.
 
@@ -94,7 +94,7 @@ def inspect(
 @_model
 @_dt
 @conventions_options
-def check(path: Path, dt_s: float | None, choice: Choice) -> int:
+def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
     """Print what is wrong or doubtful in a NIR file.
 
     The exit code is 1 where something is wrong.
@@ -140,7 +140,7 @@ def run(
     path: Path,
     inputs: Path,
     dt_s: float | None,
-    choice: Choice,
+    choice: ConventionChoice,
     record: tuple[str, ...],
     output: Path | None,
     fixed_point: bool,
@@ -207,10 +207,12 @@ def print_network(out: Terminal, network: Network, how: Conventions) -> None:
     print_table(out, table)
 
 
-def _fixed(path: Path, values: Any, dt_s: float | None, choice: Choice) -> FixedNetwork:
+def _fixed(
+    path: Path, values: Any, dt_s: float | None, choice: ConventionChoice
+) -> FixedNetwork:
     """Return the network of a quantised file, else quantise it for these inputs."""
     if path.suffix == ".json" or file.is_quantised(graph.read(path)):
-        if dt_s is not None or choice != Choice():
+        if dt_s is not None or choice != ConventionChoice():
             raise ConfigError(
                 f"{path} is quantised: its time step and conventions are in it",
                 path="--dt" if dt_s is not None else "--as",
@@ -237,7 +239,7 @@ def _write(output: Path | None, arrays: dict[str, Any]) -> None:
         Terminal().print(escape(f"values of {', '.join(arrays)}: {output}"))
 
 
-def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
+def _of_reset(read: Any, choice: ConventionChoice) -> list[ModelFinding]:
     """Return a finding if neither the file nor the user states the reset."""
     known = choice.says_reset or file.is_quantised(read)
     if known or conventions.states_reset(graph.taken_apart(read)[0]):
@@ -246,7 +248,7 @@ def _of_reset(read: Any, choice: Choice) -> list[ModelFinding]:
     return [ModelFinding(False, "graph", said, conventions.STATE_IT)]
 
 
-def _warn_of_reset(read: Any, choice: Choice) -> None:
+def _warn_of_reset(read: Any, choice: ConventionChoice) -> None:
     for finding in _of_reset(read, choice):
         _print_finding(finding)
 

@@ -16,7 +16,7 @@ from rig.cli.options import to_write
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import DataError
 from rig.network import graph
-from rig.network.conventions import Choice
+from rig.network.conventions import ConventionChoice
 from rig.network.fixed import file
 from rig.network.fixed.make import BITS_MAX, BITS_MIN, Quantised, quantised
 from rig.network.fixed.report import QuantisationReport
@@ -68,7 +68,7 @@ def quantize(
     output: Path,
     dt_s: float | None,
     bits: int,
-    choice: Choice,
+    choice: ConventionChoice,
     report: Path | None,
 ) -> None:
     """Write a network in whole numbers; print what that costs.

@@ -21,7 +21,7 @@ from rig.cli.models.map_model import (
 from rig.cli.models.quantize import array_of
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import SensesItself
-from rig.network.conventions import Choice
+from rig.network.conventions import ConventionChoice
 
 
 @click.command("sense")
@@ -39,7 +39,7 @@ def sense_model(
     inputs: Path,
     kind: str,
     dt_s: float | None,
-    choice: Choice,
+    choice: ConventionChoice,
     changes: Sequence[str],
     as_json: bool,
 ) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pyjls
 
 from rig.errors import ConfigError, DataError
-from rig.importers.given_rate import Compared
+from rig.importers.given_rate import RateComparison
 from rig.importers.joulescope import jls2_edges
 from rig.importers.joulescope.jls2_signals import (
     Chosen,
@@ -57,7 +57,7 @@ class _Found:
     first: int
     last: int
     simulated: bool
-    doubts: Compared
+    doubts: RateComparison
 
     @property
     def stretch(self) -> float:

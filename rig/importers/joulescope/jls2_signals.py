@@ -13,7 +13,7 @@ import pyjls
 
 from rig.errors import DataError
 from rig.importers import given_rate
-from rig.importers.given_rate import Compared
+from rig.importers.given_rate import RateComparison
 from rig.importers.markers import TIME64_S, markers_in, time_stamps, trace_beside
 from rig.importers.options import Options
 
@@ -291,7 +291,7 @@ def overlap(chosen: Chosen) -> tuple[int, int]:
     return first, last
 
 
-def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> Compared:
+def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> RateComparison:
     """Return where the file's sampling rate, a whole number in JLS, its time stamps and
     a rate that was given contradict each other, and what the given one leaves open.
 
@@ -312,11 +312,11 @@ def doubts_of(reader: Any, current: Any, name: str, given_hz: float) -> Compared
         }
         said = {what: said_hz for what, said_hz in rates_hz.items() if said_hz}
         notes = given_rate.compared(name, given_hz, said)
-        return Compared(tuple(notes), given_rate.unconfirmed_ppm(given_hz, said))
+        return RateComparison(tuple(notes), given_rate.unconfirmed_ppm(given_hz, said))
     if not stamped_hz or abs(stamped_hz / rate_hz - 1) < _RATE_DOUBT:
-        return Compared()
+        return RateComparison()
     doubt = (
         f"the rate is {rate_hz:.10g} Hz, but the file's time stamps make it"
         f" {stamped_hz:.10g} Hz: --rate HZ if they are right"
     )
-    return Compared((doubt,))
+    return RateComparison((doubt,))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rig.errors import ConfigError, DataError
 from rig.importers import as_stamped, given_rate, rate_range
 from rig.importers.digital_levels import LevelStretches
-from rig.importers.given_rate import Compared
+from rig.importers.given_rate import RateComparison
 from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.rate_range import RateRange
@@ -300,7 +300,9 @@ def _read(
     return stamps
 
 
-def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compared:
+def _against_dates(
+    path: Path, form: Form, rows: int, options: Options
+) -> RateComparison:
     """Compare a rate that was given with dates or times of day in a column that is not
     read, where there is one.
     """
@@ -308,7 +310,7 @@ def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compa
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
         dates = dated.find(form.names, split(next(lines), form.delimiter))
         if dates is None or rows < 2:
-            return Compared()
+            return RateComparison()
         last = next(islice(lines, rows - 2, None))
     fitted = dates.fit(split(last, form.delimiter)[dates.at], rows, options.rate_hz)
     if fitted is None:
@@ -316,14 +318,14 @@ def _against_dates(path: Path, form: Form, rows: int, options: Options) -> Compa
             f"--rate {options.rate_hz:.10g} Hz is not compared with the column"
             f" {dates.name}, whose times are not understood"
         )
-        return Compared((unsaid,))
+        return RateComparison((unsaid,))
     try:
         found = given_rate.of_times(path.name, dates.name, options.rate_hz, *fitted)
     except DataError as error:
         if options.time != "none":
             raise
-        return Compared((f"{error.cause}: {error.evidence}",))
-    return found if options.time != "none" else Compared()
+        return RateComparison((f"{error.cause}: {error.evidence}",))
+    return found if options.time != "none" else RateComparison()
 
 
 def _laid_out(

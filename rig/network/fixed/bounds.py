@@ -13,7 +13,7 @@ import numpy as np
 
 from rig.network.conventions import Conventions
 from rig.network.fixed.rates import rates
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 from rig.network.shapes import NEURONS, SPIKING, pair
 
 #: Factor above the largest value seen.
@@ -42,12 +42,12 @@ def bounds(
     return found
 
 
-def entering(place: Place, found: Mapping[str, float]) -> float:
+def entering(place: NodePlace, found: Mapping[str, float]) -> float:
     """Return the largest value that enters a node, all its sources at their largest."""
     return sum(found.get(name, 0.0) for name in (*place.sources, *place.late_sources))
 
 
-def leaving(place: Place, largest: float, dt_s: float, how: Conventions) -> float:
+def leaving(place: NodePlace, largest: float, dt_s: float, how: Conventions) -> float:
     """Return the largest value that leaves a node, given the largest that enters it."""
     node = place.node
     if isinstance(node, NEURONS):

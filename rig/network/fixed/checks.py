@@ -26,9 +26,9 @@ from rig.network.fixed.form import (
     Ints,
     Pass,
     Pool,
+    PoolWindow,
     Population,
     Scaling,
-    Window,
 )
 
 _WEIGHT_MAX = 127
@@ -181,7 +181,7 @@ def _require_sums(node: FixedNode, body: Dense | Convolution, entering: int) -> 
     _require(int(sums.max(initial=0)) <= STATE_MAX, node.name, "a sum beyond 32 bit")
 
 
-def _require_window(node: FixedNode, window: Window) -> None:
+def _require_window(node: FixedNode, window: PoolWindow) -> None:
     for axis, (side_in, side_out) in enumerate(
         zip((1, *node.shape_in[1:])[-2:], (1, *node.shape_out[1:])[-2:], strict=True)
     ):

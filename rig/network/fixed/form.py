@@ -48,7 +48,7 @@ class NodeInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PoolWindow:
     """How a kernel moves over an image; an image of one axis has a height of 1."""
 
     kernel: tuple[int, int]
@@ -89,7 +89,7 @@ class Convolution:
     up: int
     shift: int
     groups: int
-    window: Window
+    window: PoolWindow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ class Pool:
     """SumPool2d; AvgPool2d, whose division is in its scale."""
 
     shift: int
-    window: Window
+    window: PoolWindow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

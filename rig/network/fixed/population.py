@@ -13,7 +13,7 @@ from rig.network.conventions import Conventions, Current, Reset
 from rig.network.fixed.factors import compact, factor, power_of_two, whole
 from rig.network.fixed.form import KEEP_ONE, STATE_MAX, Ints, Population
 from rig.network.fixed.rates import Rates, rates
-from rig.network.graph import Place
+from rig.network.graph import NodePlace
 
 #: A threshold becomes such a number, so that a membrane has room for 256 of them.
 _THRESHOLD = 2.0**23
@@ -24,7 +24,7 @@ _OUTPUT = 2**14
 
 
 def population(
-    place: Place,
+    place: NodePlace,
     how: Conventions,
     dt_s: float,
     scale_in: float,
@@ -83,7 +83,7 @@ def _membrane_scale(own: Rates, entering: float) -> float:
     return power_of_two(scale) if scale > 0 else 1.0
 
 
-def _threshold(own: Rates, scale: float, place: Place) -> Ints:
+def _threshold(own: Rates, scale: float, place: NodePlace) -> Ints:
     """Return the thresholds; each is at least 1 where a neuron may spike several times
     a step.
     """
@@ -99,10 +99,10 @@ def _threshold(own: Rates, scale: float, place: Place) -> Ints:
     return np.maximum(found, 1)
 
 
-def _keep(share: NDArray[np.float64], place: Place) -> Ints:
+def _keep(share: NDArray[np.float64], place: NodePlace) -> Ints:
     return whole((1.0 - _each(share, place)) * KEEP_ONE, KEEP_ONE)
 
 
-def _each(values: NDArray[np.float64], place: Place) -> NDArray[np.float64]:
+def _each(values: NDArray[np.float64], place: NodePlace) -> NDArray[np.float64]:
     """Return a number for each neuron, or one where all have the same."""
     return compact(np.broadcast_to(np.asarray(values, np.float64), place.shape_in))

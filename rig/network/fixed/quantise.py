@@ -36,7 +36,7 @@ from rig.network.fixed.form import (
 )
 from rig.network.fixed.population import population
 from rig.network.fixed.weights import weighted, window
-from rig.network.graph import Network, Place, membrane_of
+from rig.network.graph import Network, NodePlace, membrane_of
 from rig.network.shapes import NEURONS, SPIKING, pair
 
 #: Values are given a scale in which the largest one expected has half the room.
@@ -96,7 +96,7 @@ def quantise(
     return fixed
 
 
-def _input(place: Place, scale: float) -> FixedNode:
+def _input(place: NodePlace, scale: float) -> FixedNode:
     return FixedNode(
         name=place.name,
         kind="Input",
@@ -121,7 +121,7 @@ def _known_scale(
 
 
 def _entering_scale(
-    place: Place, network: Network, made: Mapping[str, FixedNode], largest: float
+    place: NodePlace, network: Network, made: Mapping[str, FixedNode], largest: float
 ) -> float:
     """Return the scale of a node's input: that of its only source; of several the
     finest, or finer where they differ and the range allows it, or coarser where it does
@@ -148,7 +148,7 @@ def _entering_scale(
 
 
 def _node(
-    place: Place,
+    place: NodePlace,
     network: Network,
     how: Conventions,
     dt_s: float,
@@ -222,12 +222,12 @@ def room_shift(expected: float) -> int:
     )
 
 
-def _own(values: Any, place: Place) -> Any:
+def _own(values: Any, place: NodePlace) -> Any:
     return compact(np.broadcast_to(values, place.shape_in))
 
 
 def _hard_in(
-    place: Place,
+    place: NodePlace,
     scale_in: float,
     hard: Mapping[str, int],
     made: Mapping[str, FixedNode],
@@ -248,7 +248,7 @@ def _hard(node: FixedNode, hard: Mapping[str, int]) -> int:
     return 1 if isinstance(node.body, Above) else VALUE_MAX + 1
 
 
-def _with_edges(place: Place, made: Mapping[str, FixedNode]) -> FixedNode:
+def _with_edges(place: NodePlace, made: Mapping[str, FixedNode]) -> FixedNode:
     node = made[place.name]
     if not place.sources and not place.late_sources:
         return node

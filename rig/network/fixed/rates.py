@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.network.conventions import Conventions, Gains, Reset, Scheme, Start
-from rig.network.graph import Place
+from rig.network.graph import NodePlace
 from rig.network.neurons import taken
 from rig.network.shapes import SPIKING
 
@@ -66,7 +66,7 @@ class Rates:
         )
 
 
-def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
+def rates(place: NodePlace, dt_s: float, how: Conventions) -> Rates:
     """Return the factors of a population's step, by its equations and the
     conventions."""
     node = place.node
@@ -101,7 +101,7 @@ def rates(place: Place, dt_s: float, how: Conventions) -> Rates:
     )
 
 
-def _reset(place: Place, kept: Floats, how: Conventions) -> Floats:
+def _reset(place: NodePlace, kept: Floats, how: Conventions) -> Floats:
     """Return the value that a spike resets to, or the amount it subtracts where that is
     not the threshold.
     """

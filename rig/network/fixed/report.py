@@ -26,7 +26,7 @@ from rig.network.fixed.form import (
 )
 from rig.network.fixed.interpreter import run as run_fixed
 from rig.network.fixed.rates import rates
-from rig.network.graph import Network, Place
+from rig.network.graph import Network, NodePlace
 from rig.network.interpreter import run as run_float
 from rig.network.shapes import SPIKING
 
@@ -235,7 +235,7 @@ def by_input(network: Network, values: Floats) -> dict[str, Floats]:
 
 
 def _errors(
-    place: Place, node: FixedNode, dt_s: float, how: Conventions
+    place: NodePlace, node: FixedNode, dt_s: float, how: Conventions
 ) -> Iterator[tuple[float, int]]:
     """Give the largest error of each kind of parameter, and how many did not fit."""
     body = node.body

@@ -17,8 +17,8 @@ from rig.network.fixed.form import (
     Ints,
     Pass,
     Pool,
+    PoolWindow,
     Scaling,
-    Window,
 )
 
 #: Step function of a node: values (batch, *shape in) -> (batch, *shape out).
@@ -71,7 +71,7 @@ def _product(values: Ints, weight: Ints) -> Ints:
     return found
 
 
-def _pieces(node: FixedNode, window: Window, values: Ints) -> list[Ints]:
+def _pieces(node: FixedNode, window: PoolWindow, values: Ints) -> list[Ints]:
     """Return what each place of the kernel sees, row by row: (batch, channels, height,
     width) of the output.
     """

@@ -19,9 +19,9 @@ from rig.network.fixed.form import (
     FixedNode,
     Ints,
     Pool,
+    PoolWindow,
     Population,
     Scaling,
-    Window,
 )
 from rig.network.fixed.memory import Plan, depth, gathers, plan
 
@@ -208,7 +208,7 @@ def _details(node: FixedNode, row: NodeRow, places: Plan, made: Tables) -> str:
     return "PASS"
 
 
-def _window(node: FixedNode, window: Window, groups: int) -> Row:
+def _window(node: FixedNode, window: PoolWindow, groups: int) -> Row:
     """Return a row; a line of values is an image of height 1."""
     shape_in = (node.shape_in[0], *(1, *node.shape_in[1:])[-2:])
     shape_out = (node.shape_out[0], *(1, *node.shape_out[1:])[-2:])

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.network.fixed.factors import whole
-from rig.network.fixed.form import FACTOR_MAX, STATE_MAX, Convolution, Dense, Window
-from rig.network.graph import Place
+from rig.network.fixed.form import FACTOR_MAX, STATE_MAX, Convolution, Dense, PoolWindow
+from rig.network.graph import NodePlace
 from rig.network.shapes import paddings, pair
 
 #: As in quantise.py: the largest value expected has half the room.
@@ -23,7 +23,7 @@ _UP_MAX = 8
 
 
 def weighted(
-    place: Place, bits: int, scale_in: float, expected: float, most: int
+    place: NodePlace, bits: int, scale_in: float, expected: float, most: int
 ) -> tuple[Dense | Convolution, float, float]:
     """Return a node with weights, the scale of its weights, and that of its output.
 
@@ -87,7 +87,7 @@ def _scale(
     return largest / limit
 
 
-def window(node: Any, axes: int) -> Window:
+def window(node: Any, axes: int) -> PoolWindow:
     """Return how the kernel of a convolution or pool moves."""
     if hasattr(node, "weight"):
         sides = tuple(np.shape(node.weight)[2:])
@@ -100,10 +100,10 @@ def window(node: Any, axes: int) -> Window:
     stride = pair(node.stride, axes)
     if axes == 1:
         (before, behind) = around[0]
-        return Window(
+        return PoolWindow(
             (1, sides[0]), (1, stride[0]), (1, dilation[0]), (0, before), (0, behind)
         )
-    return Window(
+    return PoolWindow(
         (sides[0], sides[1]),
         (stride[0], stride[1]),
         (dilation[0], dilation[1]),

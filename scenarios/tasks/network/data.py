@@ -13,7 +13,7 @@ import numpy as np
 from rig.errors import ConfigError, DataError
 from rig.files import small_text
 from rig.network import conventions, graph
-from rig.network.conventions import Choice, text_of
+from rig.network.conventions import ConventionChoice, text_of
 from rig.network.fixed import file
 from rig.network.fixed.form import FixedNetwork
 from rig.network.fixed.make import quantised, rule_of, side_by_side
@@ -68,7 +68,7 @@ def samples(path: Path | None, model: Path) -> Any:
 
 
 def fixed_network(
-    path: Path, values: Any, dt_s: float | None, choice: Choice, bits: int
+    path: Path, values: Any, dt_s: float | None, choice: ConventionChoice, bits: int
 ) -> Any:
     """Return the quantised network of a file, quantised for the samples where it is
     not; and how many samples it decides as in floating point, None where that was not
@@ -78,7 +78,7 @@ def fixed_network(
     nodes = graph.taken_apart(read)[0]
     if file.is_quantised(read):
         fixed = file.read(path)
-        if choice != Choice() and text_of(choice.of(nodes)) != rule_of(fixed):
+        if choice != ConventionChoice() and text_of(choice.of(nodes)) != rule_of(fixed):
             raise ConfigError(
                 f"{path.name} is quantised by the conventions {rule_of(fixed)}",
                 path="task.network.rule",
@@ -96,7 +96,7 @@ def fixed_network(
     return made.fixed, made.report.same_decisions
 
 
-def reset_is_stated(path: Path, choice: Choice) -> bool:
+def reset_is_stated(path: Path, choice: ConventionChoice) -> bool:
     """Whether the file or the bench states the reset of a membrane by a spike."""
     read = graph.read(path)
     known = choice.says_reset or file.is_quantised(read)

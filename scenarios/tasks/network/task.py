@@ -17,7 +17,7 @@ from rig.interfaces.context import BenchContext
 from rig.interfaces.task import Regeneration, Task
 from rig.model.catalogue import Entry
 from rig.model.scores import Score
-from rig.network.conventions import SPIKES_MAX, Choice
+from rig.network.conventions import SPIKES_MAX, ConventionChoice
 from rig.network.fixed.c_header import header
 from rig.network.fixed.file import to_text
 from rig.network.fixed.form import identity
@@ -283,9 +283,9 @@ class NetworkTask(Task):
         return f"right is what the network decides in floating point with {weights}"
 
 
-def choice_of(settings: NetworkTask.Settings) -> Choice:
+def choice_of(settings: NetworkTask.Settings) -> ConventionChoice:
     """Return the conventions that the bench file chooses."""
-    return Choice(
+    return ConventionChoice(
         settings.rule,
         settings.reset or None,
         settings.spikes_max or None,

@@ -64,14 +64,14 @@ def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Rou
             " not installed; members of Intel's research community get it"
         )
 
-    def load(payload: bytes) -> Problem:
+    def load(payload: bytes) -> LavaProblem:
         nodes, count, _ = edges.HEAD.unpack_from(payload)
         if nodes > NODES_MAX:
             raise ValueError(
                 f"the problem is dense: {NODES_MAX} nodes at most, not {nodes}"
             )
         parameters = {**PARAMETERS, **tuning.values(rules, nodes, count)}
-        return Problem(problems.QUBO, payload, parameters)
+        return LavaProblem(problems.QUBO, payload, parameters)
 
     about = {
         "solver": "OptimizationSolver",
@@ -81,7 +81,7 @@ def loihi(tables: Sequence[Mapping[str, Any]], lava_backend: str = "CPU") -> Rou
     return Routine(load, (), bytes, partial(LavaSearch, solver), about=about)
 
 
-class Problem:
+class LavaProblem:
     """A graph as Lava's QUBO, and the parameters for its size and density."""
 
     def __init__(
@@ -101,7 +101,7 @@ class Problem:
 class LavaSearch:
     """A search by Lava's solver: the best vector of its calls so far."""
 
-    def __init__(self, solver: Any, problem: Problem, seed: int) -> None:
+    def __init__(self, solver: Any, problem: LavaProblem, seed: int) -> None:
         self._solver = solver
         self._problem = problem
         self._seed = seed

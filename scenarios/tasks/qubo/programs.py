@@ -143,7 +143,7 @@ class Quadratic:
         )
 
 
-class Sampling:
+class ProgramSampling:
     """A search by a sampler: the best of its results so far."""
 
     def __init__(self, sampler: Any, problem: Quadratic, seed: int) -> None:
@@ -171,7 +171,7 @@ class Sampling:
             self._vector = samples.record.sample[0]
 
 
-class Tabu(Sampling):
+class Tabu(ProgramSampling):
     """D-Wave's tabu search, one call a threshold, each from the best vector so far; a
     call copies its problem first.
     """
@@ -198,7 +198,7 @@ class Tabu(Sampling):
         return True
 
 
-class Annealing(Sampling):
+class Annealing(ProgramSampling):
     """D-Wave's simulated annealing, read after read: of 16, 128, ... sweeps up to the
     most, and at the end of as many as fit.
     """

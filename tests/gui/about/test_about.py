@@ -16,7 +16,7 @@ from gui.about import support
 from gui.about.keys import KeysScreen, key_rows
 from gui.memory import Memory
 from gui.theme import DARK, LIGHT, THEMES, shown
-from gui.widgets.table import Table
+from gui.widgets.table import DataTable
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -28,7 +28,7 @@ def test_versions_of_qt_and_the_rig_are_listed_and_copied(
     window: MainWindow, qtbot: QtBot
 ) -> None:
     window.go("about")
-    table = window.screen_named("about").findChild(Table, "versions")
+    table = window.screen_named("about").findChild(DataTable, "versions")
     qtbot.waitUntil(lambda: len(table.rows) > 8)
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QApplication.clipboard().text()
@@ -80,7 +80,7 @@ def test_the_bundle_is_looked_at_before_it_is_written(
     assert not write.isEnabled()
     collect = page.findChild(QPushButton, "support-collect")
     qtbot.mouseClick(collect, Qt.MouseButton.LeftButton)
-    files = page.findChild(Table, "support-files")
+    files = page.findChild(DataTable, "support-files")
     qtbot.waitUntil(lambda: len(files.rows) > 3)
     files.choose(
         next(row for row in files.rows if row.name == "session/provenance.json")

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit
 
 from gui.run.flight import Flight
-from gui.run.record import RunState
+from gui.run.record import RecordedState
 from gui.run.screen import RunScreen
 from rig.simulation.world import World
 
@@ -41,7 +41,7 @@ class RunAt:
         return self.screen.flight
 
     @property
-    def picture(self) -> RunState:
+    def picture(self) -> RecordedState:
         """Return how the run is."""
         return self.flight.record.picture()
 

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import QColor, QImage
 
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR
-from gui.run.frame import Frame, empty_frame, spread
+from gui.run.frame import LiveFrame, empty_frame, spread
 from gui.run.live_page import LivePage
 from gui.run.live_view import LiveView, bands
 from gui.run.phases import UNKNOWN, PhaseTrack
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 
-def shown(qtbot: QtBot, frame: Frame, theme: str = "light") -> tuple[LiveView, QImage]:
+def shown(
+    qtbot: QtBot, frame: LiveFrame, theme: str = "light"
+) -> tuple[LiveView, QImage]:
     view = LiveView(THEMES[theme])
     qtbot.addWidget(view)
     view.resize(700, 300)
@@ -54,7 +56,7 @@ def test_no_spike_disappears_a_column_is_filled_from_its_least_to_its_most(
     mean = np.full(columns, 2e-3)
     most = mean.copy()
     most[300] = 9e-3
-    view, image = shown(qtbot, Frame(0.0, 1.0, mean, mean, most))
+    view, image = shown(qtbot, LiveFrame(0.0, 1.0, mean, mean, most))
     area = view._lanes.signals["power"]
     x = round(area.left() + area.width() * 300.5 / columns)
     beside = rows_with(image, x + 20, LIGHT.power, area.top() + 2, area.bottom() - 1)
@@ -112,7 +114,7 @@ def test_what_is_not_known_is_not_drawn() -> None:
 def test_sync_is_low_from_a_fall_to_a_rise(qtbot: QtBot, fell_before: bool) -> None:
     power = np.full(100, 1e-3)
     falls_s, rises_s = ([1.0], []) if fell_before else ([12.5], [15.5])
-    frame = Frame(
+    frame = LiveFrame(
         10.0,
         20.0,
         power,

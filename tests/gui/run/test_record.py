@@ -10,10 +10,10 @@ import pytest
 
 from gui.run import run_text
 from gui.run.record import (
+    RecordedState,
     Running,
     RunRecord,
-    RunState,
-    Stage,
+    RunStage,
     TrialRow,
     powers,
     shown_metrics,
@@ -68,7 +68,7 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     now = [100.0]
     record = RunRecord(lambda: now[0])
     record.take(Opening("monitor", "joulescope", "core"))
-    assert record.picture().stage is Stage.OPENING
+    assert record.picture().stage is RunStage.OPENING
     assert (
         run_text.progress(record.picture()) == "opening monitor joulescope of rail core"
     )
@@ -90,7 +90,11 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     record.take(RailState("", False))
     record.ended(None)
     picture = record.picture()
-    assert (picture.stage, picture.share, picture.left_s) == (Stage.FINISHED, 1.0, None)
+    assert (picture.stage, picture.share, picture.left_s) == (
+        RunStage.FINISHED,
+        1.0,
+        None,
+    )
     assert run_text.supply(picture) == ("off", "")
 
 
@@ -138,10 +142,10 @@ def test_stop_is_told_at_once_and_stays() -> None:
     started(record)
     record.stopping()
     record.take(TrialStarted(2, 7, Path("s/trial-2")))
-    assert record.picture().stage is Stage.STOPPING
+    assert record.picture().stage is RunStage.STOPPING
     record.take(RailState("", False))
     record.ended(Stopped())
-    assert record.picture().stage is Stage.STOPPED
+    assert record.picture().stage is RunStage.STOPPED
     assert "Resume goes on" in run_text.outcome(record.picture())
 
 
@@ -214,8 +218,8 @@ def test_a_trial_is_valid_or_says_why_not() -> None:
 
 
 def test_ready_says_nothing_of_an_outcome() -> None:
-    assert run_text.outcome(RunState()) == ""
-    assert run_text.supply(RunState()) == ("not switched", "")
+    assert run_text.outcome(RecordedState()) == ""
+    assert run_text.supply(RecordedState()) == ("not switched", "")
 
 
 def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:

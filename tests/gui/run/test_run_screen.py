@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel
 
 import rig
-from gui.run.record import Stage
+from gui.run.record import RunStage
 from rig.check.check import check
 from rig.interfaces.console import WireLine
 from rig.session.session import open_bench
@@ -48,7 +48,7 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
     at.until(lambda: len(at.screen.live.trials.rows) >= 1)
     at.over()
     picture = at.picture
-    assert picture.stage is Stage.FINISHED
+    assert picture.stage is RunStage.FINISHED
     assert [row.number for row in at.screen.live.trials.rows] == [1, 2, 3, 4, 5]
     assert "SIMULATED" in at.screen.bar.labels.text()
     for table in (at.screen.live.trials, at.screen.live.metrics):
@@ -102,7 +102,7 @@ def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece
     at.until(lambda: at.picture.queries > 20)
     at.click("run-stop")
     at.over()
-    assert at.picture.stage is Stage.STOPPED
+    assert at.picture.stage is RunStage.STOPPED
     assert not any(world.supply_on for world in worlds)
     assert "The supply is off" in at.screen.outcome.text
     assert "Resume goes on" in at.screen.outcome.text
@@ -114,7 +114,7 @@ def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece
 
     at.click("run-resume")
     at.over()
-    assert at.picture.stage is Stage.FINISHED, at.screen.notice.text
+    assert at.picture.stage is RunStage.FINISHED, at.screen.notice.text
     assert at.picture.folder == folder
     assert [row.number for row in at.screen.live.trials.rows] == [1, 2]
     assert not any(world.supply_on for world in worlds)
@@ -175,7 +175,7 @@ def test_keys_start_and_stop(run_at: At) -> None:
     at.until(lambda: at.screen.flight is not None and at.picture.queries > 5)
     at.qtbot.keyClick(at.window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     at.over()
-    assert at.picture.stage is Stage.STOPPED
+    assert at.picture.stage is RunStage.STOPPED
 
 
 def test_a_stopped_session_that_is_opened_can_be_resumed(
@@ -201,7 +201,7 @@ def test_a_stopped_session_that_is_opened_can_be_resumed(
     at.until(at.screen.bar.resume.isEnabled)
     at.click("run-resume")
     at.over()
-    assert at.picture.stage is Stage.FINISHED
+    assert at.picture.stage is RunStage.FINISHED
     assert rig.open_session(folder).status == "success"
 
 
@@ -263,7 +263,7 @@ def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(
     at.until(lambda: at.screen.live.view.frames_painted > painted)
     at.click("run-stop")
     at.over()
-    assert at.picture.stage is Stage.STOPPED
+    assert at.picture.stage is RunStage.STOPPED
 
 
 def test_the_report_is_written_and_shown(

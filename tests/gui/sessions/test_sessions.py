@@ -14,10 +14,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton
 
 from gui.sessions.screen import SessionsScreen
-from gui.widgets.table import Table
+from gui.widgets.table import DataTable
 from lab.faults.forger import edit_json
 from rig.api.archive import removal
-from rig.api.comparing.comparison import Outcome
+from rig.api.comparing.comparison import ComparisonOutcome
 from rig.results.changed import CHANGED
 from rig.session.session import open_bench
 from tests.conftest import VIRTUAL_NULL
@@ -150,7 +150,7 @@ def test_two_are_compared_by_choosing_both(
     choose(screen, "a-usual", "b-hungry")
     qtbot.waitUntil(lambda: bool(screen.compared.metrics.rows))
     rows = {pair.name: pair for pair in screen.compared.metrics.rows}
-    assert rows["energy_infer"].outcome is Outcome.DIFFERS
+    assert rows["energy_infer"].outcome is ComparisonOutcome.DIFFERS
     assert rows["energy_infer"].relative == pytest.approx(1.0, rel=0.03)
     changed = {change.path for change in screen.compared.changes.rows}
     assert "bench.sut.virtual.infer.power_w" in changed
@@ -188,7 +188,7 @@ def test_check_says_what_differs_first(screen: SessionsScreen, qtbot: QtBot) -> 
     )
     log.write_text("added\n")
     click(screen, qtbot, "session-check")
-    findings = screen.findChild(Table, "session-findings")
+    findings = screen.findChild(DataTable, "session-findings")
     qtbot.waitUntil(lambda: findings.isVisible(), timeout=20000)
     assert [finding.ok for finding in findings.rows[:2]] == [False, True]
     assert "uart.log" in findings.rows[0].name

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QProgressBar, QPushButton
 
 from gui.start import recent
-from gui.widgets.table import Table
+from gui.widgets.table import DataTable
 from rig.api import demonstration
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_a_recent_file_opens_by_enter_and_is_forgotten_by_delete(
         window.shell.memory.opened(path)
     start = window.screen_named("start")
     start.enter()
-    table = start.findChild(Table, "recent")
+    table = start.findChild(DataTable, "recent")
     qtbot.waitUntil(lambda: len(table.rows) == 2)
     assert [row.kind for row in table.rows] == [recent.SESSION, recent.MISSING]
     table.setFocus()

@@ -56,7 +56,7 @@ def test_the_screen_points_at_the_trial_that_drifts(
     drift = "In the course of trial 4 the energy of"
     qtbot.waitUntil(lambda: drift in text(screen, "trials-findings"), timeout=20_000)
     titles = [screen.tabs.tabText(place) for place in range(screen.tabs.count())]
-    assert titles == ["Replication", "Within trials", "Table"]
+    assert titles == ["Replication", "Within trials", "DataTable"]
     assert "SIMULATED" in text(screen, "labels")
     view = screen.view
     assert view is not None and view.drifts.pointed is not None
@@ -201,10 +201,10 @@ def test_results_that_are_nonsense_are_a_notice(
 def test_all_values_can_be_copied_as_a_table(
     window: MainWindow, qtbot: QtBot, virtual_session: Path
 ) -> None:
-    from gui.widgets.table import Table
+    from gui.widgets.table import DataTable
 
     screen = opened(window, qtbot, virtual_session)
-    table = screen.findChild(Table, "trials-table")
+    table = screen.findChild(DataTable, "trials-table")
     assert table is not None
     lines = table.text().splitlines()
     assert lines[0].startswith("SIMULATED, ")

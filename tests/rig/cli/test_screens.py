@@ -32,7 +32,7 @@ from rig.firmware.image_size import ImageSize
 from rig.measure.trace_windows import WindowRow
 from rig.model.finding import Finding
 from rig.network import graph
-from rig.network.conventions import Choice
+from rig.network.conventions import ConventionChoice
 from rig.results import labels
 from rig.results.verdict import Outcome
 from rig.session import estimate, planning
@@ -244,7 +244,7 @@ def bench_new(out: Terminal) -> None:
 @table
 def model_inspect(out: Terminal) -> None:
     read = graph.read(_LIF)
-    how = Choice().of(graph.taken_apart(read)[0])
+    how = ConventionChoice().of(graph.taken_apart(read)[0])
     model.print_network(out, graph.network(read), how)
 
 

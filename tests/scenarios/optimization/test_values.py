@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from rig.stats import containing
 from rig.stats.containing import Variance
 from rig.stats.interval import Interval, Intervals
-from rig.stats.share_mean import Range
+from rig.stats.share_mean import ShareRange
 from scenarios.optimization.mean_interval import ValueKind
 from scenarios.optimization.values import Value, of_mean
 from tests.length import length
 
-COST = Range(0.0, 1.0)
-NO_END = Range(0.0, math.inf)
+COST = ShareRange(0.0, 1.0)
+NO_END = ShareRange(0.0, math.inf)
 #: Four workloads with five searches each, many of them at the bound.
 TABLES = st.lists(
     st.lists(
@@ -43,7 +43,10 @@ KINDS = st.sampled_from(
 
 
 def values(
-    table: list[list[float]], bounds: Range | None, factor: float = 1.0, cells: int = 1
+    table: list[list[float]],
+    bounds: ShareRange | None,
+    factor: float = 1.0,
+    cells: int = 1,
 ) -> list[Value]:
     return [
         Value(
@@ -74,7 +77,7 @@ def contains(outer: Interval, inner: Interval) -> bool:
 @given(TABLES, KINDS)
 @settings(max_examples=length(300, 80))
 def test_the_interval_for_other_workloads_contains_that_for_the_same_ones_and_the_mean(
-    table: list[list[float]], kind: tuple[ValueKind, Range | None]
+    table: list[list[float]], kind: tuple[ValueKind, ShareRange | None]
 ) -> None:
     all_of = values(table, kind[1])
     found = of_mean(all_of, kind[0])
@@ -91,7 +94,9 @@ def test_the_interval_for_other_workloads_contains_that_for_the_same_ones_and_th
 @given(TABLES, KINDS, st.randoms(use_true_random=False))
 @settings(max_examples=length(100, 40))
 def test_the_order_of_searches_changes_nothing(
-    table: list[list[float]], kind: tuple[ValueKind, Range | None], random: st.DrawFn
+    table: list[list[float]],
+    kind: tuple[ValueKind, ShareRange | None],
+    random: st.DrawFn,
 ) -> None:
     all_of = values(table, kind[1])
     mixed = list(all_of)

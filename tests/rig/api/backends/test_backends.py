@@ -20,8 +20,8 @@ import pytest
 
 from rig.api.backends import agreement, comparison, forms, picture, runs
 from rig.api.backends.agreement import Answer
-from rig.api.backends.rows import Backend, BackendRow, Failure, ModelComparison
-from rig.api.backends.runs import UnknownBackend, Wanted
+from rig.api.backends.rows import BackendRow, ComparedBackend, Failure, ModelComparison
+from rig.api.backends.runs import RequestedRuns, UnknownBackend
 from rig.api.sessions.session import Session, open_session
 from rig.cli.printed.result_tables import print_results
 from rig.cli.printed.terminal import Terminal
@@ -87,7 +87,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def found(done: Done) -> ModelComparison:
     """The same comparison, made of its sessions."""
     return comparison.compare(
-        [Backend(path.name, Session(path)) for path in done.sessions]
+        [ComparedBackend(path.name, Session(path)) for path in done.sessions]
     )
 
 
@@ -213,7 +213,9 @@ class Interrupted:
 def test_a_comparison_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     bench = tmp_path / "compare.toml"
     bench.write_text(BENCH)
-    planned = runs.plan("virtual", Wanted(MODEL, samples=4, trials=2, bench=bench))
+    planned = runs.plan(
+        "virtual", RequestedRuns(MODEL, samples=4, trials=2, bench=bench)
+    )
     with pytest.raises(KeyboardInterrupt):
         runs.run(planned, tmp_path, None, (Interrupted(),))
     before = runs.earlier(planned, tmp_path, None)
@@ -232,7 +234,7 @@ def test_a_comparison_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     assert runs.earlier(planned, tmp_path, Changed()) is None  # type: ignore[arg-type]
 
 
-def refused(name: str, wanted: Wanted, folder: Path) -> Failure:
+def refused(name: str, wanted: RequestedRuns, folder: Path) -> Failure:
     """Run a backend that cannot run; return why."""
     backend = runs.run(runs.plan(name, wanted), folder, None)
     assert backend.session is None
@@ -248,7 +250,7 @@ def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
     bench = tmp_path / "compare.toml"
     # A Python that has no SDK.
     bench.write_text(f"[sut.loihi]\ninterpreter = {sys.executable!r}\n")
-    missing = refused("loihi", Wanted(MODEL, 4, 1, bench), tmp_path)
+    missing = refused("loihi", RequestedRuns(MODEL, 4, 1, bench), tmp_path)
     assert "lava-nc is not installed" in missing.evidence
     wanted = with_inputs(tmp_path)
     python = f"sut.xylo.interpreter={sys.executable}"
@@ -267,12 +269,12 @@ def test_a_missing_sdk_and_a_model_that_does_not_map_are_rows(
 OTHER = ROOT / "tests" / "vectors" / "nir" / "complexity" / "feedforward"
 
 
-def with_inputs(folder: Path) -> Wanted:
+def with_inputs(folder: Path) -> RequestedRuns:
     """A model that is no task's own, and its inputs."""
     with np.load(OTHER.with_suffix(".npz")) as stored:
         np.save(folder / "inputs.npy", stored["input"])
         dt_s = float(stored["dt_s"])
-    return Wanted(
+    return RequestedRuns(
         OTHER.with_suffix(".nir"),
         trials=1,
         overrides=(f"task.network.dt_s={dt_s!r}", "task.network.rule=snntorch-zero"),
@@ -284,7 +286,7 @@ def test_a_name_that_is_nothing_is_a_slip(done: Done) -> None:
     with pytest.raises(
         UnknownBackend, match="no backend, example bench or bench file 'xylofon'"
     ):
-        runs.plan("xylofon", Wanted(MODEL))
+        runs.plan("xylofon", RequestedRuns(MODEL))
     assert rig("compare", MODEL, "--suts", "xylofon", cwd=done.folder).returncode == 2
     assert rig("compare", MODEL, cwd=done.folder).returncode == 2
     told = rig("compare", "compare.toml", "--suts", "virtual", cwd=done.folder)
@@ -318,7 +320,7 @@ def test_the_example_s_variants_are_benches() -> None:
     variants = tomllib.loads(bench.read_text())["sut"]
     assert len(variants) == 5
     for name, settings in variants.items():
-        planned = tomllib.loads(runs.plan(name, Wanted(MODEL, bench=bench)).text)
+        planned = tomllib.loads(runs.plan(name, RequestedRuns(MODEL, bench=bench)).text)
         (kind,) = planned["sut"]
         assert kind == name.partition("-")[0]
         assert settings.items() <= planned["sut"][kind].items()
@@ -333,7 +335,7 @@ def test_the_example_s_variants_are_benches() -> None:
 def test_a_kind_is_the_example_that_bears_its_name(
     name: str, device: str, monitor: str
 ) -> None:
-    planned = tomllib.loads(runs.plan(name, Wanted(MODEL)).text)
+    planned = tomllib.loads(runs.plan(name, RequestedRuns(MODEL)).text)
     assert planned["sut"]["gpu"]["device"] == device
     assert list(planned["monitor"]) == [monitor]
 
@@ -341,7 +343,10 @@ def test_a_kind_is_the_example_that_bears_its_name(
 def test_a_variant_has_a_name_of_its_own_and_takes_no_other_s_place(
     tmp_path: Path,
 ) -> None:
-    for wanted, kind in ((Wanted(MODEL), "asc"), (with_inputs(tmp_path), "network")):
+    for wanted, kind in (
+        (RequestedRuns(MODEL), "asc"),
+        (with_inputs(tmp_path), "network"),
+    ):
         for name, rule, precision in (
             ("loihi", "file", "floating"),
             ("loihi-fixed", "stock", "fixed"),
@@ -382,5 +387,8 @@ def test_sessions_of_other_samples_are_refused(done: Done, tmp_path: Path) -> No
     )
     with pytest.raises(DataError, match="not of one model and one set of samples"):
         comparison.compare(
-            [Backend("a", Session(done.sessions[1])), Backend("b", Session(copy))]
+            [
+                ComparedBackend("a", Session(done.sessions[1])),
+                ComparedBackend("b", Session(copy)),
+            ]
         )

@@ -13,8 +13,13 @@ import pytest
 
 from rig.api.backends import comparison, forms, runs, trains
 from rig.api.backends.agreement import Agreement
-from rig.api.backends.rows import AS_INTEGERS, Backend, BackendRow, ModelComparison
-from rig.api.backends.runs import Wanted
+from rig.api.backends.rows import (
+    AS_INTEGERS,
+    BackendRow,
+    ComparedBackend,
+    ModelComparison,
+)
+from rig.api.backends.runs import RequestedRuns
 from rig.network import graph
 from rig.network.conventions import PRESETS
 from rig.network.interpreter import run
@@ -39,13 +44,13 @@ COUNT = 8
 
 
 @pytest.fixture(scope="module")
-def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
+def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
     """A network of snntorch's on three backends, one of which runs it in floating
     point."""
     folder = tmp_path_factory.mktemp("reference")
     bench = folder / "compare.toml"
     bench.write_text(BENCH)
-    wanted = Wanted(MODEL, COUNT, 1, bench, files={"rule": "snntorch"})
+    wanted = RequestedRuns(MODEL, COUNT, 1, bench, files={"rule": "snntorch"})
     found = [runs.run(runs.plan(name, wanted), folder, None) for name in NAMES]
     for each in found:
         assert each.session is not None, each.failure
@@ -54,7 +59,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
 
 
 @pytest.fixture(scope="module")
-def found(backends: list[Backend]) -> ModelComparison:
+def found(backends: list[ComparedBackend]) -> ModelComparison:
     return comparison.compare(backends)
 
 
@@ -65,7 +70,7 @@ def row_of(found: ModelComparison, name: str) -> tuple[BackendRow, Agreement]:
 
 
 def test_the_order_of_the_backends_changes_nothing_but_the_order_of_the_rows(
-    backends: list[Backend], found: ModelComparison
+    backends: list[ComparedBackend], found: ModelComparison
 ) -> None:
     cells = {row.name: forms.cells(row, found) for row in found.rows}
     for order in permutations(backends):
@@ -77,7 +82,9 @@ def test_the_order_of_the_backends_changes_nothing_but_the_order_of_the_rows(
         assert forms.quantisation_cells(other) == forms.quantisation_cells(found)
 
 
-def test_a_backend_alone_is_not_compared_with_itself(backends: list[Backend]) -> None:
+def test_a_backend_alone_is_not_compared_with_itself(
+    backends: list[ComparedBackend],
+) -> None:
     alone = comparison.compare(backends[:1])
     row, agreement = row_of(alone, "cpu")
     assert "in floating point, rule snntorch" in alone.reference
@@ -118,7 +125,7 @@ def test_what_quantisation_changes_is_a_line_and_a_column_of_its_own(
 
 
 def test_membranes_are_compared_in_the_file_s_units(
-    backends: list[Backend], found: ModelComparison
+    backends: list[ComparedBackend], found: ModelComparison
 ) -> None:
     _, agreement = row_of(found, "cpu")
     part = next(one for one in agreement.parts if one.what == "membranes")

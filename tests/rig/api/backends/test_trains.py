@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from rig.api.backends import comparison, forms, runs, trains
-from rig.api.backends.rows import Backend
-from rig.api.backends.runs import Wanted
+from rig.api.backends.rows import ComparedBackend
+from rig.api.backends.runs import RequestedRuns
 from rig.api.sessions.session import Session
 from rig.bench import plugins
 from rig.errors import DataError
@@ -72,7 +72,7 @@ class Changed(ByHand):
 
 
 @pytest.fixture(scope="module")
-def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
+def backends(tmp_path_factory: pytest.TempPathFactory) -> list[ComparedBackend]:
     """The file's network, and the changed one, each with its trains."""
     folder = tmp_path_factory.mktemp("trains")
     bench = folder / "compare.toml"
@@ -85,7 +85,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
                 plugins, "find", lambda section, key, kind=kind: kind if section == "sut"
                 else find(section, key),
             )  # fmt: skip
-            planned = runs.plan(str(bench), Wanted(MODEL, 4, 1))
+            planned = runs.plan(str(bench), RequestedRuns(MODEL, 4, 1))
             backend = runs.run(planned, folder / name, None)
             assert backend.session is not None, backend.failure
             trains.record(backend.session, range(4))
@@ -94,7 +94,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> list[Backend]:
 
 
 def test_equal_trains_are_equal_and_the_control_differs(
-    backends: list[Backend],
+    backends: list[ComparedBackend],
 ) -> None:
     found = comparison.compare(backends)
     file, changed = (row.agreement for row in found.rows)
@@ -109,7 +109,7 @@ def test_equal_trains_are_equal_and_the_control_differs(
 
 
 def test_the_trains_are_of_the_session_and_checked(
-    backends: list[Backend], tmp_path: Path
+    backends: list[ComparedBackend], tmp_path: Path
 ) -> None:
     session = backends[0].session
     assert session is not None
@@ -133,7 +133,7 @@ def wrong(session: Session) -> set[str]:
     return {finding.name for finding in session.check().findings if not finding.ok}
 
 
-def test_late_trains_are_named(backends: list[Backend]) -> None:
+def test_late_trains_are_named(backends: list[ComparedBackend]) -> None:
     session = backends[0].session
     assert session is not None
     ours = trains.read(session)

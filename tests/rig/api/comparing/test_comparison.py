@@ -13,7 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 import rig
-from rig.api.comparing.comparison import MetricPair, Outcome, compare, counts, pair
+from rig.api.comparing.comparison import (
+    ComparisonOutcome,
+    MetricPair,
+    compare,
+    counts,
+    pair,
+)
 from rig.api.comparing.provenance_changes import flat
 from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.cli.main import rig as command
@@ -71,7 +77,7 @@ def test_with_nothing_in_common_uncertainties_add_in_squares() -> None:
     assert found.apart.standard_uncertainty == pytest.approx(5e-3)
     assert found.shared.standard_uncertainty == pytest.approx(5e-3)
     assert found.shared_parts == ()
-    assert found.outcome is Outcome.DIFFERS
+    assert found.outcome is ComparisonOutcome.DIFFERS
     assert found.better is False
     assert found.relative == pytest.approx(0.1)
 
@@ -97,9 +103,9 @@ def test_a_small_difference_is_shown_only_if_the_instrument_stayed_the_same() ->
     one = metric(1.0, gain(3e-3), scatter(1e-4))
     other = metric(1.002, gain(3e-3), scatter(1e-4))
     found = pair("energy", one, other, ("",))
-    assert found.outcome is Outcome.IF_UNCHANGED
+    assert found.outcome is ComparisonOutcome.IF_UNCHANGED
     assert found.better is None
-    assert pair("energy", one, other, ()).outcome is Outcome.NOT_SHOWN
+    assert pair("energy", one, other, ()).outcome is ComparisonOutcome.NOT_SHOWN
 
 
 def test_another_range_is_another_error_and_scatter_is_never_shared() -> None:
@@ -132,33 +138,43 @@ def test_sessions_of_different_samples_show_the_intervals_for_other_samples() ->
         one, other_samples=replace(interval(0.1, None), reason="2 cities")
     )
     found = pair("energy", lacking, other, (), same_samples=False)
-    assert found.outcome is Outcome.UNKNOWN and "not known: 2 cities" in found.reason
+    assert (
+        found.outcome is ComparisonOutcome.UNKNOWN
+        and "not known: 2 cities" in found.reason
+    )
     assert "(not known: 2 cities)" in value_text(found, lacking)
 
 
 def test_other_samples_make_a_difference_less_sure() -> None:
     one = metric(1.0, scatter(1e-3))
     other = metric(1.0041, scatter(1e-3))
-    assert pair("energy", one, other, ()).outcome is Outcome.DIFFERS
+    assert pair("energy", one, other, ()).outcome is ComparisonOutcome.DIFFERS
     found = pair("energy", one, other, (), same_samples=False)
     assert found.apart is not None
     assert found.apart.standard_uncertainty == pytest.approx(math.hypot(2e-3, 2e-3))
-    assert found.outcome is Outcome.NOT_SHOWN
+    assert found.outcome is ComparisonOutcome.NOT_SHOWN
 
 
 def test_without_a_standard_uncertainty_intervals_that_do_not_meet_tell() -> None:
-    assert pair("share", metric(0.1), metric(0.2), ()).outcome is Outcome.NOT_SHOWN
-    assert pair("share", metric(0.1), metric(0.4), ()).outcome is Outcome.DIFFERS
-    assert pair("share", metric(0.1), metric(0.1), ()).outcome is Outcome.EQUAL
+    assert (
+        pair("share", metric(0.1), metric(0.2), ()).outcome
+        is ComparisonOutcome.NOT_SHOWN
+    )
+    assert (
+        pair("share", metric(0.1), metric(0.4), ()).outcome is ComparisonOutcome.DIFFERS
+    )
+    assert (
+        pair("share", metric(0.1), metric(0.1), ()).outcome is ComparisonOutcome.EQUAL
+    )
     lacking = replace(
         metric(0.1), same_samples=replace(interval(0.1, None), reason="too few")
     )
     found = pair("share", lacking, metric(0.4), ())
-    assert found.outcome is Outcome.UNKNOWN and "too few" in found.reason
+    assert found.outcome is ComparisonOutcome.UNKNOWN and "too few" in found.reason
     alone = pair("share", None, metric(0.4), ())
-    assert alone.outcome is Outcome.IN_ONE and difference_text(alone) == "-"
+    assert alone.outcome is ComparisonOutcome.IN_ONE and difference_text(alone) == "-"
     nothing = pair("share", replace(metric(0.1), value=None), metric(0.4), ())
-    assert nothing.outcome is Outcome.UNKNOWN
+    assert nothing.outcome is ComparisonOutcome.UNKNOWN
 
 
 def test_numbers_of_one_row_have_one_unit() -> None:
@@ -216,10 +232,10 @@ def named(pairs: tuple[MetricPair, ...], name: str) -> MetricPair:
 def test_twice_the_power_is_found_with_its_key(two: tuple[Path, Path]) -> None:
     found = compare(*map(rig.open_session, two))
     energy = named(found.metrics, "energy_infer")
-    assert energy.outcome is Outcome.DIFFERS and energy.better is False
+    assert energy.outcome is ComparisonOutcome.DIFFERS and energy.better is False
     assert energy.relative == pytest.approx(1.0, rel=0.02)
-    assert named(found.metrics, "power_idle").outcome is Outcome.NOT_SHOWN
-    assert counts(found.metrics)[Outcome.DIFFERS] >= 3
+    assert named(found.metrics, "power_idle").outcome is ComparisonOutcome.NOT_SHOWN
+    assert counts(found.metrics)[ComparisonOutcome.DIFFERS] >= 3
     changed = {change.path: (change.before, change.after) for change in found.changes}
     assert changed["bench.sut.virtual.infer.power_w"] == ("0.045", "0.09")
     assert found.changes[-1].ordinary
