@@ -1060,13 +1060,16 @@ def test_an_error_ends_the_session_with_the_supply_off_and_what_was_recorded_rea
         assert int(cut_off.detail.split(" of ")[0].split()[-1]) >= 11, cut_off.detail
 
 
+def section(name: str) -> str:
+    """Return the section of an instrument in its bench file: monitor.KIND."""
+    return INSTRUMENTS[name].context.splitlines()[0].strip("[]")
+
+
 REFUSED: dict[str, Ending] = {
     **{
         f"{name}, no calibration file": (
             name,
-            [
-                f'{INSTRUMENTS[name].context.splitlines()[0].strip("[]")}.calibration="nowhere.toml"'
-            ],
+            [f'{section(name)}.calibration="nowhere.toml"'],
             ConfigError,
             "calibration file",
         )

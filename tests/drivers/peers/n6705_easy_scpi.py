@@ -29,8 +29,7 @@ def main(resource: str) -> None:
     said["period"] = instrument.sense.elog.period("(@1)", query=True)
     instrument.trigger.elog.source("imm,(@1)")
     instrument.initiate.elog("(@1)")
-    # the client has no way to wait for records: it fetches what there is
-    time.sleep(0.3)
+    time.sleep(0.3)  # the client has no way to wait for records
     said["log"] = instrument.fetch.elog("100,(@1)", query=True)
     instrument.abort.elog("(@1)")
     instrument.output.state("off,(@1)")

@@ -135,7 +135,7 @@ def test_the_window_draws_while_a_hundred_thousand_events_arrive(
 
     handled: list[int] = []
     flight = screen._new_flight()
-    flight._start(work(flight))
+    flight._begin(work(flight), flight._ended)
     qtbot.waitUntil(fed.is_set, timeout=120_000)
     flight.wait(10.0)
     screen._refresh_rest()

@@ -50,7 +50,7 @@ def job(
     workload: Workload, search_s: float, prove_s: float = 0.0, **more: object
 ) -> Job:
     settings = {"kamis_s": 0.0, "seeds": (1,), **more}
-    return Job(workload=workload, search_s=search_s, prove_s=prove_s, **settings)  # type: ignore[arg-type]
+    return Job(workload=workload, search_s=search_s, prove_s=prove_s, **settings)
 
 
 def test_a_campaign_goes_on_where_it_crashed(tmp_path: Path) -> None:

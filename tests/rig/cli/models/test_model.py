@@ -75,8 +75,12 @@ def test_run_refuses_what_it_cannot_use(tmp_path: Path) -> None:
         invoke("run", path, tmp_path / "in.npy", "--dt", "0.001", "--record", "else")
     np.save(tmp_path / "object.npy", np.array([{}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("1 2 3")
-    for name in ("object.npy", "text.npy", "missing.npy"):
-        with pytest.raises(DataError, match="no array"):
+    for name, words in (
+        ("object.npy", "no array"),
+        ("text.npy", "no array"),
+        ("missing.npy", "does not exist"),
+    ):
+        with pytest.raises(DataError, match=words):
             invoke("run", path, tmp_path / name, "--dt", "0.001")
 
 
