@@ -84,7 +84,7 @@ class TrialRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningMean:
     """The mean of something over the queries of the trial at hand, and its standard
     error."""
 
@@ -92,12 +92,12 @@ class Running:
     mean: float = 0.0
     squares: float = 0.0
 
-    def with_value(self, value: float) -> Running:
+    def with_value(self, value: float) -> RunningMean:
         """Return it with one more value (Welford)."""
         count = self.count + 1
         apart = value - self.mean
         at = self.mean + apart / count
-        return Running(count, at, self.squares + apart * (value - at))
+        return RunningMean(count, at, self.squares + apart * (value - at))
 
     @property
     def error(self) -> float | None:
@@ -131,8 +131,8 @@ class RecordedState:
     labels: tuple[str, ...] = ()
     trials: tuple[TrialRow, ...] = ()
     metrics: tuple[RunningMetric, ...] = ()
-    right: Running = Running()
-    latency: Running = Running()
+    right: RunningMean = RunningMean()
+    latency: RunningMean = RunningMean()
     retransmissions: int = 0
     error: BaseException | None = None
     reason: str = ""
@@ -258,7 +258,11 @@ class RunRecord:
     def _begin_trial(self, number: int, steps: int) -> None:
         self._trial_began_s = None if steps else self._clock()
         self._set(
-            trial=number, steps=steps, right=Running(), latency=Running(), doing=""
+            trial=number,
+            steps=steps,
+            right=RunningMean(),
+            latency=RunningMean(),
+            doing="",
         )
 
     def _step_done(self, event: StepDone) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gui.run import run_text
 from gui.run.record import (
     RecordedState,
-    Running,
+    RunningMean,
     RunRecord,
     RunStage,
     TrialRow,
@@ -130,11 +130,11 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
 
 
 def test_running_is_exact() -> None:
-    running = Running()
+    running = RunningMean()
     for value in (1e9 + 1, 1e9 + 2, 1e9 + 3):
         running = running.with_value(value)
     assert running.error == pytest.approx(1 / 3**0.5)
-    assert Running().with_value(3.0).error is None
+    assert RunningMean().with_value(3.0).error is None
 
 
 def test_stop_is_told_at_once_and_stays() -> None:
