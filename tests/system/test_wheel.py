@@ -78,7 +78,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done(*build, "--sdist", "--outdir", folder, folder / "tree", cwd=folder)
     shutil.rmtree(folder / "tree")
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        # An attribute and no argument: Python 3.11.3 and older have no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder / "unpacked")
     return next((folder / "unpacked").iterdir())
 
 

@@ -68,7 +68,9 @@ def test_a_command_works(
     (session,) = (folder / "sessions").iterdir()
     named = [str(word).replace("SESSION", str(session)) for word in words]
     done = there(folder, *named)
-    assert done.returncode == 0, done.stdout + done.stderr
+    # A normal user may have no port that can be opened: an outcome of scan, and no error.
+    expected = (0, 3) if words == ("scan",) else (0,)
+    assert done.returncode in expected, done.stdout + done.stderr
     assert shown in done.stdout
     assert "dialout" not in done.stdout
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,7 @@ def test_a_matrix_without_a_positive_weight_keeps_its_lowest(tmp_path: Path) -> 
 
 
 def test_fixed_point_is_the_stock_rules(context: BenchContext, tmp_path: Path) -> None:
-    settings = LoihiSut.Settings(precision="fixed", interpreter="python")
+    settings = LoihiSut.Settings(precision="fixed", interpreter=sys.executable)
     asc = replace(context, network=network_of(SHIPPED_MODEL, read_model(SHIPPED_MODEL)))
     with pytest.raises(
         ConfigError, match="the file's rule has no fixed point"
