@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step records and traces -> windows with latency and energy. Pure."""
+"""Windows with latency and energy, from step records and traces. Pure."""

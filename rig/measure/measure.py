@@ -143,8 +143,8 @@ def _placed(
     first_rail: str,
     timebases: Mapping[str, Timebase],
 ) -> Problem:
-    """Complete the place of a problem: the first rail where it is of no other, and the
-    time of its step where it has none.
+    """Complete the place of a problem: the first rail if it has none, and the time of
+    its step.
     """
     problem = replace(problem, rail=problem.rail or first_rail)
     timebase = timebases.get(problem.rail)
@@ -200,7 +200,7 @@ def _energies(
         for rail, timebase in zip(rails, known, strict=True)
     ]
     for rail, timebase, part in zip(rails, known, parts, strict=True):
-        # A crossing lies in the window of its search, which is looked at as a whole.
+        # A crossing lies in the window of its search, which is checked as a whole.
         whole_spans: list[Span] = []
         energies: list[Energy | None] = []
         for span, energy in zip(spans, part, strict=True):

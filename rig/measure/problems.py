@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems of the steps of a trial and of its windows: a Problem each, with how often
-and where first.
+"""Problems of the steps of a trial and of its windows: one Problem of each kind, with
+its count and its first place.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from rig.problems import Problem
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: A window of fewer SYNC samples has its length known no better than 2 % (two edges of
-#: a uniform error over one period each).
+#: The length of a window of fewer SYNC samples is known no better than to 2 % (two
+#: edges, each uniform over one period).
 SHORT_PERIODS = 20
-#: No mark takes longer, but for the pulse before it.
+#: Longest time that a mark takes, except for waiting for the pulse before it.
 MARK_S = 1e-4
-#: Clocks differ and ticks are whole: how close to twice the pulse a window may come
-#: before it is taken for one stretched to it.
+#: Clocks differ and ticks are integers: a window this close to twice the pulse is taken
+#: for one that was stretched to it.
 SHORT_MARGIN = 0.02
 
 
 class Energy(NamedTuple):
-    """The energy of a window, in joules; what makes it uncertain; what of it lies
-    beyond the ranges of the instrument, in words; how much the instrument may show with
-    nothing wired to it.
+    """The energy of a window, in joules; its effects; a statement of the part beyond
+    the instrument's ranges; and the largest energy that the instrument may show without
+    a wire.
     """
 
     energy_j: float
@@ -46,7 +46,7 @@ Energies = Sequence[Energy | None]
 
 
 def of_steps(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]:
-    """Return what is wrong with what the device said."""
+    """Return the problems of the device's reports."""
     problems = [
         *_bad_marks(done, phases),
         *_miscounted(done),
@@ -61,8 +61,8 @@ def of_steps(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Problem]
 def late_marks(
     done: Sequence[StepRecord], tick_hz: float, hold_s: float
 ) -> list[Problem]:
-    """Return the problem of marks that came later than the device says that it knew
-    what they tell: one of the two is wrong.
+    """Return the problem of marks that came later than the device reports to have known
+    their event: one of the two is wrong.
     """
     hold_ticks = hold_s * tick_hz
     slack_ticks = MARK_S * tick_hz
@@ -83,7 +83,7 @@ def late_marks(
 
 
 def mark_fault(item: StepRecord, phases: Sequence[str]) -> str:
-    """Return what is wrong with the marks of one step; empty when nothing is."""
+    """Describe the fault of a step's marks; empty if they are as expected."""
     marks = item.completion.marks
     if fault := kinds.of(item.step).mark_fault(item, item.step, phases):
         return fault
@@ -102,8 +102,8 @@ def _bad_marks(done: Sequence[StepRecord], phases: Sequence[str]) -> list[Proble
 
 
 def _miscounted(done: Sequence[StepRecord]) -> list[Problem]:
-    """Compare the runs of each query that the device counted with those that were asked
-    for: a latency is divided by them.
+    """Compare the runs of each query that the device counted with those requested, by
+    which latencies are divided.
     """
     counted = [
         (
@@ -160,8 +160,8 @@ def _restarted(done: Sequence[StepRecord]) -> list[Problem]:
 def gaps(
     spans: list[Span], energies: Energies, trace: Trace, timebase: Timebase, rail: str
 ) -> list[Problem]:
-    """Return the problems of samples inside windows that were lost, and of those that
-    are no numbers where no gap covers them.
+    """Return the problems of lost samples inside windows, and of samples that are not
+    finite outside of gaps.
     """
     return [
         *_lost(spans, energies, trace, timebase, rail),
@@ -198,14 +198,14 @@ def _lost(
 
 
 def _of_rail(rail: str) -> str:
-    """Return how evidence about one of several rails begins."""
+    """Return the beginning of evidence about one of several rails."""
     return f"{rail}: " if rail else ""
 
 
 def _of_span(
     code: str, detail: str, span: Span, timebase: Timebase, rail: str
 ) -> Problem:
-    """Return a problem at the place of a span in the trace of a rail."""
+    """Make a problem at the place of a span in the trace of a rail."""
     start_s, stop_s = span.seconds(timebase)
     return Problem(
         code,
@@ -241,9 +241,7 @@ def _unreadable(
 def beyond(
     spans: list[Span], energies: Energies, timebase: Timebase, rail: str
 ) -> list[Problem]:
-    """Return the problem of windows that were measured beyond the ranges whose limits
-    of error are known.
-    """
+    """Return the problem of windows beyond the ranges with known limits of error."""
     hit = [
         (span, energy.beyond)
         for span, energy in zip(spans, energies, strict=True)
@@ -269,10 +267,10 @@ def powerless(
     timebases: Mapping[str, Timebase],
 ) -> list[Problem]:
     """Return the problems of windows whose power cannot be distinguished from that of
-    nothing wired.
+    an open input.
 
-    Of several rails one may draw nothing for a while: their sum counts. One that never
-    draws anything is named, and so is one whose current flows backwards.
+    Of several rails, one may be idle for a while: their sum counts. A rail that never
+    draws power is named, and so is one whose current flows backwards.
     """
     problems = []
     totals = []
@@ -353,8 +351,8 @@ def _untold(span: Span, energy_j: float, unwired_j: float) -> str:
 def short(
     windows: list[tuple[Span, Window]], limit_s: float, monitored: bool = True
 ) -> list[Problem]:
-    """Return the problem of windows that are shorter than `limit_s`; without a monitor
-    their length is known to ticks.
+    """Return the problem of windows shorter than `limit_s`; without a monitor their
+    length is known to a tick.
     """
     short = [
         (span, window)
@@ -389,19 +387,19 @@ def short(
 
 
 def counts(span: Span) -> bool:
-    """Return whether the length of a window matters."""
+    """Return whether the length of a window is measured."""
     return kinds.of(span.item.step).must_be_resolved(span, span.item.step)
 
 
 def shortest_s(slowest_hz: float, hold_s: float) -> float:
-    """Return how long a window must be."""
+    """Return the shortest length of a window that is resolved."""
     return max(SHORT_PERIODS / slowest_hz, wait_s(hold_s))
 
 
 def wait_s(hold_s: float) -> float:
-    """Return the longest distance of two marks of which the second may have waited for
+    """Return the longest distance of two marks at which the second may have waited for
     the first.
     """
-    # A device delays a mark until the pulse before it is over and the line was high as
-    # long: a phase of that length may be shorter.
+    # A device delays a mark until the pulse before it is over and the line was high for
+    # the same time: a phase of that length may be shorter.
     return 2 * hold_s * (1 + SHORT_MARGIN)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of interleaved trials to the same load of a sample: where they differ,
-nothing shows that the device kept it.
+"""Answers of interleaved trials to the same load of a sample: if they differ, the
+device may not have kept it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rig.problems import Problem
 
 
 def changed(done: Sequence[StepRecord], trial: int) -> list[Problem]:
-    """Return the problem of a trial whose answers are not those of the first one to the
-    same loads.
+    """Return the problem of a trial whose answers differ from those of the first one to
+    the same loads.
     """
     if trial < 2:
         return []

@@ -14,8 +14,8 @@ from rig.units import scale, share
 
 @dataclass(frozen=True, slots=True)
 class EnergySpread:
-    """Energies of windows, each divided by `per`: how many they are, their mean,
-    median, standard deviation, least and most.
+    """Energies of windows, each divided by `per`: their number, mean, median, standard
+    deviation, least and most.
     """
 
     windows: int
@@ -50,7 +50,7 @@ class EnergySpread:
 
 
 def spread_of(rows: Sequence[WindowRow], per: int = 1) -> EnergySpread | None:
-    """Return the spread of the windows' energies; None where one has none, or there are
+    """Compute the spread of the windows' energies; None if one has no energy, or for
     fewer than two.
     """
     energies = [row.energy_j for row in rows if row.energy_j is not None]

@@ -13,18 +13,17 @@ from rig.trace.trace import Trace, reading
 
 _BLOCK = 1 << 20
 _UNIFORM = 1 / math.sqrt(12.0)
-#: More crossings than these are noise about the threshold, and no windows.
+#: More crossings than these are noise about the threshold.
 _MOST = 1 << 20
 
 
 def by_threshold(trace: Trace, threshold_a: float) -> list[TraceSpan]:
-    """Return a window for each stretch of samples above a current, whole within the
-    trace; DataError where there is none. Samples that were lost beside one above belong
-    to its stretch, which then has no energy: where it began or ended, or whether it was
-    two, is not known.
+    """Return a window for each stretch of samples above a current, from edge to edge
+    within the trace; raises DataError if there is none.
 
-    A stretch that the trace begins or ends with is left out: where it began, or ended,
-    is not known.
+    Samples lost next to one above belong to its stretch, which then has no energy, as
+    its ends and its number are unknown. A stretch at the beginning or the end of the
+    trace is left out, as its begin or end is unknown.
     """
     edges = _crossings(trace, threshold_a)
     hz = trace.sample_hz
@@ -61,8 +60,8 @@ def _crossings(trace: Trace, threshold_a: float) -> list[int]:
                 continue
             over = np.greater(current[known], threshold_a)
             behind = np.concatenate([[last_known], known[:-1] + first]) + 1
-            # A stretch begins behind the last sample that was not above it, and ends at
-            # the next.
+            # A stretch begins after the last sample that was not above, and ends at the
+            # next.
             borders = np.where(over, behind, known + first)
             edges += borders[np.flatnonzero(np.diff(over, prepend=above))].tolist()
             above = bool(over[-1])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose windows on a trace by its edges, by markers or by times, and tabulate what
-they hold. Pure but for reading the trace.
+"""Choose windows on a trace by its edges, by markers or by times, and tabulate their
+content. Pure but for reading the trace.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rig.trace.trace import STEPPED, EndPower, Integral, Trace
 from rig.uncertainty.accuracy import Accuracy, Range
 from rig.uncertainty.window_effects import at_one_volt, beyond, of_energy, ranges_a
 
-#: What begins a window and what ends it; an end that is also a beginning begins the
-#: next one.
+#: Edges that begin and end a window; an end that is also a beginning begins the next
+#: one.
 PATTERNS = ("fall-fall", "fall-rise", "rise-fall", "rise-rise")
 _UNIFORM = 1 / math.sqrt(12.0)
 
@@ -40,12 +40,11 @@ class TraceSpan:
 
 @dataclass(frozen=True, slots=True)
 class WindowRow:
-    """The content of one window; None for what is not known, with the reason in
-    `problem`.
+    """The content of one window; None for unknown values, with the reason in `problem`.
 
-    Names with `_u_` are standard uncertainties, those with `_u95_` halves of 95 %
-    intervals: 1.96 times as much. Charge and current are None where the trace holds
-    power alone.
+    Names with `_u_` are standard uncertainties, those with `_u95_` half-widths of 95 %
+    intervals, 1.96 times as much. Charge and current are None if the trace holds power
+    alone.
     """
 
     name: str
@@ -69,8 +68,9 @@ class WindowRow:
 
 
 def with_intervals(row: WindowRow) -> WindowRow:
-    """Return a row with the halves of its 95 % intervals, of its standard
-    uncertainties."""
+    """Return a row with the half-widths of 95 % intervals of its standard
+    uncertainties.
+    """
     return replace(
         row,
         energy_u95_j=half_width(row.energy_u_j),
@@ -151,7 +151,7 @@ def by_times(texts: Sequence[str]) -> list[TraceSpan]:
     """
     spans = []
     for number, text in enumerate(texts, start=1):
-        # The minus of an exponent is none between two times: 1e-3-2e-3.
+        # The minus of an exponent does not separate two times: 1e-3-2e-3.
         bounds = text.replace("e-", "e~").replace("E-", "e~").split("-")
         try:
             start_s, stop_s = (float(bound.replace("~", "-")) for bound in bounds)
@@ -186,18 +186,17 @@ def tabulate(
     accuracy: Accuracy | None,
     has_current: bool = True,
 ) -> list[WindowRow]:
-    """Return a row for each window and one for all together; a window that touches a
-    gap has no energy, and one that was measured beyond the ranges of the instrument no
-    uncertainty.
+    """Return a row for each window and one for their sum.
 
-    Without an accuracy, no uncertainty is known. With it, that of the total takes
-    errors of gains and offsets as correlated between all windows, those of edges and
-    noise as independent.
+    A window that touches a gap has no energy, and one beyond the ranges of the
+    instrument no uncertainty; without an accuracy, no window has one. In the sum,
+    errors of gains and offsets are correlated between windows, those of edges and noise
+    are independent.
     """
     gaps = [trace.gap_between(span.start_s, span.stop_s) for span in spans]
     good = [span for span, gap in zip(spans, gaps, strict=True) if gap is None]
-    # At an edge the power steps, as the line and the device change together; of a time
-    # nobody knows.
+    # At an edge the power steps, as line and device change together; at a time by hand
+    # it may or may not.
     at_edges = any(span.end_u_s for span in spans)
     bounds_s = [(span.start_s, span.stop_s) for span in good]
     integrals = trace.integrals(
@@ -239,7 +238,9 @@ def tabulate(
 
 
 def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
-    """Return why the uncertainty of a window is unknown; empty where that is known."""
+    """Return the reason why the uncertainty of a window is unknown, or an empty
+    text.
+    """
     if at_edges and not integral.stepped:
         return (
             f"it touches fewer than {STEPPED} samples: what the first and the last have"
@@ -251,19 +252,18 @@ def _doubt(integral: Integral, accuracy: Accuracy, at_edges: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A window that is measured; `end_u_s` is the standard uncertainty of each of its
-    ends."""
+    """A measured window; `end_u_s` is the standard uncertainty of each of its ends."""
 
     integral: Integral
     end_u_s: float
     sample_hz: float
 
     def effects(self, accuracy: Accuracy, mean_w: float | None) -> Mapping[str, Effect]:
-        """Return the effects on the energy; with a mean power those on what differs
-        from it.
+        """Return the effects on the energy, or with `mean_w` those on the deviation
+        from that mean power.
 
-        In a mean the clock errs in energy and duration alike and cancels, and an end
-        that moves changes it by what power differs there.
+        In a mean power the clock's errors of energy and duration cancel, and a shifted
+        end changes it by the difference of the power there from the mean.
         """
         integral = self.integral
         if mean_w is not None:
@@ -286,7 +286,7 @@ def _row(
     has_current: bool,
     problem: str = "",
 ) -> WindowRow:
-    """Return what windows hold together."""
+    """Sum the contents of windows."""
     integrals = [part.integral for part in parts]
     duration_s = math.fsum(integral.duration_s for integral in integrals)
     energy_j = math.fsum(integral.energy_j for integral in integrals)
@@ -327,8 +327,8 @@ def _total(
     accuracy: Accuracy | None,
     has_current: bool,
 ) -> WindowRow:
-    """Return the sum over all windows; nothing where a part is missing or two windows
-    share some time.
+    """Return the sum over all windows; without values if one has no energy or two
+    overlap.
     """
     ordered = sorted(spans, key=lambda span: span.start_s)
     problem = ""
@@ -357,8 +357,8 @@ def _summed_u_j(
         return None
     effects = [part.effects(accuracy, mean_w) for part in parts]
     total2 = 0.0
-    # In the order of the windows: a set's order, and the last digit of a sum, would
-    # change from process to process.
+    # In the order of the windows: the order of a set, and so the last digit of a sum,
+    # would change from process to process.
     for name in dict.fromkeys(chain.from_iterable(effects)):
         of_windows = [of[name] for of in effects if name in of]
         alone = [effect.energy_j for effect in of_windows if effect.kind == OWN]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What uneven rows leave open of each window, added to what the instrument leaves
-open."""
+"""The uncertainty of windows between uneven rows of a table, in addition to the
+instrument's.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +16,10 @@ from rig.measure.trace_windows import TraceSpan, WindowRow
 def with_stamps(
     rows: Sequence[WindowRow], spans: Sequence[TraceSpan], stamped: Stamped
 ) -> list[WindowRow]:
-    """Return rows whose uncertainties, where they are known, hold what the times leave
-    open.
+    """Add the uncertainty of the time stamps to rows that have one.
 
-    Windows share no interval but at their ends, so that of the total is theirs in
-    quadrature.
+    Windows share no interval between stamps but at their ends, so that their
+    uncertainties add in quadrature in the sum.
     """
     bounds = [(span.start_s, span.stop_s) for span in spans]
     energies_j = [stamped.energy_u_j(*bound) for bound in bounds]

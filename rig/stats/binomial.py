@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of yes-or-no outcomes, independent or clustered: exact tails, and the interval
-of the share they come from.
+"""Counts of binary outcomes, independent or clustered: exact tails, and intervals of
+shares.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from functools import cache
 
 import scipy  # loads its special functions when they are first used: they take 0.2 s
 
-#: Ends are rounded to so many decimals, and quantiles of Student's t, so that they are
-#: the same on every machine.
+#: Ends of intervals and quantiles of Student's t are rounded to this many decimals, so
+#: that they are the same on every machine.
 _DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`count` of `n` independent outcomes were so; an effective count and size need not
-    be whole numbers.
+    """`count` successes of `n` independent outcomes; an effective count and size need
+    not be integers.
     """
 
     count: float
@@ -28,15 +28,15 @@ class Share:
 
     @property
     def value(self) -> float:
-        """Return the share; NaN of nothing."""
+        """The share; NaN for no outcomes."""
         return self.count / self.n if self.n else math.nan
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the exact interval of the share behind, after Clopper and Pearson
-        (Biometrika 26, 1934, 404).
+        """Return the exact interval of the true share (Clopper and Pearson, Biometrika
+        26, 1934, 404).
 
-        It holds that share at least so often, whatever it is, and has a width also
-        where all or none were so.
+        It covers any true share with at least the stated probability, and has a width
+        also if all outcomes are equal.
         """
         alpha = (1 - confidence) / 2
         missed = self.n - self.count
@@ -54,8 +54,8 @@ class Share:
 
 
 def student(freedom: float, confidence: float = 0.95) -> float:
-    """Return how many standard errors to each side hold Student's t with so often;
-    infinite without a degree of freedom.
+    """Return the number of standard errors on each side that contain Student's t with
+    the given probability; infinite without a degree of freedom.
     """
     return (
         round(float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)), _DECIMALS)
@@ -65,12 +65,12 @@ def student(freedom: float, confidence: float = 0.95) -> float:
 
 
 def effective_size(value: float, variance: float, n: float, freedom: float) -> float:
-    """Return how many independent outcomes give a share as precisely as `n` clustered
-    ones, from which it has the given variance.
+    """Return the number of independent outcomes that determine a share as precisely as
+    `n` clustered ones with the given variance.
 
     After Korn and Graubard (Survey Methodology 24, 1998, 193): p (1 - p) / variance, at
-    most n, times the square of t(n - 1) / t(`freedom`), as the variance itself is known
-    with so many degrees of freedom.
+    most n, times the square of t(n - 1) / t(`freedom`), as the variance is known with
+    `freedom` degrees of freedom.
     """
     if variance <= 0:
         return n
@@ -98,11 +98,11 @@ def most_events(count: float, confidence: float = 0.95) -> float:
 
 @cache
 def places(n: int, share: float, confidence: float = 0.95) -> tuple[int, int]:
-    """Return between which of `n` values, counted in order from 1, a quantile lies; 0
-    and n + 1 are no bound.
+    """Return the ranks, from 1, of the two of `n` ordered values between which a
+    quantile lies; 0 and n + 1 are no bound.
 
-    A `share` of all values that there might be is below the quantile: how many of n are
-    is a binomial count (David and Nagaraja, Order Statistics, 7.1).
+    The number of values below the quantile of a `share` is binomial (David and
+    Nagaraja, Order Statistics, 7.1).
     """
     alpha = (1 - confidence) / 2
     # Both tails are monotonic in k.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of intervals of what lies between 0 and 1: a share, an area under a curve.
-Pure."""
+"""Ends of intervals of quantities between 0 and 1: a share, an area under a curve.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ Ends = tuple[float, float]
 
 
 def by_logit(at: float, half: float) -> Ends:
-    """Return the ends around a value whose half-width is known, as wide to both sides
-    as logits.
+    """Return the ends around a value, symmetric on the logit scale, for a known
+    half-width.
 
-    Half / (p (1 - p)) is the half-width of the logit (Brown, Cai and DasGupta,
+    The half-width of the logit is half / (p (1 - p)) (Brown, Cai and DasGupta,
     Statistical Science 16, 2001, 101). Both ends move outwards as `half` grows, and
-    neither leaves 0 to 1. At 0 and 1 there is no logit: the value itself is returned
-    twice.
+    stay within 0 and 1. At 0 and 1, where there is no logit, the value itself is
+    returned twice.
     """
     if not half or not 0 < at < 1:
         return at, at
@@ -26,12 +27,11 @@ def by_logit(at: float, half: float) -> Ends:
 
 
 def unchanged(at: float, answers: float) -> Ends:
-    """Return the ends of a share of answers of which none changed from one time to the
-    next.
+    """Return the ends of a share of answers that were all equal between repetitions.
 
-    So rare a change may still have been missed: 0 of n answers leaves a share of 1 -
-    0.025**(1/n) open, the upper end of Clopper and Pearson (1934), for right and for
-    wrong answers each.
+    A rare change may have been missed: no change in n answers is compatible with a
+    share of up to 1 - 0.025**(1/n), the upper end of Clopper and Pearson (1934), for
+    right and for wrong answers each.
     """
     right = at * answers
     wrong = (1 - at) * answers
@@ -39,7 +39,7 @@ def unchanged(at: float, answers: float) -> Ends:
 
 
 def hull(*found: Ends) -> Ends:
-    """Return the least and the greatest of some ends."""
+    """Return the smallest and the largest of several ends."""
     return min(low for low, _ in found), max(high for _, high in found)
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a claimed value against a measured one, where both scatter by chance.
-Pure."""
+"""Tests of a claimed value against a measured one, both with random scatter. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from rig.stats.binomial import student
 
 #: Claims are refused at this level, over all claimed metrics together.
 ALPHA = 0.05
-#: "Would have noticed" means: in so many sessions.
+#: Share of sessions for "would have noticed".
 POWER = 0.80
 #: More degrees of freedom than this make no difference.
 _MANY = 1e6
@@ -22,8 +21,7 @@ _MANY = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A value, its standard uncertainty, and with how many degrees of freedom that is
-    known."""
+    """A value, its standard uncertainty, and the degrees of freedom of that."""
 
     value: float
     u: float
@@ -32,9 +30,11 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The outcome of one test: `chance` of a measurement at least as much worse than
-    the claim, if the claim is right. `u` and `freedom` are those of the difference;
-    both None where the test counts outcomes.
+    """The outcome of one test: the probability `chance` of a measurement at least this
+    much worse than the claim, if the claim is right.
+
+    `u` and `freedom` are those of the difference; both are None if the test compares
+    counts.
     """
 
     chance: float
@@ -44,7 +44,7 @@ class Tested:
 
     def noticeable(self, level: float) -> float | None:
         """Return the factor by which a claim must be too good to be refused at a level
-        in 80 % of sessions; None where the test is not about a ratio.
+        in 80 % of sessions; None unless the test is about a ratio.
         """
         if not self.ratio or self.u is None or self.freedom is None:
             return None
@@ -94,8 +94,9 @@ def compare_bounded(
 def compare_counts(
     measured: tuple[int, int], claimed: tuple[int, int], higher_is_better: bool | None
 ) -> Tested:
-    """Test a claimed share, so many of so many, by Fisher's exact test (hypergeometric
-    tail)."""
+    """Test a claimed share, given as two counts, by Fisher's exact test (hypergeometric
+    tail).
+    """
     count, n = measured
     claimed_count, claimed_n = claimed
     total = count + claimed_count
@@ -113,9 +114,9 @@ def compare_counts(
 
 
 def holm(chances: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]:
-    """Return the level at which each claim is refused if its chance is below it (Holm,
-    Scandinavian Journal of Statistics 6, 1979, 65): 0 for those after the first that is
-    not.
+    """Return the level for each claim, below which its chance refuses it (Holm,
+    Scandinavian Journal of Statistics 6, 1979, 65): 0 for all after the first that is
+    not refused.
     """
     ordered = sorted(chances, key=lambda name: chances[name])
     levels: dict[str, float] = {}
@@ -128,8 +129,8 @@ def holm(chances: Mapping[str, float], alpha: float = ALPHA) -> dict[str, float]
 
 
 def freedom_of(coverage_factor: float) -> float:
-    """Return the degrees of freedom with which Student's t has a coverage factor for 95
-    %; many where the factor is that of a normal distribution or less.
+    """Return the degrees of freedom for which Student's t has a coverage factor for 95
+    %; many if the factor is that of a normal distribution or smaller.
     """
     low, high = 0.5, _MANY
     if coverage_factor <= student(high):

@@ -14,35 +14,36 @@ from numpy.typing import NDArray
 LEVEL = 0.95
 Floats = NDArray[np.float64]
 
-#: Frequencies at which characteristic functions are looked at, per width of the sum: to
-#: the last one, in pieces of one. A rectangle alone, the slowest to fade, has less than
-#: 1e-4 of its probability beyond.
+#: Frequencies at which characteristic functions are evaluated, per width of the sum, in
+#: pieces of length one. A rectangle alone, the slowest to decay, has less than 1e-4 of
+#: its probability beyond.
 _FREQUENCIES = 300
 _NODES = 16
-#: The interval is sought to so many widths, in so many steps: one value of a Student t
-#: of one degree of freedom needs 12.7.
+#: Largest half-width, in widths of the sum, and number of steps: a single value of a
+#: Student t of one degree of freedom needs 12.7.
 _WIDEST = 20.0
 _STEPS = 1 << 24
 #: Most budgets' factors lie between these, in widths.
 _USUAL = (1.6, 2.9)
-#: Frequencies beyond which the product is less than e^-38, or 3e-17, add nothing to a
-#: sum of floats.
+#: Beyond these frequencies the product is less than e^-38, or 3e-17, and does not
+#: change a sum of floats.
 _NOTHING = 38.0
-#: Beyond so many of its standard deviations' inverse a Student t's characteristic
-#: function is less than 1e-16 (one degree: e^-40).
+#: Beyond this multiple of its inverse standard deviation, Student's characteristic
+#: function is below 1e-16 (one degree: e^-40).
 _FADED = 40.0
 _TABLE = 2001
 _VARIANCES = 257
 #: More degrees of freedom than this make no difference.
 _MANY = 1000
-#: Two scales that are known with one degree of freedom each reach twice as far as one.
+#: Two components with one degree of freedom each extend twice as far as one.
 _TAILS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A normal distribution whose variance is drawn: variances, and how probable each
-    is."""
+    """A normal distribution with a random variance: its values, and their
+    probabilities.
+    """
 
     variances: tuple[float, ...]
     weights: tuple[float, ...]
@@ -53,29 +54,28 @@ Component = tuple[float, Shape]
 
 
 def coverage_factor(components: Sequence[Component]) -> float:
-    """Return k so that +-k times the combined standard uncertainty holds 95 % of the
+    """Return k such that +-k times the combined standard uncertainty contains 95 % of a
     sum of independent components.
 
     A component is its scale and its shape: "normal" and "rectangular" with their
     standard deviation, "t4" (any number of degrees of freedom) with s/sqrt(n) of n = 5
-    values, or a Mixture (rig/stats/two_way.py). Their characteristic functions are
-    multiplied and the product is inverted (GUM supplement 1 by numbers instead of by
-    drawing; Gil-Pelaez 1951), which no tail is too long for and no component too
-    narrow: k = 2 is too much where one rectangle dominates, and too little where five
-    trials do (2.78) or two (12.7). Rounded to three decimals, so that it is the same on
-    every machine.
+    values, or a Mixture (rig/stats/two_way.py). The product of their characteristic
+    functions is inverted (GUM supplement 1 by quadrature instead of by drawing;
+    Gil-Pelaez 1951), for tails of any length and components of any width: k = 2 is too
+    large if one rectangle dominates, and too small if five trials do (2.78) or two
+    (12.7). It is rounded to three decimals, so that it is the same on every machine.
     """
     return _of(tuple((scale, shape) for scale, shape in components if scale > 0))
 
 
-# a report, a check and a comparison ask for the same budgets again
+# A report, a check and a comparison use the same budgets several times.
 @lru_cache(maxsize=4096)
 def _of(live: tuple[Component, ...]) -> float:
     if not live or not all(math.isfinite(scale) for scale, _ in live):
         return 2.0
     combined = math.hypot(*(scale for scale, _ in live))
-    # Scales of one degree of freedom add up as they are: their sum is wider than its
-    # combined uncertainty.
+    # Scales of components with one degree of freedom add up linearly: their sum is
+    # wider than the combined uncertainty.
     width = max(combined, math.fsum(_tail(shape) * scale for scale, shape in live))
     nodes = _NODES * _pieces([(scale / width, shape) for scale, shape in live])
     frequencies, weights = (part[:nodes] for part in _quadrature())
@@ -88,9 +88,9 @@ def _of(live: tuple[Component, ...]) -> float:
 
 
 def first_step_beyond(inside: Callable[[float], float]) -> int:
-    """Return the first step at which so much as the level is inside, as halving the
-    interval finds it; false position (Dowell and Jarratt 1971, Illinois) looks 10 times
-    in place of 24.
+    """Return the first step whose probability inside reaches the level, by false
+    position (Dowell and Jarratt 1971, Illinois) with the result of bisection, in 10
+    evaluations instead of 24.
     """
     low = 0
     high = _STEPS
@@ -106,7 +106,8 @@ def first_step_beyond(inside: Callable[[float], float]) -> int:
         )
         step = min(max(step, low + 1), high - 1)
         value = inside(step * (_WIDEST / _STEPS)) - LEVEL
-        # The end that stays for the second time counts half, so that it moves as well.
+        # An end that stays for the second time is weighted with one half, so that it
+        # moves as well.
         if value < 0:
             low = step
             below = value
@@ -120,8 +121,8 @@ def first_step_beyond(inside: Callable[[float], float]) -> int:
 
 
 def _pieces(live: Sequence[Component]) -> int:
-    """Return up to which frequency there is something to add up: all shapes but the
-    rectangle fade evenly.
+    """Return the highest frequency that contributes; all shapes but the rectangle decay
+    monotonically.
     """
     ends = np.arange(1.0, _FREQUENCIES + 1)
     falls = np.zeros(_FREQUENCIES)
@@ -136,29 +137,30 @@ def _pieces(live: Sequence[Component]) -> int:
 
 
 def _tail(shape: Shape) -> float:
-    """Return how many of its scales add to the width of a sum."""
+    """Return the widening of the sum by a component, in its scales."""
     if isinstance(shape, Mixture):
         return _TAILS
     return 1.0 if shape == "t1" else 0.0
 
 
 def _mixed(frequencies: Floats, shape: Mixture) -> Floats:
-    """Return the characteristic function of a normal distribution of a variance that is
-    drawn."""
+    """Return the characteristic function of a normal distribution with a random
+    variance.
+    """
     each = np.exp(-0.5 * np.outer(frequencies**2, np.array(shape.variances)))
     found: Floats = each @ np.array(shape.weights)
     return found
 
 
 def _freedom(shape: str) -> int:
-    """Return the degrees of freedom of a Student t that a shape names, "t4"."""
+    """Return the degrees of freedom in the name of a Student shape, such as "t4"."""
     if not shape.startswith("t"):
         raise ValueError(f"no such shape: {shape}")
     return min(int(shape[1:]), _MANY)
 
 
 def _characteristic(frequencies: Floats, shape: Shape) -> Floats:
-    """Return the characteristic function of a distribution of scale 1, which is real as
+    """Return the characteristic function of a distribution of scale 1; it is real, as
     all are symmetric.
     """
     values: Floats
@@ -178,10 +180,9 @@ def _student(freedom: int) -> tuple[Floats, Floats]:
     """Return frequencies, and minus the logarithm of Student's characteristic function
     there.
 
-    Student's t is a normal distribution whose variance 1/v is drawn itself: v is
-    chi-squared over its degrees of freedom. So its characteristic function is the mean
-    of the normal ones, taken over log v by the trapezoidal rule, which is exact to
-    rounding.
+    Student's t is normal with a random variance 1/v, where v is chi-squared over its
+    degrees of freedom. Its characteristic function is therefore the mean of normal
+    ones, computed over log v by the trapezoidal rule, which is exact to rounding.
     """
     log_v = np.linspace(-56 / freedom - 1, 4.5, _VARIANCES)
     weights = np.exp(freedom / 2 * (log_v - np.exp(log_v) + 1))

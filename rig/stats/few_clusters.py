@@ -15,12 +15,12 @@ from rig.stats.containing import Variance
 
 Floats = NDArray[np.float64]
 
-#: Two clusters have one degree of freedom or less: an interval from them says nothing.
+#: Two clusters have one degree of freedom or less, too few for an interval.
 LEAST = 3
 #: More degrees of freedom make no difference.
 _MANY = 1000.0
-#: Clusters of one size to so many digits have one degree of freedom less than there are
-#: of them.
+#: Clusters whose sizes agree to this many digits have one degree of freedom less than
+#: their number.
 _DIGITS = 9
 _NODES = 64
 _STEPS = 40
@@ -30,18 +30,19 @@ _OUTSIDE = 0.05
 def cr2(away: Floats, weights: Floats) -> Variance:
     """Return the variance of a mean by the choice of its clusters (CR2).
 
-    `away` is what the mean changes by, a cluster each, when that one is left out;
-    `weights` are the clusters' shares of all values, of which the sum is 1. Without one
-    cluster the mean changes by its sum of residuals over n (1 - weight), so that sum
-    squared over n**2 (1 - weight), CR2's part (Bell and McCaffrey, Survey Methodology
-    28, 2002, 169), is away**2 (1 - weight). For a statistic that is no mean this is CR2
-    of its linearised values.
+    away: change of the mean if each cluster is left out
+    weights: the clusters' shares of all values, with sum 1
 
-    The degrees of freedom are those of which Student's t has the quantile that this
-    mean over the root of this variance has where clusters differ by a normal effect,
-    whatever their sizes (Imbens and Kolesar, Review of Economics and Statistics 98,
-    2016, 701, match two moments of the variance instead: with sizes 16, 6, 4, 2, 2
-    these intervals cover 99 %).
+    Leaving out a cluster changes the mean by the cluster's sum of residuals over n (1 -
+    weight), so that its part in CR2, that sum squared over n**2 (1 - weight) (Bell and
+    McCaffrey, Survey Methodology 28, 2002, 169), is away**2 (1 - weight). For a
+    statistic other than a mean this is CR2 of its linearised values.
+
+    The degrees of freedom are those of the Student t with the same quantile as this
+    mean over the root of this variance, if clusters differ by a normal effect, for any
+    sizes (Imbens and Kolesar, Review of Economics and Statistics 98, 2016, 701, match
+    two moments of the variance instead: with sizes 16, 6, 4, 2, 2 their intervals cover
+    99 %).
     """
     live = weights > 0
     shares = weights[live] / weights[live].sum()
@@ -53,8 +54,8 @@ def cr2(away: Floats, weights: Floats) -> Variance:
 
 @lru_cache(maxsize=256)
 def freedom(shares: tuple[float, ...]) -> float:
-    """Return the degrees of freedom of the variance of a mean of clusters with such
-    shares of all values; 0 where there is one cluster.
+    """Return the degrees of freedom of the variance of a mean of clusters with these
+    shares of all values; 0 for one cluster.
     """
     if len(shares) < 2:
         return 0.0
@@ -65,7 +66,7 @@ def freedom(shares: tuple[float, ...]) -> float:
     each = weights / np.sqrt(1 - weights)
     rows = each[:, None] * residuals
     variance = rows.T @ rows
-    # No cluster counts for more than all: the factor lies between that of one degree
+    # No cluster has more than all weight: the factor lies between that of one degree
     # and of many.
     low, high = student(_MANY), student(1)
     for _ in range(_STEPS):
@@ -78,11 +79,11 @@ def freedom(shares: tuple[float, ...]) -> float:
 
 
 def _outside(form: Floats) -> float:
-    """Return how often a quadratic form in normal values is above 0, of which one
-    eigenvalue is.
+    """Return the probability that a quadratic form in normal values with a single
+    positive eigenvalue is above 0.
 
-    The root of a chi-squared of one degree is beyond a sum S with 2 Q(sqrt(S)), and
-    Craig's form of Q (MILCOM 1991, 571) makes the mean over S a product.
+    A chi-squared root of one degree exceeds a sum S with 2 Q(sqrt(S)), and Craig's form
+    of Q (MILCOM 1991, 571) turns the mean over S into a product.
     """
     values = np.linalg.eigvalsh(form)
     others = np.maximum(-values[:-1] / values[-1], 0.0)
@@ -93,7 +94,7 @@ def _outside(form: Floats) -> float:
 
 @lru_cache(maxsize=1)
 def _angles() -> tuple[Floats, Floats]:
-    """Return squares of sines of angles up to a right one, and the angles' weights."""
+    """Return squared sines of angles up to a right one, and the angles' weights."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     squares: Floats = np.sin((nodes + 1) / 4 * np.pi) ** 2
     return squares, weights / 2

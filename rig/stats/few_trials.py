@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a few values in order of time tell: whether one of them is odd, and whether they
-drift.
+"""Tests of a few values in order of time: is one of them odd, and do they drift?
 
-Both tests take the noise that the instrument alone must give as the least scatter: five
-values that agree by accident to the last digit are no reason to call the sixth digit of
-one of them odd.
+Both tests use the instrument's own noise as a lower bound of the scatter: if five
+values agree by accident to the last digit, the sixth digit of one of them is not odd.
 """
 
 from __future__ import annotations
@@ -18,18 +16,17 @@ import scipy
 from rig.stats.binomial import student
 from rig.stats.summary import mean
 
-#: One value of fewer cannot be told from the others: without it, their scatter is
-#: hardly known.
+#: With fewer values, the scatter without the odd one is hardly known.
 ODD_LEAST = 4
-#: A straight line through two has no residual, and so no interval.
+#: A straight line through two values has no residual, and therefore no interval.
 TREND_LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class OddOne:
-    """The value that lies farthest from the others: its place, the mean of the others,
-    how many of their standard deviations it is away (that of one further value), and
-    the chance of as much in any of so many values of one normal distribution.
+    """The value that is farthest from the others: its place, the mean of the others,
+    its distance in their standard deviations (of one further value), and the
+    probability of such a distance for any of so many normal values.
     """
 
     place: int
@@ -41,7 +38,7 @@ class OddOne:
 @dataclass(frozen=True, slots=True)
 class Trend:
     """A straight line through values in order: its slope with the 95 % interval, its
-    value at 0, and the chance of as steep a one where nothing changes.
+    value at 0, and the probability of such a slope without a drift.
     """
 
     slope: float
@@ -53,11 +50,11 @@ class Trend:
 
 def odd_one(values: Sequence[float], noise: float = 0.0) -> OddOne | None:
     """Return the odd value by the studentised distance from the others, two-sided,
-    times as many values as there are (Grubbs 1969 in another form; Bonferroni).
+    times the number of values (Grubbs 1969 in another form; Bonferroni).
 
-    The scatter of the others counts, but no less than `noise`, the standard deviation
-    of one value that is known beforehand. None below four values, where one is not
-    finite, and where nothing scatters and no noise is known.
+    The scatter of the others is at least `noise`, the known standard deviation of one
+    value. None for fewer than four values, for values that are not finite, and without
+    any scatter or noise.
     """
     if len(values) < ODD_LEAST or not all(map(math.isfinite, values)):
         return None
@@ -77,10 +74,9 @@ def odd_one(values: Sequence[float], noise: float = 0.0) -> OddOne | None:
 def trend(
     places: Sequence[float], values: Sequence[float], noise: float = 0.0
 ) -> Trend | None:
-    """Return the straight line of least squares through values at places, with
-    Student's interval of its slope; residuals count as no less than `noise`.
-
-    None below three values, where one is not finite, and where all have one place.
+    """Fit a straight line by least squares, with Student's interval of its slope;
+    residuals are at least `noise`. None for fewer than three values, for values that
+    are not finite, and if all have one place.
     """
     if len(values) < TREND_LEAST or not all(map(math.isfinite, values)):
         return None
@@ -109,8 +105,9 @@ def trend(
 
 
 def _deviation(values: Sequence[float], centre: float, freedom: int) -> float:
-    """Return the standard deviation about a centre; rounding of equal values is
-    none."""
+    """Return the standard deviation about a centre; rounding errors of equal values are
+    ignored.
+    """
     size = max(abs(value) for value in values)
     sum_of_squares = math.fsum((value - centre) ** 2 for value in values)
     deviation = math.sqrt(sum_of_squares / freedom)
@@ -118,5 +115,5 @@ def _deviation(values: Sequence[float], centre: float, freedom: int) -> float:
 
 
 def _beyond(distance: float, freedom: int) -> float:
-    """Return the chance that Student's t lies farther from 0, to either side."""
+    """Return the two-sided tail probability of Student's t."""
     return 2.0 * float(scipy.special.stdtr(freedom, -abs(distance)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The 95 % interval of a metric: its ends, the method behind it, and why it is missing
-where it is.
+"""The 95 % interval of a metric: its ends and its method, or the reason why there is
+none.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from dataclasses import dataclass
 class Interval:
     """A 95 % interval, in the metric's unit.
 
-    `low` may be -inf and `high` inf where the data give no bound on that side; both are
-    NaN where no interval is stated, and then `reason` says why. `method` names the
-    method with its source, `units` what counts as independent ("12 recordings"). An
-    interval that is a value and as much to both sides has a `standard_uncertainty` and
-    the `coverage_factor` by which that is multiplied; others have None, or the standard
-    uncertainty alone with its `degrees_of_freedom`.
+    `low` may be -inf and `high` inf if the data give no bound on that side; both are
+    NaN if no interval is stated, with the `reason`. `method` names the method and its
+    source, `units` the independent units ("12 recordings"). A symmetric interval has a
+    `standard_uncertainty` and the `coverage_factor` that multiplies it; others have
+    None, or the standard uncertainty alone with its `degrees_of_freedom`.
     """
 
     low: float
@@ -32,7 +31,7 @@ class Interval:
 
     @classmethod
     def missing(cls, reason: str, method: str = "") -> Interval:
-        """Return the statement that there is no interval, and why."""
+        """Make the statement that there is no interval, with the reason."""
         return cls(math.nan, math.nan, method, reason=reason)
 
     @classmethod
@@ -44,7 +43,7 @@ class Interval:
         method: str,
         units: str = "",
     ) -> Interval:
-        """Return the interval of a value that is as wide to both sides."""
+        """Make the symmetric interval of a value."""
         half = coverage_factor * standard_uncertainty
         return cls(
             low=value - half,
@@ -57,13 +56,12 @@ class Interval:
 
     @property
     def known(self) -> bool:
-        """Return whether there is an interval."""
+        """Whether there is an interval."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     @property
     def expanded_uncertainty(self) -> float | None:
-        """Return the half-width of an interval that is as wide to both sides, else
-        None."""
+        """Half-width of a symmetric interval, else None."""
         if self.standard_uncertainty is None or self.coverage_factor is None:
             return None
         return self.coverage_factor * self.standard_uncertainty

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals of the mean of values between two bounds, as scores between 0 and 1 are.
-Pure."""
+"""Intervals of the mean of values between two bounds, such as scores between 0 and 1.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +19,15 @@ RARE = (
 
 @dataclass(frozen=True, slots=True)
 class ShareRange:
-    """What values can be: `least` and `most`; `most` is infinite where none is
-    known."""
+    """Bounds of the values: `least` and `most`; `most` is infinite if it is unknown."""
 
     least: float
     most: float
 
 
 def logit_ends(mean: float, half_width: float) -> tuple[float, float]:
-    """Return the ends of 95 % of a mean between 0 and 1, excluded, whose symmetric
-    interval would have this half-width.
-
-    The ends move apart as that grows, and stay within 0 and 1.
+    """Return the 95 % ends of a mean strictly between 0 and 1 with a symmetric interval
+    of this half-width. The ends move apart as it grows, and stay within 0 and 1.
     """
     if half_width <= 0:
         return mean, mean
@@ -41,19 +39,17 @@ def logit_ends(mean: float, half_width: float) -> tuple[float, float]:
 def rare_ends(
     mean: float, others: int, count: int, bounds: ShareRange
 ) -> tuple[float, float]:
-    """Return the ends of the mean of `count` values, all of which but `others` are at
-    the least.
-
-    The others are as frequent as the exact interval of their count allows, and each is
-    the most at worst.
+    """Return the ends of the mean of `count` values, all but `others` of them at the
+    least value. The others are as frequent as the exact interval of their count allows,
+    and at worst at the most.
     """
     _, share = Share(others, count).interval()
     return bounds.least, max(bounds.least + share * (bounds.most - bounds.least), mean)
 
 
 def equal_ends(mean: float, count: int, bounds: ShareRange) -> tuple[float, float]:
-    """Return the ends of the mean of `count` values that were all equal: another one is
-    as rare as so many equal ones allow, but anywhere within the bounds.
+    """Return the ends of the mean of `count` equal values: other values are as rare as
+    so many equal ones allow, and anywhere within the bounds.
     """
     _, share = Share(0, count).interval()
     return mean - share * (mean - bounds.least), mean + share * (bounds.most - mean)

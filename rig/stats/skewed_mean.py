@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals of the mean of skewed values, as times, energies and costs above a bound
-are. Pure."""
+"""Intervals of the mean of skewed values, such as times, energies and costs above a
+bound. Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ GAMMA_HALL = (
 HALL = "Hall's transformation (JRSS B 54, 1992, 221)"
 _LOW = 0.025
 _HIGH = 0.975
-#: From this shape on the cube root of a gamma variable is normal for every purpose here
-#: (Wilson and Hilferty, PNAS 17, 1931, 684), and the quantiles of scipy lose digits.
+#: From this shape on the cube root of a gamma variable is sufficiently normal (Wilson
+#: and Hilferty, PNAS 17, 1931, 684), and the quantiles of scipy lose digits.
 _NORMAL_CUBE = 1e6
 #: Near the shape (0.042) at which shape / quantile(0.975) is least.
 _TURN = 0.05
@@ -40,7 +41,7 @@ def gamma_ends(mean: float, half_width: float) -> tuple[float, float]:
         step = NORMAL_95 / (3 * math.sqrt(shape))
         middle = 1 - 1 / (9 * shape)
         return mean / (middle + step) ** 3, mean / (middle - step) ** 3
-    # Of smaller shapes the quotient below grows again, with ever more of the
+    # For smaller shapes the quotient below grows again, with more and more of the
     # probability at 0.
     turn = max(shape, _TURN)
     most = float(scipy.special.gammaincinv(turn, _HIGH))
@@ -75,8 +76,9 @@ def ends_without_bound(mean: float, scatter: Scatter) -> tuple[float, float]:
 
 
 def _hall(mean: float, scatter: Scatter, sign: int, skewness: float) -> float:
-    """Return where the mean lies whose studentised estimate is the quantile of that
-    sign."""
+    """Return the mean for which the studentised estimate is the quantile of that
+    sign.
+    """
     quantile = sign * scatter.variance.coverage_factor
     error = math.sqrt(scatter.variance.value)
     if abs(skewness) < 1e-9:

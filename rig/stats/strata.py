@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rig.stats.containing import Variance
 from rig.stats.summary import mean
 
-#: The third central moment of a stratum needs so many values.
+#: Number of values that the third central moment of a stratum needs.
 _SKEWNESS_LEAST = 3
 #: Values that differ by less than this share of their size are equal but for rounding.
 _ROUNDING = 1e-13
@@ -20,8 +20,7 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """The variance of a mean, and the skewness of its distribution; 0 where that is not
-    known."""
+    """The variance of a mean, and the skewness of its distribution; 0 if unknown."""
 
     variance: Variance
     skewness: float
@@ -55,8 +54,9 @@ def scatter(strata: Sequence[Sequence[float]]) -> Scatter:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one stratum adds to the variance and to the third central moment of the
-    mean."""
+    """Contribution of one stratum to the variance and to the third central moment of
+    the mean.
+    """
 
     variance: float
     third: float

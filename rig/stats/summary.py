@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means, standard errors and percentiles of what was measured."""
+"""Means, standard errors and percentiles of measured values."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def percentile_error(values: Sequence[float], percent: float) -> float | None:
-    """Return the standard error of a percentile, or None where there are too few
-    values: 6 for a median, 368 for the 99th.
+    """Return the standard error of a percentile, or None for too few values: 6 for a
+    median, 368 for the 99th.
 
-    The values between which it lies with 95 % (rig/stats/binomial.py, places), the
-    farther end of the two: long tails have one.
+    It follows from the values between which the percentile lies with 95 %
+    (rig/stats/binomial.py, places), from the farther of the two, as long tails have
+    one.
     """
     low, high = places(len(values), percent / 100)
     if not low or high > len(values):
@@ -47,8 +48,8 @@ def percentile_error(values: Sequence[float], percent: float) -> float | None:
 
 
 def half_width(uncertainty: float | None) -> float | None:
-    """Return the half of the 95 % interval of a normal error, of its standard
-    uncertainty; None of None.
+    """Return the half-width of the 95 % interval of a normal error from its standard
+    uncertainty; None for None.
     """
     return None if uncertainty is None else NORMAL_95 * uncertainty
 
@@ -57,8 +58,8 @@ def percentile(values: Sequence[float], percent: float) -> float:
     """Return a percentile by linear interpolation between order statistics (Hyndman and
     Fan, type 7); NaN for no values.
 
-    Gives what numpy.percentile does to the last bit, twenty times as fast for a few
-    values: an uncertainty budget asks for thousands.
+    The result equals numpy.percentile's to the last bit, in a twentieth of the time for
+    a few values: an uncertainty budget asks for thousands.
     """
     if not values or any(map(math.isnan, values)):
         return math.nan
@@ -90,6 +91,6 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float 
 
 
 def ratio_value(above: Sequence[float], below: Sequence[float]) -> float:
-    """Return sum(above)/sum(below); NaN where there is nothing below."""
+    """Return sum(above)/sum(below); NaN if the sum below is 0."""
     total = math.fsum(below)
     return math.fsum(above) / total if total else math.nan

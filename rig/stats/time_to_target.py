@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempts at a target, some of which never got there: how often, and how long it
-takes, each with its interval. Pure.
+"""Attempts at a target, some without success: their share and their time to the target,
+each with its interval. Pure.
 
-For solvers that differ from seed to seed. Nothing is assumed of how the times are
-distributed, and nothing of how an attempt that ended at its limit would have gone on.
+For solvers that differ from seed to seed. No distribution of the times is assumed, nor
+a continuation of attempts that ended at their limit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt: it reached the target after `time_s`, or had not when it was ended
-    after `time_s`.
+    """One attempt that reached the target after `time_s`, or ended without it after
+    `time_s`.
     """
 
     time_s: float
@@ -30,11 +30,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """A quantile of the time to the target: `value_s`, None where the attempts do not
-    determine it, and its interval.
-
-    `high_s` is infinite where there is no upper bound: too few attempts, or too many
-    that did not reach the target.
+    """A quantile of the time to the target: `value_s`, None if the attempts do not
+    determine it, and its interval. `high_s` is infinite without an upper bound: too few
+    attempts, or too many without success.
     """
 
     value_s: float | None
@@ -43,7 +41,7 @@ class Quantile:
 
 
 def success(attempts: Sequence[Attempt]) -> Share:
-    """Return how many reached the target."""
+    """Count the attempts that reached the target."""
     return Share(sum(attempt.reached for attempt in attempts), len(attempts))
 
 
@@ -53,8 +51,8 @@ def quantile(
     """Return the time within which a `share` of all attempts reaches the target, with
     an interval by order statistics.
 
-    An attempt without success counts as long as it lasted for the lower end, and as
-    endless for the upper one: wherever it belongs, the interval holds
+    An attempt without success counts with its duration for the lower end, and as
+    infinite for the upper one, so that the interval holds for any continuation
     (rig/stats/binomial.py, places).
     """
     if not attempts:
@@ -75,13 +73,12 @@ def quantile(
 
 
 def time_to_solution_s(limit_s: float, share: float, wanted: float = 0.99) -> float:
-    """Return how long attempts of `limit_s` each must be repeated until one has
-    succeeded with probability `wanted`.
+    """Return the total time of attempts of `limit_s` each until one has succeeded with
+    probability `wanted`.
 
-    One attempt at least; infinite for a `share` of successes of 0. It falls as that
-    rises: the ends of one interval give the other.
-
-    limit ln(1 - wanted) / ln(1 - share) (Ronnow et al., Science 345, 2014, 420).
+    It is one attempt at least, and infinite for a `share` of successes of 0. As it
+    falls with a rising share, the ends of one interval give the other. limit ln(1 -
+    wanted) / ln(1 - share) (Ronnow et al., Science 345, 2014, 420).
     """
     if share <= 0.0:
         return math.inf

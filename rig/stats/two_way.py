@@ -18,23 +18,23 @@ from rig.stats.coverage_factor import Mixture
 
 Floats = NDArray[np.float64]
 
-#: Places at which each chi-squared distribution is looked at, close together in its
-#: lower tail.
+#: Probabilities at which each chi-squared distribution is evaluated, close together in
+#: its lower tail.
 _NODES = 48
 _CLOSE = 3
-#: Draws of about one size are counted as one.
+#: Draws of about one size are binned.
 _BINS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class TwoWay:
     """Two variances of one mean: by the units `chosen` and by the repetitions
-    (`repeated`); `both` is what the two have in common, infinite where the smaller one
-    is a part of the larger.
+    (`repeated`); `both` is their common part, infinite if the smaller one is a part of
+    the larger.
 
-    Units and repetitions cross, so the variance of the mean is the sum less what is in
-    both (Cameron, Gelbach and Miller, Journal of Business and Economic Statistics 29,
-    2011, 238), and never less than either one.
+    Units and repetitions cross, so that the variance of the mean is the sum less the
+    common part (Cameron, Gelbach and Miller, Journal of Business and Economic
+    Statistics 29, 2011, 238), and never less than either one.
     """
 
     chosen: Variance
@@ -43,7 +43,7 @@ class TwoWay:
 
     @property
     def value(self) -> float:
-        """Return the variance as it is estimated."""
+        """The estimated variance."""
         return max(
             self.chosen.value,
             self.repeated.value,
@@ -52,7 +52,7 @@ class TwoWay:
 
     @property
     def standard_uncertainty(self) -> float:
-        """Return the root of the variance."""
+        """The square root of the variance."""
         return math.sqrt(self.value)
 
     @property

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device ticks and trace seconds: how they are aligned."""
+"""Alignment of device ticks with trace seconds."""

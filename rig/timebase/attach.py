@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks of the device x trace of a monitor -> time base, in whichever way the two are
-attached. Pure.
+"""Attach the device's marks to a monitor's trace, by any of the ways that instruments
+offer. Pure.
 
-Edges for all marks are the rule (rig/timebase/align.py). Two instruments have none: one
-whose trace begins at the first edge and that sees no other, and one that reads a clock
-of the host which the device, being that host, stamps its marks with.
+Usually every mark has an edge (rig/timebase/align.py). Two kinds of instruments have
+none: one whose trace begins at the first edge, without others, and one that reads a
+clock of the host, with which the device, being that host, stamps its marks.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rig.timebase.align import Alignment, align, backwards, debounce_s
 from rig.timebase.timebase import Timebase
 from rig.trace.trace import Trace
 
-#: Where rates are taken as nominal, a window may lie off by so much of its length (a
-#: standard uncertainty).
+#: With nominal rates a window may be off by this share of its length (a standard
+#: uncertainty).
 SHIFT_LIMIT = 0.05
-#: Pulses as near as they may be are low for half of the time; the rest is room for
+#: Pulses at their shortest distance are low for half of the time; the rest is room for
 #: samples of the line.
 _LOW_SHARE = 0.75
 
@@ -36,9 +36,11 @@ def attach(
     clock: str,
     open_end: bool = False,
 ) -> Alignment:
-    """Return the time base of one trace; `hold_s` is the length of a SYNC pulse,
-    `clock` the host's clock that `ticks` count, or empty; `open_end`: there may be
-    edges behind the last of the ticks.
+    """Return the time base of one trace.
+
+    hold_s: length of a SYNC pulse
+    clock: the host's clock that `ticks` count, or empty
+    open_end: there may be edges after the last of the ticks
     """
     if trace.sync == "start":
         return _first_edge(trace, ticks, tick_hz)
@@ -63,8 +65,8 @@ def attach(
 
 
 def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Problem]:
-    """Return the problem of windows (start and stop tick) that one known instant cannot
-    place well enough.
+    """Return the problem of windows (start and stop tick) that a single known instant
+    does not place well enough.
     """
     if not timebase.nominal_rate:
         return []
@@ -86,11 +88,11 @@ def shifted(timebase: Timebase, windows: Sequence[tuple[int, int]]) -> list[Prob
 
 
 def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, ...]:
-    """Return the problem of a line on which the ends of pulses are taken for marks: all
-    of them alike, so nothing else shows it.
+    """Return the problem of a line on which the ends of pulses are taken for marks. As
+    all marks are shifted alike, no other check shows it.
 
-    A pulse is low, and the next begins no earlier than as long after its end
-    (docs/PROTOCOL.md section 5). Nothing is said where the monitor sees no rises.
+    A pulse is low, and the next begins at least as long after its end (docs/PROTOCOL.md
+    section 5). Monitors that see no rises are not checked.
     """
     paired_s = trace.falls_s[[edge for _, edge in links]] if links else trace.falls_s
     falls_s = paired_s[:-1]
@@ -98,7 +100,7 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
     after = np.searchsorted(trace.rises_s, falls_s, side="right")
     seen = after < len(trace.rises_s)
     seen[seen] = trace.rises_s[after[seen]] < nexts_s[seen]
-    # Where samples were lost, the rise that is seen may be another pulse's.
+    # Next to lost samples, the rise may be that of another pulse.
     for gap in trace.gaps:
         seen &= (falls_s > gap.stop / trace.sample_hz) | (
             nexts_s < gap.start / trace.sample_hz
@@ -118,10 +120,8 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
 def at_nominal_rate(
     ticks: Sequence[int], tick_hz: float, limit_ppm: float
 ) -> Alignment:
-    """Return the device's own clock as the time base, within a limit that is stated and
-    not checked: there is no monitor.
-
-    Its zero is the first mark.
+    """Return the device's own clock as the time base without a monitor, within a stated
+    limit that is not checked. Its zero is the first mark.
     """
     marks = len(ticks)
     if not marks:

@@ -2,9 +2,9 @@
 """Bend a line where two crystals drift: continuous straight pieces between knots,
 fitted by least squares. Pure.
 
-Knots are set only where the residuals ask for it: where, over several edges in a row,
-they lie to one side by more than scatter explains. Marks in step with the samples lie
-to one side by half a resolution without any drift: to begin with it takes a whole one.
+Knots are set only where several residuals in a row lie to one side by more than scatter
+explains. Marks in step with the samples lie to one side by up to half a resolution
+without any drift: the first knot needs a whole one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-#: In how many groups a piece is looked at, and the fewest points that show on which
-#: side of the line a group lies.
+#: Numbers of groups of a piece, and the fewest points of a group that show its side of
+#: the line.
 _GROUPS = (4, 16, 64)
 _GROUP_POINTS = 4
-#: A piece of fewer points is not halved.
+#: Pieces of fewer points are not halved.
 _PIECE_POINTS = 16
-#: How far a group must lie to one side: in resolutions to begin with and once the line
-#: is bent, and in standard errors on top.
+#: Distance of a group from the line that needs a knot: in resolutions, for the first
+#: one and for further ones, plus standard errors.
 _BEGIN = 1.0
 _GO_ON = 0.2
 _SIGNIFICANT = 4.0
@@ -45,7 +45,9 @@ class Bend:
     correlation: tuple[float, ...]
 
     def at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what to add at `x`, straight on beyond the outer knots."""
+        """Return the correction at `x`, extrapolated straight beyond the outer
+        knots.
+        """
         piece, share = _place(self.knots, x)
         added_s: NDArray[np.float64] = (
             self.added_s[piece] * (1 - share) + self.added_s[piece + 1] * share
@@ -60,8 +62,9 @@ class Bend:
 def bend(
     x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
 ) -> Bend | None:
-    """Bend a line from which points at ascending `x` lie `off_s` away; None where it
-    suffices."""
+    """Bend a line from which points at ascending `x` are `off_s` away; None if it fits
+    as it is.
+    """
     if resolution_s <= 0 or len(x) < _PIECE_POINTS:
         return None
     cuts = [0, len(x) - 1]
@@ -85,8 +88,8 @@ def bend(
 
 
 def noise_s(off_s: NDArray[np.float64], resolution_s: float) -> float:
-    """Return the scatter of points about whatever line they follow: from one to the
-    next, and never less than a resolution's.
+    """Return the scatter of points about a smooth line, by the differences of
+    neighbours, and at least that of a resolution.
     """
     steps_s = np.abs(np.diff(off_s))
     return max(
@@ -104,8 +107,9 @@ def _halve(
     scatter_s: float,
     limit_s: float,
 ) -> int:
-    """Return where to put a knot between two, 0 where none is needed or none has
-    room."""
+    """Return the point for a knot between two others, 0 if none is needed or has
+    room.
+    """
     points = last - first
     middle = (first + last) // 2
     if points < _PIECE_POINTS or not x[first] < x[middle] < x[last]:

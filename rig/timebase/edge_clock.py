@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that pulses SYNC and reports no time: the edges that the monitor saw are its
-clock. Pure.
+"""The clock of a device that pulses SYNC and reports no time: the edges that the
+monitor saw. Pure.
 
-Firmware of MLPerf Tiny that is built for energy mode is like that. Its marks carry the
-host's microseconds, taken when the host heard of each: far too late and too rough for a
-measurement, good enough to say whether the edges are the ones of the marks.
+Firmware of MLPerf Tiny built for energy mode is such a device. Its marks have the
+host's time in microseconds, at which the host received each: too late and too coarse
+for a measurement, precise enough to assign edges to marks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from rig.problems import Problem
 
-#: What stands in SutInfo.clock of such a device.
+#: Value of SutInfo.clock of such a device.
 EDGE_CLOCK = "edges"
-#: How far the time between two edges may differ from what the host saw: its scheduler,
-#: a USB bridge and a slow UART, and the rates.
+#: Largest difference of the time between two edges from the host's: its scheduler, a
+#: USB bridge and a slow UART, and the rates.
 SLACK_S = 0.25
 RATE_LIMIT = 1e-3
 
@@ -31,11 +31,11 @@ def ticks_of_edges(
     falls_s: NDArray[np.float64],
     edge_hz: float,
 ) -> tuple[int, ...] | Problem:
-    """Return a tick for each mark, counted in periods of `edge_hz` from the start of
-    the trace, or the problem where the edges cannot be assigned to the marks.
+    """Return a tick for each mark, in periods of `edge_hz` from the start of the trace,
+    or the problem if edges and marks cannot be assigned.
 
-    Every mark needs its edge, and no edge may be left over: without a clock of the
-    device nothing says which is missing.
+    Every mark needs an edge and every edge a mark: without a clock of the device, a
+    missing one cannot be identified.
     """
     marks = len(host_ticks)
     edges = len(falls_s)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find which edge belongs to which mark by the pattern of their intervals, whatever the
-rate, offset, and what is missing. Pure.
+"""Pair edges with marks by the pattern of their intervals, for any rate and offset, and
+with marks or edges missing. Pure.
 
-A seed is three marks and three edges with the same two intervals, at about the same
-rate or, failing that, at any. From a seed a tracker walks to both ends: it keeps offset
-and rate of the edges with their uncertainties (a Kalman filter), foretells each edge
-and takes one within reach. The seed from which most marks find edges wins, unless
-another reading of the data does nearly as well or unrelated edges could.
+A seed is three marks and three edges with the same two intervals, at about the nominal
+rate or, failing that, at any. From a seed a tracker, a Kalman filter of offset and
+rate, walks to both ends, predicts each edge and takes one within reach. The seed with
+the most pairs wins, unless another reading of the data, or unrelated edges, could do
+nearly as well.
 """
 
 from __future__ import annotations
@@ -27,33 +27,31 @@ from rig.timebase.pairing_seeds import (
     seeds,
 )
 
-#: How far a rate may wander: variance of the relative rate per second, 1e-6 in a
-#: thousand seconds.
+#: Variance of the relative rate per second: 1e-6 in a thousand seconds.
 _WANDER = 1e-15
-#: How many steps of the tracker all seeds together may cost, and how many seeds must
-#: lose against the best before it has won.
+#: Steps of the tracker over all seeds, and number of seeds that must lose against the
+#: best before the search ends.
 _STEPS = 600_000
 _CHALLENGERS = 3
-#: A walk that finds fewer than a quarter of so many edges is given up.
+#: After this number of marks, a walk with edges for fewer than a quarter of them is
+#: given up.
 _STEPS_MIN = 40
-#: With this share of all that could be paired, the nominal rate is not doubted.
+#: With this share of all possible pairs, the nominal rate is not doubted.
 _SURE = 0.8
-#: How many of the marks that follow are asked which edge is right, where the reach is
-#: wide.
+#: Number of next marks that vote for an edge, if the reach is wide.
 _JURY = 8
-#: Standard deviations of the tracker's own uncertainty that come on top of the reach.
+#: Standard deviations of the tracker's uncertainty, added to the reach.
 _SIGMAS = 4.0
-#: A second reading that pairs at most so many marks less than the best leaves it open
-#: which one is true.
+#: A second reading with at most this many pairs less leaves the result open.
 _MARGIN = 1
-#: Unrelated edges may fit by chance once in so many.
+#: Largest probability that unrelated edges fit by chance.
 _CHANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Marks and edges that belong together, ascending, and `rival`: how many another
-    reading of the data pairs, as good as this.
+    """Marks and edges that belong together, ascending, and the number of pairs of a
+    `rival`, another reading of the data that is as good.
     """
 
     marks: Indices
@@ -119,8 +117,8 @@ class _ClockFilter:
 
 
 def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None:
-    """Return the pairs that order gives when the counts agree and every interval
-    confirms it, at any rate; else None.
+    """Return the pairs by order if the counts agree and every interval confirms it, at
+    any rate; else None.
     """
     count = len(marks_s)
     if count != len(edges_s) or count < 2 or marks_s[-1] <= marks_s[0]:
@@ -139,8 +137,8 @@ def in_order(marks_s: Floats, edges_s: Floats, reach_s: float) -> Pairing | None
 
 
 def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> Pairing:
-    """Return the pairs of the best walk, none where there is no seed; `reach_s` is how
-    far an edge may lie from where it should, `noise_s` the standard deviation of that.
+    """Return the pairs of the best walk, none without a seed; edges lie within
+    `reach_s` of their expected time, with the standard deviation `noise_s`.
     """
     near = _best(marks_s, edges_s, reach_s, noise_s, False)
     if not len(near):
@@ -159,11 +157,11 @@ def search(marks_s: Floats, edges_s: Floats, reach_s: float, noise_s: float) -> 
 def convincing(
     pairs: int, due_s: Floats, edges_s: Floats, rate: float, reach_s: float
 ) -> bool:
-    """Return whether unrelated edges would pair so often less than once in a million: a
-    bound (Chernoff) times all readings there are.
+    """Return whether unrelated edges would pair as often with a probability below one
+    in a million: a bound (Chernoff) times the number of possible readings.
 
-    `due_s` is when each mark's edge is foretold. Where the counts agree and the rates
-    do, order alone is enough.
+    `due_s` are the expected times of the marks' edges. If counts and rates agree, the
+    order alone is enough.
     """
     near = abs(rate - 1) <= 2 * CLOCK_LIMIT
     if near and pairs == len(due_s) == len(edges_s):
@@ -190,15 +188,15 @@ def convincing(
 
 
 def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indices]:
-    """Pair each foretold time with one edge within reach: those nearest to each other
-    first, then what is left in between.
+    """Pair each expected time with one edge within reach: first those that are nearest
+    to each other, then the rest between them.
     """
     if not len(due_s) or not len(edges_s):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     edge_of = nearest(edges_s, due_s)
     mark_of = nearest(due_s, edges_s)
     numbers = np.arange(len(due_s))
-    # Marks of the same tick foretell the same time: the first of them counts as
+    # Marks of the same tick have the same expected time: the first of them counts as
     # nearest.
     mutual = (due_s[mark_of[edge_of]] == due_s) & (
         np.abs(edges_s[edge_of] - due_s) <= reach_s
@@ -218,8 +216,8 @@ def match(due_s: Floats, edges_s: Floats, reach_s: float) -> tuple[Indices, Indi
 def unmatched(
     due_s: Floats, edges_s: Floats, marks: Indices, edges: Indices, reach_s: float
 ) -> tuple[Indices, Indices]:
-    """Return what `match` left over and yet must belong together: a mark and an edge
-    within `reach_s`, each with no other near.
+    """Return marks and edges outside of `match` that must belong together: within
+    `reach_s`, and each without another one near.
     """
     lone_marks = np.setdiff1d(np.arange(len(due_s)), marks)
     lone_edges = np.setdiff1d(np.arange(len(edges_s)), edges)
@@ -272,7 +270,7 @@ def _walks(
     find more.
     """
     forward = _series(marks_s, edges_s, reach_s, noise_s)
-    # Backwards in time is forwards in the negative.
+    # Backwards in time is forwards in negative time.
     backward = _series(-marks_s[::-1], -edges_s[::-1], reach_s, noise_s)
     pairs_max = min(len(marks_s), len(edges_s))
     longest = 0
@@ -299,10 +297,10 @@ def _walks(
 
 
 def _rival(walks: list[dict[int, int]], best: dict[int, int]) -> int:
-    """Return how many pairs the best other reading has; 0 where it is clearly worse.
+    """Return the number of pairs of the best other reading; 0 if it is clearly worse.
 
     A walk that derailed shares its beginning with the best one; another reading of the
-    data shares next to no pairs with it.
+    data shares almost no pairs with it.
     """
     longest = 0
     for walk in walks:

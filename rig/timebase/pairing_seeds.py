@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 #: Two crystals differ by less than this; 1.33x and 2x (a monitor that logs too many
 #: channels) differ by far more.
 CLOCK_LIMIT = 500e-6
-#: Rates that are looked for when the nominal one fits nothing.
+#: Rates that are tried if the nominal one fits no interval.
 _RATES = (1 / 16, 16.0)
-#: Marks that seeds are sought for: so many from either end, and spread over the whole.
+#: Number of marks with seeds: from either end, and spread over the whole.
 _END_SEEDS = 8
 _SPREAD_SEEDS = 16
-#: Edges that are tried for each of them, and how many marks to either side say how good
-#: a seed is.
+#: Edges that are tried for each mark, and number of marks to either side that rate a
+#: seed.
 _SEED_EDGES = 64
 _CHUNK = 12
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Seed:
 
 
 def nearest(times_s: Floats, due_s: Floats) -> Indices:
-    """Return the number of the time nearest to each due one."""
+    """Return the index of the time nearest to each expected one."""
     after = np.clip(np.searchsorted(times_s, due_s), 1, max(len(times_s) - 1, 1))
     if len(times_s) < 2:
         return np.zeros(len(due_s), dtype=np.int64)
@@ -47,8 +47,8 @@ def nearest(times_s: Floats, due_s: Floats) -> Indices:
 def seeds(
     marks_s: Floats, edges_s: Floats, reach_s: float, any_rate: bool
 ) -> list[Seed]:
-    """Return where to begin, the best first: by how many marks around find an edge,
-    then by how much order would be off.
+    """Return the seeds, the best first: by the number of marks around them that find an
+    edge, then by their distance from equal order.
     """
     if len(marks_s) < 3 or len(edges_s) < 3:
         return []
@@ -140,7 +140,7 @@ def _scores(
     away_s = np.abs(
         edges_s[nearest(edges_s, due_s.ravel())].reshape(due_s.shape) - due_s
     )
-    # Far away the rate is not known well enough to tell one edge from its neighbour.
+    # Far from the mark the rate is not known well enough to tell an edge from the next.
     limit_s = 2 * reach_s + np.minimum(
         rate_u * np.abs(around_s), median(np.diff(around_s).tolist()) / 4
     )

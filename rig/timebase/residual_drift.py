@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift that a straight time base leaves: a bend that shows in the residuals, too faint
-to be bent to. Pure.
+"""Drift that remains in a straight time base: a bend in the residuals that is too faint
+for a knot. Pure.
 
 Marks in step with the samples leave patterns of up to a resolution without any drift,
-so the line is not bent to what is smaller (rig/timebase/drift.py). But then neither is
-it right: what shows is uncertain, and what does not show is as small as the noise of
-the fit.
+so that the line is not bent to smaller ones (rig/timebase/drift.py). A visible pattern
+below that is an uncertainty, and an invisible one is smaller than the noise of the fit.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ from numpy.typing import NDArray
 
 from rig.timebase import drift
 
-#: Bends of up to three turns are looked for, as orthogonal polynomials of degree 2 and
-#: more; each degree needs so many points.
+#: Bends of up to three turns are modelled, as orthogonal polynomials of degree 2 and
+#: more; each degree needs this number of points.
 _DEGREES = range(2, 12)
 _POINTS = 4
-#: A pattern is noise up to so many standard deviations of it, and so many more a
-#: degree: rates of many turns are large, and there are many of them to meet by chance.
+#: A pattern is noise up to this number of standard deviations, and this number more per
+#: degree: rates of many turns are large, and their number is large as well.
 _NOISE = 0.75
 _MORE = 0.375
-#: Points at so few places, or so close together, do not tell one degree from the last
-#: (a norm, of about a half where they do).
+#: Points at too few places, or too close together, do not determine a further degree
+#: (the norm is about a half where they do).
 _SAME = 1e-6
 
 
 def unseen(
     x: NDArray[np.float64], off_s: NDArray[np.float64], resolution_s: float
 ) -> tuple[float, float]:
-    """Return the root mean square of the bend that points at ascending `x` show, in
-    seconds, and of its rate from each to the next, in seconds per unit of `x`; `off_s`
-    are their distances from the straight line.
+    """Return the root mean square of the visible bend, in seconds, and of its rate
+    between points, in seconds per unit of `x`.
 
-    Each pattern counts with its mean square, less that of noise. 0 where there is no
-    noise to compare with, or too few points.
+    `off_s` are the distances of points at ascending `x` from the straight line. Each
+    pattern counts with its mean square, less that of noise. 0 without noise to compare
+    with, or for too few points.
     """
     if resolution_s <= 0 or len(x) < _DEGREES.start * _POINTS:
         return 0.0, 0.0
@@ -60,7 +59,7 @@ def unseen(
 
 def _patterns(x: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return polynomials of degree 0 and up, orthonormal over the points, as many as
-    these can distinguish.
+    these determine.
     """
     last = np.zeros(len(x))
     norm = 0.0

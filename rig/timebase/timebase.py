@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device ticks <-> bench seconds: a straight line fitted to SYNC edges, bent at knots
-where the crystals drift, with its residual and uncertainty.
+"""The time base, from device ticks to bench seconds: a straight line fitted to SYNC
+edges, bent at knots where the crystals drift, with its residual and uncertainty.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from rig.timebase import drift
 from rig.timebase.drift import Bend
 from rig.timebase.residual_drift import unseen
 
-#: More points than this share beyond the limit are no outliers but the scatter of the
-#: edges: none is left out.
+#: If more points than this share lie beyond the limit, they are scatter and no
+#: outliers.
 _OUTLIER_SHARE = 0.2
 _ROUNDS = 30
-#: No crystal drifts so far: edges that would need it are of other marks, and the line
-#: stays straight.
+#: No crystal drifts this much: such edges belong to other marks, and the line stays
+#: straight.
 _DRIFT_LIMIT = 200e-6
 #: A parabola through a straight piece of length h, at whose knots the rate changes by
-#: r, is off by r * h over this (root mean square), and its rate by r over the other.
+#: r, differs by r * h over the first (root mean square), and in its rate by r over the
+#: second.
 _HIDDEN_OFFSET = 12 * math.sqrt(5.0)
 _HIDDEN_RATE = math.sqrt(12.0)
 
@@ -44,19 +45,19 @@ class _Knots(TypedDict):
 @dataclass(frozen=True, slots=True)
 class Timebase:
     """The line seconds = origin_s + (tick - origin_tick) * s_per_tick in the monitor's
-    time, plus what the knots add to it.
+    time, plus the correction at the knots.
 
     `points` edges were fitted: `residual_s` is their root mean square distance from the
-    fit, `residual_max_s` the largest distance of any edge, left out ones included.
+    fit, `residual_max_s` the largest distance of any edge, outliers included.
     `offset_u_s` and `slope_u` are standard uncertainties of the line at its origin and
-    of `s_per_tick` (relative), `scatter_s` that of one edge, `centre_ticks` where (from
-    the origin) the line is known best.
+    of `s_per_tick` (relative), `scatter_s` that of one edge; `centre_ticks` is the
+    place (from the origin) where the line is known best.
 
-    A line that suffices has no knots. Else each knot has a tick (from the origin), what
-    it adds to the line (s), its standard uncertainty (s), and its correlation with the
-    next one; `drift_ppm` is the range of the rates between knots. Where the line was
-    left straight, `unseen_s` and `unseen_rate` (relative) are what a bend too faint for
-    a knot leaves (rig/timebase/residual_drift.py).
+    A straight line has no knots. Else each knot has a tick (from the origin), its
+    correction (s), the standard uncertainty of that (s), and its correlation with the
+    next one; `drift_ppm` is the range of the rates between knots. For a straight line,
+    `unseen_s` and `unseen_rate` (relative) are the size of a bend too faint for a knot
+    (rig/timebase/residual_drift.py).
     """
 
     origin_tick: int
@@ -86,19 +87,20 @@ class Timebase:
         tick_s: float = 0.0,
         outlier_s: float = math.inf,
     ) -> Timebase:
-        """Fit ascending ticks by least squares; `edge_period_s` is the sampling period
-        of the SYNC input, `tick_s` one tick.
+        """Fit ascending ticks by least squares.
 
-        Edges further than `outlier_s` from the fit are left out of it, the furthest
-        first, unless they are so many that this is how the edges scatter. The fit is
-        bent only where the residuals ask for it (rig/timebase/drift.py), never where
-        neither period is told.
+        edge_period_s: sampling period of the SYNC input, 0 if unknown
+        tick_s: one tick, 0 if unknown
+        outlier_s: edges farther from the fit are left out, the farthest first, unless
+            there are so many that this is the scatter of the edges
 
-        The scatter of one edge is the larger of two: the residual, and
-        hypot(edge_period_s, tick_s)/sqrt(12), the standard deviation of an edge that
-        lies anywhere between two samples and of a tick that began anywhere before it. A
+        The fit is bent where the residuals need it (rig/timebase/drift.py), and never
+        if both periods are unknown. The scatter of one edge is the larger of the
+        residual and hypot(edge_period_s, tick_s)/sqrt(12), the standard deviation of an
+        edge anywhere between two samples and of a tick that began anywhere before it. A
         residual below the resolution is chance, or sampling in step with the marks,
-        which the fit absorbs: either way no edge is known better than to its sample.
+        which the fit absorbs: no edge is known better than to its sample.
+
         Raises LocalProtocolError for fewer than two different ticks.
         """
         if len(ticks) != len(seconds) or len(set(ticks)) < 2:
@@ -166,11 +168,11 @@ class Timebase:
         )
 
     def seconds_u_s(self, tick: int) -> float:
-        """Return the standard uncertainty of `seconds(tick)`; that the mark lies
-        anywhere within its tick is not in it.
+        """Return the standard uncertainty of `seconds(tick)`, without that of a mark
+        within its tick.
 
-        It is that of the least-squares fit, for edges whose errors are independent, and
-        between knots what a straight piece hides.
+        It is that of the least-squares fit for edges with independent errors, plus the
+        difference of a straight piece from a curve between knots.
         """
         if not self.points:
             return math.inf
@@ -187,8 +189,8 @@ class Timebase:
         return math.hypot(self.scatter_s / math.sqrt(self.points), away, self.unseen_s)
 
     def interval_u_s(self, start_tick: int, stop_tick: int) -> float:
-        """Return the standard uncertainty of `interval_s`: what both ends have in
-        common drops out of it.
+        """Return the standard uncertainty of `interval_s`, from which the common error
+        of both ends cancels.
         """
         if not self.points:
             return math.inf
@@ -229,8 +231,8 @@ class Timebase:
         offset_u_s: float,
         rate_u: float,
     ) -> Timebase:
-        """Return a time base from one known instant and clocks taken at their word,
-        within `rate_u` (relative, standard) of each other.
+        """Make a time base from one known instant and nominal rates that agree within
+        `rate_u` (relative, standard).
         """
         return cls(
             origin_tick=origin_tick,
@@ -246,15 +248,16 @@ class Timebase:
 
     @property
     def nominal_rate(self) -> bool:
-        """Return whether the rate was stated and not fitted: its error is then the same
-        in all trials.
+        """Whether the rate was stated and not fitted, so that its error is the same in
+        all trials.
         """
         return self.points == 1
 
     @classmethod
     def nominal(cls, origin_tick: int, tick_hz: float) -> Timebase:
-        """Return the device's own word: no edge confirms it, and its zero is the first
-        mark."""
+        """Make the time base of the device's own clock, which no edge confirms; its
+        zero is the first mark.
+        """
         unknown = math.inf
         return cls(
             origin_tick=origin_tick,
@@ -269,8 +272,8 @@ class Timebase:
         )
 
     def _weights(self, tick: int) -> list[tuple[int, float]]:
-        """Return the two knots that a tick lies between, each with its share; beyond
-        the ends the last rate goes on.
+        """Return the two knots around a tick, each with its weight; the last rate
+        continues beyond the ends.
         """
         x = tick - self.origin_tick
         at = min(max(bisect_right(self.knot_ticks, x) - 1, 0), len(self.knot_ticks) - 2)
@@ -302,8 +305,8 @@ class Timebase:
         return total
 
     def _rate_change(self, piece: int) -> float:
-        """Return by how much the rate changes at the knots of a piece, in seconds per
-        tick: its neighbours tell of its bend.
+        """Return the change of the rate at the knots of a piece, in seconds per tick,
+        from its neighbours.
         """
         ticks = self.knot_ticks
         added_s = self.knot_s
@@ -321,8 +324,8 @@ class Timebase:
         )
 
     def _correlation(self, at: int, other: int) -> float:
-        # A hat reaches to its neighbours only, so the normal matrix is tridiagonal and
-        # the knots are a Markov chain.
+        # A hat function overlaps its neighbours only, so that the normal matrix is
+        # tridiagonal and the knots are a Markov chain.
         return math.prod(self.knot_correlation[min(at, other) : max(at, other)])
 
 
@@ -342,8 +345,8 @@ def _robust(
     resolution_s: float,
     outlier_s: float,
 ) -> tuple[NDArray[np.bool_], Bend | None, NDArray[np.float64]]:
-    """Return which points are fitted, how the line is bent, and the distance of all
-    points from the fit.
+    """Return the mask of fitted points, the bend, and the distance of all points from
+    the fit.
     """
     everything = np.ones(len(x), dtype=bool)
     kept = everything
@@ -375,8 +378,8 @@ def _fitted(
 
 
 def _inside(away: NDArray[np.float64], outlier_s: float) -> NDArray[np.bool_]:
-    """Return which points are no outliers; a few far ones may have pulled the line off
-    all others, so those go first.
+    """Return the mask of points that are no outliers; the farthest go first, as a few
+    may have pulled the line off all others.
     """
     for limit_s in (outlier_s, max(outlier_s, float(away.max()) / 2)):
         if np.count_nonzero(away > limit_s) <= _OUTLIER_SHARE * len(away):

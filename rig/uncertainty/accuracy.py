@@ -16,8 +16,8 @@ from typing import Any
 from rig.errors import ConfigError, did_you_mean
 from rig.files import small_text
 
-#: What a limit of error means, and the divisor that makes a standard uncertainty of it
-#: (GUM 4.3.7 and 4.3.3).
+#: Distributions that a limit of error may have, with the divisor to its standard
+#: uncertainty (GUM 4.3.7 and 4.3.3).
 DISTRIBUTIONS = {"rectangular": math.sqrt(3.0), "normal": 2.0}
 _KINDS = {
     str: "a text",
@@ -25,7 +25,7 @@ _KINDS = {
     float: "a number",
     bool: "true or false",
 }
-#: No limit of an instrument is larger; squares of what it is multiplied with stay
+#: Larger than any instrument's limit; its square times a current or voltage stays
 #: finite.
 _MOST = 1e12
 #: Beside a trace of no session: the limits of the instrument that recorded it.
@@ -53,13 +53,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The ranges of current and voltage, ascending, the limit of the clock's error, and
-    where all this is written.
+    """Limits of error of an instrument: ranges of current and voltage, ascending, the
+    clock, and their source.
 
-    Limits that are "rectangular" are hard ones, as a data sheet states them; "normal"
-    ones are expanded uncertainties with k = 2, as a calibration certificate states
-    them. `edge_s`: a limit of what the SYNC path delays against the analog path, beyond
-    the sampling of the edges; always rectangular.
+    "rectangular" limits are hard ones, as in a data sheet; "normal" ones are expanded
+    uncertainties with k = 2, as in a calibration certificate. `edge_s` limits the delay
+    of the SYNC path against the analog path, beyond the sampling of the edges; it is
+    always rectangular.
     """
 
     current: tuple[Range, ...]
@@ -111,7 +111,7 @@ class Accuracy:
 
     @property
     def divisor(self) -> float:
-        """Return what a limit is divided by to give a standard uncertainty."""
+        """Divisor from a limit to its standard uncertainty."""
         return DISTRIBUTIONS[self.distribution]
 
 
@@ -144,8 +144,8 @@ def load(path: Path) -> Accuracy:
 
 
 def _table(kind: Any, content: Mapping[str, Any], place: str) -> Any:
-    """Return a table of the file as a dataclass; nothing is converted but a whole
-    number where a fraction is due.
+    """Read a table of the file as a dataclass; of all conversions only that of an
+    integer to a float is made.
     """
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(content) - set(hints))

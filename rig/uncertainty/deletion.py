@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial as it would be without some of the task's samples: queries, members of
-batches and scenes of streams are left out.
+"""A trial without some of the task's samples: queries, members of batches and scenes of
+streams are left out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rig.model.trial import Measured, Sample, Streamed, Window
 def without(measured: Measured, gone: frozenset[int]) -> Measured:
     """Return the trial without the task's samples `gone`.
 
-    A scene of a stream is left out whole, with its share of the stream's time. What a
-    batch took and cost without some of its samples is not known: that is NaN.
+    A scene of a stream is left out whole, with its share of the stream's time. Time and
+    energy of a batch without some of its samples are unknown, hence NaN.
     """
     streams = {stream.step: _scenes_left(stream, gone) for stream in measured.streams}
     samples = tuple(_left(measured, streams, gone))
@@ -29,8 +29,8 @@ def without(measured: Measured, gone: frozenset[int]) -> Measured:
 
 
 def _scenes_left(stream: Streamed, gone: frozenset[int]) -> dict[int, int]:
-    """Return the new numbers of the scenes that are left: the first one stays the one
-    that follows no other, whatever is left.
+    """Number the remaining scenes again; the first scene stays the one without a
+    predecessor.
     """
     left = [
         scene
@@ -56,8 +56,8 @@ def _left(
 
 
 def _part(sample: Sample, gone: frozenset[int]) -> Sample:
-    """Return a batch without some of its samples: their answers are left, time and
-    energy are not known.
+    """Return a batch without some of its samples: the other answers stay, time and
+    energy are unknown.
     """
     places = [place for place, index in enumerate(sample.indices) if index not in gone]
     indices = tuple(sample.indices[place] for place in places)
@@ -88,8 +88,8 @@ def _stream_left(
 def _whole_left(
     whole: Window, own: Sequence[Sample], cut: Sequence[Sample], share: float
 ) -> Window:
-    """Return a stream without a `share` of its time, in which the windows `cut` were:
-    between windows all of it costs alike.
+    """Return a stream without a `share` of its time and the windows `cut` within it;
+    all time between windows has the same power.
     """
     (busy_s, busy_j), (cut_s, cut_j) = _busy(own), _busy(cut)
     latency_s = whole.latency_s * (1 - share)
@@ -102,8 +102,7 @@ def _whole_left(
 
 
 def _busy(samples: Sequence[Sample]) -> tuple[float, float]:
-    """Return time and energy of the phases of windows; NaN where an energy is not
-    known."""
+    """Sum time and energy of the windows; NaN if an energy is unknown."""
     windows = list(chain.from_iterable(sample.windows for sample in samples))
     energies_j = [
         math.nan if window.energy_j is None else window.energy_j for window in windows

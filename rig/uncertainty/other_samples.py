@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interval of a metric for other samples of the same kind: their choice, by clusters of
-correlated samples, counts too.
+"""Interval of a metric for other samples of the same kind, which includes their choice,
+by clusters of correlated samples.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ RANKS = (
 )
 TRIALS = "each trial had samples of its own: Student's t over trials, with the budget"
 
-#: An end is moved out where that is more than this share of the half-width.
+#: An end is moved outwards if the move is more than this share of the half-width.
 _MOVED = 0.02
-#: Shares of counts are whole numbers but for rounding.
+#: Counts computed from shares are integers within this rounding.
 _NOTHING = 1e-6
-#: What is known with more degrees of freedom is as good as known.
+#: More degrees of freedom make no difference.
 _MANY = 1000.0
 
 
@@ -52,7 +52,7 @@ def intervals(
     name: str, single: Sequence[Metric], budget: Budget | None, knife: Jackknife
 ) -> Intervals:
     """Return both intervals of a metric, from its values in all trials, its budget, and
-    itself without some of its samples.
+    its jackknife.
     """
     same = same_samples.interval(single, budget, knife.shared)
     return Intervals(same, interval(name, single, budget, knife, same))
@@ -104,7 +104,7 @@ def _share(
 ) -> Interval:
     at = same_samples.value(single)
     n = single[0].n if knife.shared else sum(metric.n for metric in single)
-    # Samples of which no two are of one recording are independent.
+    # Samples are independent if no two are of one recording.
     plain = knife.clusters.kind == SAMPLE
     counted = [(same.low, same.high)] if same.known else []
     if plain or _differing(name, at, knife) < LEAST:
@@ -126,8 +126,8 @@ def _half_width(scatter: TwoWay) -> float:
 
 
 def _scattered(scatter: TwoWay) -> list[Component]:
-    """Return the scatter as what adds to a budget: that of trials alone as it is added
-    to that for the same samples.
+    """Return the scatter as a part of a budget; the scatter of trials alone is treated
+    as for the same samples.
     """
     if not scatter.value:
         return []
@@ -137,20 +137,20 @@ def _scattered(scatter: TwoWay) -> list[Component]:
 
 
 def _differing(name: str, at: float, knife: Jackknife) -> int:
-    """Return in how many clusters the rarer outcome of a share happened."""
+    """Count the clusters in which the rarer outcome of a share happened."""
     sizes, events = knife.deleted[name].events(knife.whole[name])
     rarer = events if at < 0.5 else sizes - events
     return int((rarer > _NOTHING).sum())
 
 
 def _effective_size(name: str, at: float, n: float, knife: Jackknife) -> float:
-    """Return how many independent values give a share as precisely as `n` that are
-    clustered.
+    """Return the number of independent values that determine a share as precisely as
+    `n` clustered ones.
 
-    The variance between clusters is known as well as the count of those in which the
-    rarer outcome happened: a degree of freedom for each of them, at most one less than
-    all. It is never more than that of fully correlated clusters: taken where none had
-    it.
+    The variance between clusters has one degree of freedom for each cluster with the
+    rarer outcome, at most one less than there are clusters. The size is never larger
+    than that of fully correlated clusters, which is used if no cluster has the rarer
+    outcome.
     """
     deleted = knife.deleted[name]
     chosen = knife.chosen(name)
@@ -187,7 +187,7 @@ def _percentile(
     values = pooled(single)
     needed = same_samples.needed(percent)
     units = knife.clusters.units
-    # What samples have in common is not known well enough to count on less of it.
+    # The correlation of samples is not known well enough to rely on a smaller one.
     if knife.clusters.count < needed:
         return Interval.missing(f"{units}, the percentile needs {needed}", RANKS)
     count = math.floor(_effective_size(name, percent / 100, len(values), knife))
@@ -205,7 +205,7 @@ def _percentile(
     if not same.known:
         return Interval(*chosen, RANKS)
     if not knife.shared or len(single) == 1:
-        # Then the choice of samples is in what differs between trials.
+        # Then the scatter of trials contains the choice of samples.
         return Interval(*hull(chosen, (same.low, same.high)), RANKS)
     below = math.hypot(at - low_at, at - same.low)
     above = math.hypot(high_at - at, same.high - at)
@@ -232,7 +232,7 @@ def _mean(
     combined = math.hypot(*(u for u, _ in parts))
     factor = coverage_factor(parts)
     if combined:
-        # No rounding makes it narrower than that for the same samples.
+        # Rounding must not make it narrower than the interval of the same samples.
         factor = max(factor, budget.expanded / combined if budget else 0.0)
     even = Interval.around(at, combined, factor, MEANS)
     if single[0].bounded and 0 < at < 1:
@@ -245,8 +245,9 @@ def _mean(
 
 
 def _variance(repeated: Sequence[Part]) -> Variance:
-    """Return the scatter of trials that a budget counts, or of the samples of the only
-    one."""
+    """Return the scatter of trials that a budget counts, or of the samples of a single
+    trial.
+    """
     if not repeated:
         return Variance(0.0, 1.0)
     (part,) = repeated
@@ -255,12 +256,12 @@ def _variance(repeated: Sequence[Part]) -> Variance:
 
 
 def _skewed(even: Interval, at: float, skewness: float) -> Interval:
-    """Return the interval with the end farther out to which a skewed distribution
-    reaches.
+    """Return the interval with the end on the long side of a skewed distribution moved
+    out.
 
     Hall, Journal of the Royal Statistical Society B 54, 1992, 221: T + a (T^2 / 3 + 1 /
-    6) + a^2 T^3 / 27 of Student's T is nearly normal where `a` is the skewness of the
-    mean. It is solved for T; neither end is drawn in, as `a` is not known well.
+    6) + a^2 T^3 / 27 of Student's T is nearly normal, with the skewness `a` of the
+    mean. It is solved for T; no end is moved inwards, as `a` is uncertain.
     """
     u = even.standard_uncertainty or 0.0
     k = even.coverage_factor or 0.0

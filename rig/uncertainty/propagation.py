@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Propagation of window errors to metrics by finite differences (GUM 5.1.3). Pure.
 
-It holds for any scenario, as it asks nothing of how the metrics are made.
+It holds for any scenario, as it makes no assumption on how metrics are computed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class Moving:
     groups: Sequence[str]
 
     def deltas(self, effects: Effects) -> dict[str, float]:
-        """Return by how much each metric changes when every window changes by its
-        effect."""
+        """Compute the change of each metric when every window changes by its effect."""
         shifted = self.summarise(_moved(self.measured, effects, self.groups))
         return {
             name: shifted[name].value - metric.value
@@ -40,12 +39,12 @@ class Moving:
         }
 
     def of(self, window: Window) -> Effect | None:
-        """Return what the component does to a window."""
+        """Return the component's effect on a window."""
         return window.effects.of.get(self.component)
 
     def count(self, metric: Metric) -> int:
-        """Return of how many of the windows a metric is made: it may be of some of the
-        samples only; one decides a percentile.
+        """Return the number of windows in a metric, which may depend on some samples
+        only; one window decides a percentile.
         """
         if metric.statistic is Statistic.PERCENTILE:
             return 1
@@ -54,21 +53,20 @@ class Moving:
 
 
 def correlated(moving: Moving) -> dict[str, float]:
-    """Return what one error does to each metric that is the same in all windows, as
-    large as each one's effect says.
+    """Propagate one error that is common to all windows, with the size of each window's
+    effect.
     """
     return moving.deltas(moving.of)
 
 
 def independent(moving: Moving) -> dict[str, float]:
-    """Return what errors u do to each metric that are others in each window: the root
-    of the sum of (c * u)**2, where it changes by c with a window (GUM 5.1.2).
+    """Propagate errors u that are independent between windows: the root of the sum of
+    (c * u)**2, with the sensitivity c of the metric to each window (GUM 5.1.2).
 
-    A mean, a sum and a ratio of sums change by the same c with each of their windows of
-    one phase. So that sum is c times what the metric changes by where each window
-    changes by u**2, and c what it changes by where all change by one, over their
-    number. Every window must err in its own way: "samples", "idles" and "streams" are
-    to be moved apart.
+    A mean, a sum and a ratio of sums have the same c for all their windows of one
+    phase. The sum is therefore c times the metric's change if each window changes by
+    u**2, and c is its change if all windows change by one, divided by their number.
+    "samples", "idles" and "streams" must be moved separately.
     """
     squares = dict.fromkeys(moving.metrics, 0.0)
     for phase, unit in _units(moving).items():
@@ -105,7 +103,7 @@ def windows_of(measured: Measured, groups: Sequence[str]) -> list[Window]:
 
 
 def _units(moving: Moving) -> dict[str, Effect]:
-    """Return for each phase that the component touches its largest effects there."""
+    """Return the largest effect of the component in each phase that it concerns."""
     units: dict[str, Effect] = {}
     for window in windows_of(moving.measured, moving.groups):
         effect = moving.of(window)
@@ -124,7 +122,7 @@ def _each(phase: str, unit: Effect) -> Effects:
 
 
 def _squared(moving: Moving, phase: str, unit: Effect) -> Effects:
-    """Return the squares of the effects on the windows of a phase, in units."""
+    """Square the effects on the windows of a phase, in units of the largest."""
 
     def square(value: float, of_unit: float) -> float:
         return value**2 / of_unit if of_unit else 0.0
@@ -163,7 +161,7 @@ def _moved(measured: Measured, effects: Effects, groups: Sequence[str]) -> Measu
     def moved(sample: Sample) -> Sample:
         windows = tuple(map(move, sample.windows))
         hop = sample.hop
-        # of most samples: other fields are as they were
+        # Most samples have neither: this is the fast path.
         if hop is None and not sample.crossings:
             return _with_windows(sample, windows)
         if hop is not None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interval of a metric if the same samples were measured again: instrument, time base,
-and what differs between trials.
+and scatter between trials.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ A_BOUND = "it is a bound itself: the percentile lies above it with at most 1 %"
 
 
 def value(single: Sequence[Metric]) -> float:
-    """Return what is stated of a metric: the mean over trials; a percentile is that of
-    all trials' values together.
+    """Return a metric's value over all trials: the mean, or for a percentile that of
+    all values together.
     """
     percent = single[0].percent
     return (
@@ -71,7 +71,9 @@ def interval(single: Sequence[Metric], budget: Budget | None, shared: bool) -> I
 
 
 def in_bounds(even: Interval, at: float) -> Interval:
-    """Return an interval between 0 and 1 with ends as far from the value as logits."""
+    """Return an interval between 0 and 1 with ends at equal distances on the logit
+    scale.
+    """
     low, high = by_logit(at, even.expanded_uncertainty or 0.0)
     return Interval(
         low,
@@ -94,8 +96,8 @@ def _share(single: Sequence[Metric], at: float, own: str) -> Interval:
 
 
 def share_ends(at: float, half: float, answers: float) -> tuple[float, float]:
-    """Return the ends of a share of so many answers by its half-width; where hardly any
-    differed, a difference may still have been missed.
+    """Return the ends of a share of so many answers by its half-width, at least as wide
+    as the exact interval of a difference that was missed.
     """
     return hull(by_logit(at, half), unchanged(at, answers))
 
@@ -118,7 +120,7 @@ def _percentile(
         return Interval(*ends, RANKS, f"{len(values)} values")
     of_trials = [metric.value for metric in single]
     half = student(len(single) - 1) * (standard_error(of_trials) or 0.0)
-    # The percentile of few values is biased: that of all together is so by less.
+    # The percentile of few values is biased; that of all values together less so.
     half = math.hypot(
         half, at - mean(of_trials), 0.0 if budget is None else budget.expanded
     )
@@ -129,8 +131,8 @@ def _percentile(
 
 
 def needed(percent: float) -> int:
-    """Return of how many values a trial a percentile has an interval: 6 for a median,
-    36 for the 90th, 368 for the 99th.
+    """Return the number of values per trial that a percentile's interval needs: 6 for a
+    median, 36 for the 90th, 368 for the 99th.
     """
     return math.ceil(math.log(0.025) / math.log(max(percent, 100 - percent) / 100))
 
@@ -138,8 +140,8 @@ def needed(percent: float) -> int:
 def widened(
     at: float, low: float, high: float, budget: Budget | None
 ) -> tuple[float, float]:
-    """Return the ends of an interval around `at` with what instrument and time base add
-    in squares on both sides.
+    """Add the uncertainty of instrument and time base in quadrature to both ends of an
+    interval around `at`.
     """
     systematic = 0.0 if budget is None else budget.expanded
     return at - math.hypot(at - low, systematic), at + math.hypot(high - at, systematic)

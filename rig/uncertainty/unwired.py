@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings that an instrument may show while nothing flows through it, by its limits of
-error. Pure.
+"""Readings that an instrument may show without any current, by its limits of error.
+Pure.
 
-A window with no more than that shows no power: the DUT may be fed by another cable, or
-draw less than this instrument can resolve.
+A window with no larger reading shows no power: the DUT may be fed by another cable, or
+draw less than this instrument resolves.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from numpy.typing import NDArray
 from rig.trace.trace import Integral
 from rig.uncertainty.accuracy import Accuracy, Range
 
-#: Of a mean over many samples the noise is less than so many of its standard
-#: deviations, 997 times in 1000.
+#: The noise of a mean over many samples is below this many standard deviations, 997
+#: times in 1000.
 _SIGMAS = 3.0
-#: Readings are about zero where the largest is at most so many times the least one's
-#: size; that is 1.5 to 4 standard deviations.
+#: Readings scatter about zero if the largest is at most this many times the size of the
+#: smallest, which corresponds to 1.5 to 4 standard deviations.
 _EVEN = 2.5
 _LEAST_SIGMAS = 2.0
-#: No more than half of a noise lies above its middle, and by chance so much more of one
-#: reading.
+#: Half of a symmetric noise lies above its median; by chance one reading may have this
+#: much more.
 _HALF = 0.5
 _CHANCE = 1.5
-#: How far the readings may be from half a bell, as the largest distance of the two
-#: distributions: more where they are few.
+#: Largest distance between the distribution of the readings and half a normal one
+#: (Kolmogorov); larger for few readings.
 _DISTANCE = 0.1
 _DISTANCE_OF_ONE = 1.0
-#: Noise does not reach so many standard deviations; a burst of current does.
+#: Noise stays below this many standard deviations; a burst of current does not.
 _MOST_SIGMAS = 8.0
-#: So many readings determine the shape of a distribution, and fewer than that none.
+#: Number of readings that determines the shape of a distribution.
 _MANY = 4096
 _FEW = 8
 
 
 def unwired_j(integral: Integral, accuracy: Accuracy, sample_hz: float) -> float:
-    """Return the most energy that a window may show with no current, or with no
-    voltage, in joules.
+    """Return the largest energy of a window without current, or without voltage, in
+    joules.
     """
     samples = max(integral.duration_s * sample_hz, 1.0)
     volt_s = integral.volt_s
@@ -63,8 +63,8 @@ def unwired_j(integral: Integral, accuracy: Accuracy, sample_hz: float) -> float
 
 
 def _seen_noise_j(integral: Integral, samples: float) -> float:
-    """Return what a window of readings about zero may show by a noise that nothing
-    states: those below zero show it.
+    """Return the largest energy of a window of readings about zero by a noise that no
+    data sheet states; readings below zero show its size.
     """
     if not 0 < integral.most_w <= _EVEN * -integral.least_w:
         return 0.0
@@ -72,8 +72,8 @@ def _seen_noise_j(integral: Integral, samples: float) -> float:
 
 
 def may_be_one_sided(integral: Integral, accuracy: Accuracy) -> bool:
-    """Return whether a window has readings near zero and none below it: then what is
-    above may be half of a noise.
+    """Return whether a window has readings near zero and none below it, so that those
+    above may be the upper half of a noise.
     """
     return 0.0 <= integral.least_w <= _lowest_w(integral, accuracy)
 
@@ -81,12 +81,12 @@ def may_be_one_sided(integral: Integral, accuracy: Accuracy) -> bool:
 def one_sided(
     power_w: NDArray[np.float64], integral: Integral, accuracy: Accuracy
 ) -> bool:
-    """Return whether the readings of a window are the upper half of noise about zero,
-    as of an instrument that shows nothing below.
+    """Return whether the readings of a window are the upper half of a noise about zero,
+    as of an instrument that shows no negative values.
 
-    The mean of half a noise is no power, however small the offset that its maker
-    states. Half of the readings or more are no higher than that offset, and those above
-    it are distributed as half a bell.
+    The mean of half a noise is no power, even if the stated offset is small. At least
+    half of the readings must be within that offset, and the others distributed as half
+    a normal distribution.
     """
     known = power_w[np.isfinite(power_w)]
     lowest_w = _lowest_w(integral, accuracy)
@@ -113,7 +113,7 @@ def one_sided(
 
 
 def _still(row: Range) -> float:
-    """Return how far from zero a range may stand with nothing on it."""
+    """Return the largest reading of a range at zero input."""
     return row.offset + row.lsb / 2
 
 

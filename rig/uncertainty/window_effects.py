@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of error and edges -> their effects on the latency and energy of a window.
-Pure."""
+"""Effects of limits of error and edges on the latency and energy of a window. Pure."""
 
 from __future__ import annotations
 
@@ -17,24 +16,24 @@ from rig.units import quantity
 #: A uniform error of one whole step has this standard deviation.
 _UNIFORM = 1 / math.sqrt(12.0)
 
-#: The mean size of a normal error, in its standard deviations; and the limit of a
+#: Mean absolute value of a normal error, in standard deviations, and the limit of a
 #: uniform one.
 _MEAN_SIZE = math.sqrt(2 / math.pi)
 _LIMIT = math.sqrt(3.0)
 
-#: Normal errors are hardly ever beyond so many standard deviations.
+#: Normal errors stay within this many standard deviations.
 _NORMAL = 4.0
 
-#: In samples: so near to a border an end lies on it (rig/trace/trace.py).
+#: An end is on a border within this many samples of it (rig/trace/trace.py).
 _ON_BORDER = 1e-5
 
-#: Of the square of what a delay costs, this part is left for each sample of its limit,
-#: on average over where in their samples ends lie: found by trying
-#: (tests/rig/uncertainty/test_window_effects.py), and a little more than that from 0.2
-#: to 2 samples.
+#: Share of the square of a delay's cost that remains for each sample of its limit, on
+#: average over the positions of the ends in their samples; determined by simulation
+#: (tests/rig/uncertainty/test_window_effects.py), and slightly too large from 0.2 to 2
+#: samples.
 _CROSSING = 0.45
 
-#: What sums that were added and taken away leave behind, or a division.
+#: Relative rounding error of sums, differences and quotients.
 _ROUNDED = 1e-6
 
 
@@ -47,7 +46,7 @@ def of_latency(
     """Return the effects on a latency that was counted in ticks and scaled by the
     fit."""
     latency_s = timebase.interval_s(*ticks)
-    # Both marks were made somewhere within their ticks: the difference has a triangular
+    # Each mark was made somewhere within its tick: the difference has a triangular
     # error.
     effects = {"ticks": Effect(OWN, latency_s=math.sqrt(2.0) * _UNIFORM / tick_hz)}
     if accuracy is not None:
@@ -62,8 +61,8 @@ def of_latency(
             COMMON, latency_s=clock_s, shape=accuracy.distribution
         )
     elif timebase.nominal_rate:
-        # There is no monitor: nothing checks the device's clock, whose error is the
-        # same in all trials.
+        # Without a monitor the device's clock is unchecked, and its error the same in
+        # all trials.
         effects["device clock"] = Effect(
             COMMON, latency_s=timebase.interval_u_s(*ticks), shape="rectangular"
         )
@@ -77,12 +76,14 @@ def of_energy(
     ends_u_s: tuple[float, float],
     nominal_rate: bool = False,
 ) -> Effects:
-    """Return the effects on the energy of one window; `ends_u_s` are the standard
-    uncertainties of its two ends, in seconds, and `nominal_rate` says that one edge
-    attaches all of them, so that their errors are correlated.
+    """Return the effects on the energy of one window.
 
-    Each range of the current has a gain and an offset of its own, that err apart: what
-    is in two ranges does not cancel in a difference.
+    ends_u_s: standard uncertainties of the two ends, in seconds
+    nominal_rate: one edge attaches all windows, so that the errors of their ends are
+        correlated
+
+    Each range of the current has an independent gain and offset, so that errors in two
+    ranges do not cancel in a difference.
     """
     divisor = accuracy.divisor
     duration_s = integral.duration_s
@@ -93,7 +94,7 @@ def of_energy(
         return Effects({})
     voltage = _range_of(accuracy.voltage, abs(volt_s) / duration_s)
     noise_j, step_j, step_common_j = _per_sample(integral, accuracy, voltage, sample_hz)
-    # What was lost lies between the least and the most of what was seen.
+    # The power in lost samples is between the least and the most of the others.
     lost_j = integral.lost_s * (integral.most_w - integral.least_w) * _UNIFORM
     edges_j, bias_j = _shifts_j(integral, ends_u_s, sample_hz)
     apart_j = _apart_j(integral, ends_u_s, accuracy.edge_s, sample_hz)
@@ -146,24 +147,21 @@ def of_energy(
 def energy_u_j(
     integral: Integral, accuracy: Accuracy, sample_hz: float, edge_hz: float
 ) -> float:
-    """Return the standard uncertainty of the energy between two edges, or two times
-    known as well as an edge, in joules.
-    """
+    """Return the standard uncertainty of the energy between two edges, in joules."""
     end_u_s = _UNIFORM / edge_hz
     return of_energy(integral, accuracy, sample_hz, (end_u_s, end_u_s)).energy_u_j
 
 
 def ranges_a(accuracy: Accuracy) -> list[float]:
-    """Return the upper ends of the current's ranges, as `Trace.integrals` wants
-    them."""
+    """Return the upper ends of the current's ranges, for `Trace.integrals`."""
     return [row.up_to for row in accuracy.current]
 
 
 def _by_range(
     name: str, accuracy: Accuracy, limits: Sequence[float], parts: Sequence[float]
 ) -> dict[str, Effect]:
-    """Return an effect for each range of the current, named by its upper end where
-    there are several.
+    """Make an effect for each range of the current, named by its upper end if there are
+    several.
     """
     effects = {}
     for row, limit, part in zip(accuracy.current, limits, parts, strict=True):
@@ -183,8 +181,8 @@ def _by_range(
 def _per_sample(
     integral: Integral, accuracy: Accuracy, voltage: Range, sample_hz: float
 ) -> tuple[float, float, float]:
-    """Return what noise and the converter's steps leave of a window's energy (J):
-    noise, steps that average out, steps that do not.
+    """Return the contributions of noise and of the converter's steps to a window's
+    energy (J): noise, steps that average out, steps that do not.
     """
     duration_s = integral.duration_s
     volt_s = integral.volt_s
@@ -204,12 +202,11 @@ def _per_sample(
         if row.noise >= step_a / 2:
             step2 += (step_a * _UNIFORM * one_sample_j) ** 2
         else:
-            # Without noise to stir it, a constant current meets the same step in every
-            # sample.
+            # Without noise, a constant current meets the same step in every sample.
             common_j += step_a * _UNIFORM * abs(part_vs)
     volts = abs(volt_s) / duration_s
-    # The mean square of a current is at most its mean times its most; of one in bursts
-    # it is just that.
+    # The mean square of a current is at most its mean times its maximum, which a
+    # current in bursts attains.
     most_a = max(abs(integral.least_w), abs(integral.most_w)) / volts if volts else 0.0
     charge2 = abs(integral.charge_c) * most_a * duration_s / samples
     step_v = max(voltage.lsb, voltage.lsb_relative * volts)
@@ -222,10 +219,10 @@ def _per_sample(
 
 
 def at_one_volt(integral: Integral) -> Integral:
-    """Return the window as if its voltage had been 1 V all the time: its energy in
-    joules is then its charge in coulombs.
+    """Return the window with a voltage of 1 V throughout: its energy in joules is then
+    its charge in coulombs.
 
-    The time in each range and the current at the ends are told by the mean voltage.
+    The time in each range and the current at the ends follow from the mean voltage.
     """
     volts = integral.volt_s / integral.duration_s
     start, stop = (
@@ -251,7 +248,7 @@ def charge_u_c(
     nominal_rate: bool = False,
 ) -> float:
     """Return the standard uncertainty of a window's charge, in coulombs: that of the
-    energy at a voltage of 1 V that is exact. What is given is as for `of_energy`.
+    energy at an exact voltage of 1 V. The parameters are those of `of_energy`.
     """
     exact = replace(accuracy, voltage=(Range(2.0, 0.0, 0.0),))
     effects = of_energy(at_one_volt(integral), exact, sample_hz, ends_u_s, nominal_rate)
@@ -259,8 +256,8 @@ def charge_u_c(
 
 
 def beyond(integral: Integral, accuracy: Accuracy) -> str:
-    """Return what of a window was measured beyond the ranges whose limits of error are
-    known; empty where nothing was.
+    """State the part of a window that was measured beyond the ranges with known limits
+    of error, if any.
     """
     top_a = accuracy.current[-1].up_to
     top_v = accuracy.voltage[-1].up_to
@@ -282,12 +279,12 @@ def beyond(integral: Integral, accuracy: Accuracy) -> str:
 def _shifts_j(
     integral: Integral, ends_u_s: tuple[float, float], sample_hz: float
 ) -> tuple[float, float]:
-    """Return what shifts of both ends cost, that have nothing in common: what scatters,
-    and what is on average always the same.
+    """Return the cost of independent shifts of both ends: standard deviation, and a
+    mean that is the same in all windows.
     """
     if not integral.stepped:
-        # Inwards a shift leaves what is inside, outwards it takes what is outside: the
-        # root mean square of both.
+        # A shift inwards loses the power inside, one outwards adds the power outside:
+        # the root mean square of both.
         return (
             math.hypot(
                 *(
@@ -298,8 +295,8 @@ def _shifts_j(
             / math.sqrt(2.0),
             0.0,
         )
-    # How far inside of each end its sample has its border; of one on a border it is
-    # there.
+    # Distance from each end to the border of its sample inside the window; an end on a
+    # border has none.
     inwards = (-integral.start_s * sample_hz % 1.0, integral.stop_s * sample_hz % 1.0)
     costs = [
         _stepped_j(end, inward if is_cut else None, u_s, sample_hz)
@@ -315,14 +312,14 @@ def _shifts_j(
 def _stepped_j(
     end: EndPower, inward: float | None, u_s: float, sample_hz: float
 ) -> tuple[float, float]:
-    """Return what a shift of an end costs that counts with the power inside: standard
+    """Return the cost of shifting an end that counts with the power inside: standard
     deviation and mean.
 
-    It takes or leaves the power inside while mark and end lie in one sample. Where the
-    mark may lie beyond the border inside of the end, what was taken for the power
+    While mark and end lie in one sample, a shift adds or loses the power inside. If the
+    mark may lie beyond the sample's inner border, the reading that counts as the power
     inside is a mixture with that outside (docs/UNCERTAINTY.md). An end on a border
-    (None) cuts no sample: a mark that lies inside of it has left the power outside in
-    the window, one that lies outside takes the power inside.
+    (None) cuts no sample: a mark inside of it leaves the power outside in the window,
+    one outside loses the power inside.
     """
     samples = u_s * sample_hz
     crossing_chance = 0.0
@@ -342,13 +339,13 @@ def _stepped_j(
 def _apart_j(
     integral: Integral, ends_u_s: tuple[float, float], edge_s: float, sample_hz: float
 ) -> float:
-    """Return by how much the samples at both ends leave open what is inside.
+    """Return the uncertainty of the energy due to the samples at both ends.
 
-    A sample that is cut counts with the reading of its neighbour inside. What it read
-    itself, less the power outside, is the same where the power steps at the end and is
-    even on either side; of a difference that the end's own uncertainty explains is in
-    "edges". A sample beside an end on a border counts as it was read: its neighbour's
-    reading might stand for the part of it that the mark cuts, if it does.
+    A cut sample counts with the reading of its neighbour inside. Its own reading, less
+    the power outside, agrees if the power steps at the end and is constant on either
+    side; differences that the uncertainty of the end explains are part of "edges". A
+    sample next to an end on a border counts with its own reading; its neighbour's may
+    be the right one for the part that the mark cuts, if it does.
     """
     total_j = 0.0
     for end, is_cut, apart_j, u_s in zip(
@@ -359,8 +356,7 @@ def _apart_j(
             continue
         step_w = abs(end.outside_w - end.inside_w)
         size_w = max(abs(end.outside_w), abs(end.inside_w))
-        # Of a fit the errors are normal, and small; those of a sampled line are
-        # uniform.
+        # Errors of a fit are normal and small; those of a sampled line are uniform.
         limit_s = max(min(_NORMAL * u_s, 0.5 / sample_hz), _LIMIT * u_s)
         explained_j = (limit_s + edge_s) * step_w + _ROUNDED * size_w / sample_hz
         if abs(apart_j) > explained_j:
@@ -369,12 +365,12 @@ def _apart_j(
 
 
 def _delay_w(integral: Integral, samples: float) -> float:
-    """Return what a delay that both ends have in common costs, in joules per second of
-    it, for a limit of so many samples.
+    """Return the cost of a delay common to both ends, in joules per second of delay,
+    for a limit of so many samples.
 
-    What the one end takes, the other leaves. Where ends count with the power inside,
-    that is all while neither leaves its sample. One that does finds a mixture in the
-    place of the power inside: how often it does grows with the delay.
+    The energy lost at one end is gained at the other. Ends that count with the power
+    inside differ by no more while neither leaves its sample; an end that does meets a
+    mixture in place of the power inside, the more often the longer the delay.
     """
     start, stop = integral.ends
     across_w = max(
