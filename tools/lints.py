@@ -45,7 +45,7 @@ PROSE = {
     r"\bthan what\b": "name the thing",
     r"\bwhat (?:is|was|has|it|they|a|the|comes|came|becomes|goes|made)\b": "name it",
 }
-_PROSE = re.compile("|".join(PROSE))
+_PROSE = {re.compile(pattern): advice for pattern, advice in PROSE.items()}
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _LAYOUT = {
@@ -132,9 +132,10 @@ def _tokens(path: Path, source: str, docstrings: set[int], tally: Tally) -> None
 
 def _prose(path: Path, line: int, text: str, rule: str, tally: Tally) -> int:
     lowered = text.lower()
-    for match in _PROSE.finditer(lowered):
-        at = line + lowered.count("\n", 0, match.start())
-        tally.places[rule].append(f"{path}:{at}: {match.group()}")
+    for pattern, advice in _PROSE.items():
+        for match in pattern.finditer(lowered):
+            at = line + lowered.count("\n", 0, match.start())
+            tally.places[rule].append(f"{path}:{at}: {match.group()}: {advice}")
     return len(re.findall("[a-z']+", lowered))
 
 
