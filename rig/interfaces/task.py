@@ -102,6 +102,13 @@ class Task(ABC):
         """
         return {}
 
+    @property
+    def score_count(self) -> int:
+        """Number of scores in an answer (`Score.scores`); 0 where an answer is a label
+        alone.
+        """
+        return 0
+
     def firmware_header(self) -> str:
         """Return the text of the header of the workload `network` in the firmware, for
         inputs as long as the samples; empty where the firmware does not run it.

@@ -165,7 +165,7 @@ class Tiny(Scenario):
     ) -> DeclaredMetrics:
         """Declare medians over the windows, or Top-1 and AUC over the files."""
         if self.settings.mode == "accuracy":
-            return DeclaredMetrics({"accuracy": declared.SHARE, "auc": declared.SHARE})
+            return _declared_quality(task.score_count)
         phase = phases[-1]
         metrics = {
             THROUGHPUT: declared.THROUGHPUT,
@@ -256,6 +256,13 @@ def _each_once(task: Task, idle_s: float, limit_s: float) -> Plan:
         yield Load(index)
         yield Query((index,), limit_s, timed=False)
     yield Idle(idle_s)
+
+
+def _declared_quality(score_count: int) -> DeclaredMetrics:
+    # One score alone is no decision, and a label alone has no threshold to move.
+    names = ["accuracy"] if score_count != 1 else []
+    names += ["auc"] if score_count else []
+    return DeclaredMetrics(dict.fromkeys(names, declared.SHARE))
 
 
 def _answers(samples: Sequence[Sample]) -> dict[str, Metric]:

@@ -94,6 +94,11 @@ class TinyReplica(Task):
         """Score an output as the task does."""
         return answer.scored(self.entries[index], output, self.form, self.outputs)
 
+    @property
+    def score_count(self) -> int:
+        """One score for each class, or one alone."""
+        return self.outputs
+
     def provenance(self) -> dict[str, Any]:
         """Return the session's own facts."""
         return dict(self.facts)

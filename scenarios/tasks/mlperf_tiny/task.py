@@ -175,6 +175,11 @@ class MlperfTiny(Task):
         """Return the bytes as they are in the file."""
         return self._dataset.read(self._dataset.tensors[index])
 
+    @property
+    def score_count(self) -> int:
+        """One score for each class, or one alone."""
+        return self._outputs
+
     def catalogue(self) -> list[Entry]:
         """Return label and file of every tensor: the windows of one file belong
         together."""

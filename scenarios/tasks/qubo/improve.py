@@ -24,15 +24,16 @@ class Solution:
     vector: NDArray[np.int8]
 
 
-def improved(
+def improvements(
     workload: Workload, search_s: float, seeds: Sequence[int], known: Target | None
-) -> Target:
-    """Search a workload for `search_s` from each seed and return its best row, which
-    may be the known solution.
+) -> Iterator[Target]:
+    """Search a workload for `search_s` from each seed; yield the best row so far after
+    each search, the known solution included.
     """
     graph = generate(workload)
-    solution = best(graph, local_searches(graph, search_s, seeds), known)
-    return row(workload, graph, solution)
+    for candidate in local_searches(graph, search_s, seeds):
+        known = row(workload, graph, best(graph, [candidate], known))
+        yield known
 
 
 def local_searches(

@@ -19,7 +19,7 @@ from scenarios.tasks.qubo import overview
 from scenarios.tasks.qubo import targets as table
 from scenarios.tasks.qubo.command_parts import FILE, officials_in
 from scenarios.tasks.qubo.graph import Workload
-from scenarios.tasks.qubo.improve import improved
+from scenarios.tasks.qubo.improve import improvements
 from scenarios.tasks.qubo.official import Officials
 from scenarios.tasks.qubo.targets import GRID, Target, Targets
 
@@ -201,30 +201,50 @@ def _search(
     path: Path, selection: Selection, search_s: float, seeds: Sequence[int]
 ) -> int:
     """Search workloads that are not proven, and write each better row at once: a
-    stopped command loses only the search under way.
+    stopped command loses only the search under way, from one seed.
     """
     wanted = selection.workloads()
     _refuse_unpublished(path, wanted)
-    current = table.read(path) if path.exists() else Targets(0, {})
-    version = current.version
+    file = _TargetFile(path)
     # A table of a user's own is nowhere worse than the shipped one.
-    known = {**table.read().rows, **current.rows}
+    known = {**table.read().rows, **file.targets.rows}
     for number, workload in enumerate(wanted, start=1):
         before = known.get(workload)
-        candidates = [] if before is None else [before]
-        if before is None or not before.proven:
-            target = improved(workload, search_s, seeds, before)
-            candidates.append(target)
-            news = _news(target, before)
-            say(Terminal(), f"{number:>4} of {len(wanted)}  {workload}: {news}")
-        after = current.improved(candidates)
-        if after is not current:
-            # One version a call, however many rows it improves.
-            current = replace(after, version=version + 1)
-            table.write(current, path)
-    unchanged = "" if current.version > version else ", nothing better was found"
-    say(Terminal(), f"{escape(str(path))}: version {current.version}{unchanged}")
+        if before is not None:
+            file.improve(before)
+            if before.proven:
+                continue
+        for target in improvements(workload, search_s, seeds, before):
+            file.improve(target)
+        news = _news(file.targets.rows[workload], before)
+        say(Terminal(), f"{number:>4} of {len(wanted)}  {workload}: {news}")
+    unchanged = "" if file.is_changed else ", nothing better was found"
+    version = file.targets.version
+    say(Terminal(), f"{escape(str(path))}: version {version}{unchanged}")
     return 0
+
+
+class _TargetFile:
+    """A table of targets and its file, which has each better row at once. A command
+    makes one version, however many rows it improves.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.targets = table.read(path) if path.exists() else Targets(0, {})
+        self._next = self.targets.version + 1
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a row was improved."""
+        return self.targets.version == self._next
+
+    def improve(self, target: Target) -> None:
+        """Write a row where it is better than the present one."""
+        improved = self.targets.improved([target])
+        if improved is not self.targets:
+            self.targets = replace(improved, version=self._next)
+            table.write(self.targets, self._path)
 
 
 def _refuse_unpublished(path: Path, wanted: Sequence[Workload]) -> None:

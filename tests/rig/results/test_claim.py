@@ -195,6 +195,22 @@ def test_each_scenario_knows_its_own_metrics_and_no_others(
         open_plan(VIRTUAL_NULL, [f"claim.{claim}"])
 
 
+@pytest.mark.parametrize(
+    ("task", "claim"),
+    [
+        ('[task.mlperf_tiny]\nbenchmark = "ad01"', "accuracy=0.9"),
+        ("[task.null]", "auc=1"),
+    ],
+)
+def test_a_quality_that_answers_cannot_have_is_no_metric_of_mlperf_tiny(
+    task: str, claim: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(f'[sut.virtual]\n[scenario.tiny]\nmode = "accuracy"\n{task}\n')
+    with pytest.raises(ConfigError, match="no such metric"):
+        open_plan(path, [f"claim.{claim}"])
+
+
 def test_a_phase_that_the_device_does_not_mark_is_refused_once_that_is_known() -> None:
     scenario, task, resolved = open_plan(
         VIRTUAL_NULL, ["claim.latency_preprocess=0.01"]

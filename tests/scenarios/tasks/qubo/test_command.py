@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rig.errors import ConfigError
-from scenarios.tasks.qubo import targets, targets_command
+from scenarios.tasks.qubo import targets
 from scenarios.tasks.qubo.command import qubo
 from scenarios.tasks.qubo.graph import Workload
+from scenarios.tasks.qubo.reference import FoundVector, Solver
 from scenarios.tasks.qubo.targets_command import solver_seeds
 from tests.conftest import ROOT
 
@@ -179,22 +180,27 @@ def test_what_is_no_list_of_solver_seeds_is_refused(text: str) -> None:
         solver_seeds(text)
 
 
-def test_a_row_is_written_before_the_next_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("finished", "known"), [(1, {11}), (2, {11}), (3, {11, 12})])
+def test_a_search_that_is_stopped_loses_no_finished_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: int, known: set[int]
 ) -> None:
     path = tmp_path / "mine.csv"
-    search = targets_command.improved
+    search = Solver.search
+    left = iter(range(finished))
 
-    def cut_off(workload: Workload, *how: object) -> targets.Target:
-        if workload.seed == 12:
+    def cut_off(solver: Solver, search_s: float) -> FoundVector:
+        if next(left, None) is None:
             raise KeyboardInterrupt
-        return search(workload, *how)  # type: ignore[arg-type]
+        return search(solver, search_s)
 
-    monkeypatch.setattr(targets_command, "improved", cut_off)
+    monkeypatch.setattr(Solver, "search", cut_off)
     options = ("--table", path, "--nodes", 26, "--density", 0.1, "--search", 0.01)
+    seeds = ("--problem-seed", 11, "--problem-seed", 12, "--solver-seeds", "1-2")
     with pytest.raises(click.Abort):
-        command(*options, "--problem-seed", 11, "--problem-seed", 12)
-    assert set(targets.read(path).rows) == {Workload(26, 0.1, 11)}
+        command(*options, *seeds)
+    table = targets.read(path)
+    assert {workload.seed for workload in table.rows} == known
+    assert table.version == 1
 
 
 def test_official_costs_have_no_part_in_a_search(tmp_path: Path) -> None:
