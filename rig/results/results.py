@@ -69,6 +69,69 @@ NO_ENERGY = "there is no energy monitor: [monitor.none]"
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedTrial:
+    """Steps and open traces of one recording, segment by segment, and how the marks of
+    each segment are attached to its traces; None where the measurement attaches them.
+    """
+
+    steps: Sequence[Sequence[StepRecord]]
+    rails: Sequence[Sequence[Rail]]
+    alignments: Sequence[Sequence[Alignment] | None]
+
+    @property
+    def done(self) -> list[StepRecord]:
+        """The steps of all segments."""
+        return list(chain.from_iterable(self.steps))
+
+
+@dataclass(slots=True)
+class Recordings:
+    """Steps and traces of the trial that was read last: interleaved trials share one
+    recording, and a check reads the steps of each trial three times.
+    """
+
+    _steps: tuple[Path, list[list[StepRecord]]] | None = None
+    _last: tuple[Path, Path, RecordedTrial] | None = None
+
+    def steps(self, folder: Path) -> list[list[StepRecord]]:
+        """Return the steps of a trial, segment by segment."""
+        if self._steps is None or self._steps[0] != folder:
+            self._steps = None
+            self._steps = folder, counted(folder)
+        return self._steps[1]
+
+    def of(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
+        """Return the recording of a trial; of interleaved ones it is read once."""
+        if self._last is None or self._last[:2] != (folder, traces):
+            # The memory of the one before is free while the next is read.
+            self._last = None
+            self._last = folder, traces, self._read(context, folder, traces)
+        return self._last[2]
+
+    def _read(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
+        sut = context.provenance.sut
+        places = segments(folder)
+        steps = self.steps(folder)
+        rails = [
+            rails_of(context, traces / place.relative_to(folder)) for place in places
+        ]
+        alignments: list[Sequence[Alignment] | None] = [None] * len(places)
+        if context.interleaved and sut.clock != EDGE_CLOCK:
+            alignments = [
+                attached(
+                    done,
+                    sut.tick_hz,
+                    sut.sync_hold_s,
+                    own,
+                    sut.clock,
+                    open_end=place != places[-1],
+                )
+                for place, done, own in zip(places, steps, rails, strict=True)
+            ]
+        return RecordedTrial(steps, rails, alignments)
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """The data that reduce a trial, besides the raw files; all of them are in the
     session folder.
@@ -79,7 +142,7 @@ class Context:
     provenance: Provenance
     catalogue: tuple[Entry, ...] = ()
     recordings: Recordings = field(
-        default_factory=lambda: Recordings(), compare=False, repr=False
+        default_factory=Recordings, compare=False, repr=False
     )
 
     @classmethod
@@ -182,68 +245,6 @@ def rails_of(context: Context, folder: Path) -> list[Rail]:
         Rail(name, Trace.open(folder / name / TRACE), info.accuracy)
         for name, info in context.provenance.monitors.items()
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedTrial:
-    """Steps and open traces of one recording, segment by segment, and how the marks of
-    each segment are attached to its traces; None where the measurement attaches them.
-    """
-
-    steps: Sequence[Sequence[StepRecord]]
-    rails: Sequence[Sequence[Rail]]
-    alignments: Sequence[Sequence[Alignment] | None]
-
-    @property
-    def done(self) -> list[StepRecord]:
-        """The steps of all segments."""
-        return list(chain.from_iterable(self.steps))
-
-
-@dataclass(slots=True)
-class Recordings:
-    """Steps and traces of the trial that was read last: interleaved trials share one
-    recording, and a check reads the steps of each trial three times.
-    """
-
-    _steps: tuple[Path, list[list[StepRecord]]] | None = None
-    _last: tuple[Path, Path, RecordedTrial] | None = None
-
-    def steps(self, folder: Path) -> list[list[StepRecord]]:
-        """Return the steps of a trial, segment by segment."""
-        if self._steps is None or self._steps[0] != folder:
-            # The memory of the one before is free while the next is read.
-            self._steps = None
-            self._steps = folder, counted(folder)
-        return self._steps[1]
-
-    def of(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
-        """Return the recording of a trial; of interleaved ones it is read once."""
-        if self._last is None or self._last[:2] != (folder, traces):
-            self._last = folder, traces, self._read(context, folder, traces)
-        return self._last[2]
-
-    def _read(self, context: Context, folder: Path, traces: Path) -> RecordedTrial:
-        sut = context.provenance.sut
-        places = segments(folder)
-        steps = self.steps(folder)
-        rails = [
-            rails_of(context, traces / place.relative_to(folder)) for place in places
-        ]
-        alignments: list[Sequence[Alignment] | None] = [None] * len(places)
-        if context.interleaved and sut.clock != EDGE_CLOCK:
-            alignments = [
-                attached(
-                    done,
-                    sut.tick_hz,
-                    sut.sync_hold_s,
-                    own,
-                    sut.clock,
-                    open_end=place != places[-1],
-                )
-                for place, done, own in zip(places, steps, rails, strict=True)
-            ]
-        return RecordedTrial(steps, rails, alignments)
 
 
 def _measured(
