@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rig.errors import DataError
 from rig.model.trial import Trial
+from rig.store.session_folder import damage_named
 
 
 def write_report(
@@ -21,18 +21,5 @@ def write_report(
     # Here, because it brings matplotlib: half a second that others need not wait for.
     from rig.report import report
 
-    try:
+    with damage_named(folder):
         return report.write_report(folder, hashed, trials)
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        raise DataError(
-            f"a file of {folder} was damaged",
-            evidence=repr(error),
-            try_next=f"rig check {folder}",
-        ) from error

@@ -19,7 +19,7 @@ from rig.model import grid
 from rig.model.grid import Covered
 from rig.results import changed, results
 from rig.results.labels import Label
-from rig.store.session_folder import SessionFolder
+from rig.store.session_folder import SessionFolder, damage_named
 
 
 @click.command()
@@ -52,24 +52,11 @@ def _cells(path: Path) -> Sequence[Covered]:
     folder = SessionFolder(path)
     folder.refuse_other()
     trials = range(1, folder.events()[0].trials + 1)
-    try:
+    with damage_named(path):
         context = results.Context.of(folder)
         cells = grid.summed(
             results.survey_of(context, folder.trial(number)) for number in trials
         )
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        raise DataError(
-            f"a file of {path} was damaged",
-            evidence=repr(error),
-            try_next=f"rig check {path}",
-        ) from error
     if not cells:
         raise DataError(
             f"the scenario of {path} is no grid of cells",

@@ -10,6 +10,8 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -224,6 +226,26 @@ class SessionFolder:
             for name, digest in hashes(path).items():
                 digests[f"{path.name}/{name}"] = digest
         return digests
+
+
+@contextmanager
+def damage_named(folder: Path) -> Iterator[None]:
+    """Raise DataError for an error that a damaged file of a session causes."""
+    try:
+        yield
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise DataError(
+            f"a file of {folder} was damaged",
+            evidence=repr(error),
+            try_next=f"rig check {folder}",
+        ) from error
 
 
 def refuse_unwritable(folder: Path, try_next: str = "") -> None:

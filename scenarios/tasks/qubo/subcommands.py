@@ -13,7 +13,7 @@ from rig.cli.exit_codes import FAIL
 from rig.cli.options import to_write
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal, escape, say
-from rig.errors import ConfigError, DataError
+from rig.errors import ConfigError
 from rig.results import changed
 from rig.store import session_folder
 from rig.store.event_file import write_derived
@@ -55,14 +55,8 @@ def rescore(session: Path, path: Path, official: Path | None, keep: Path | None)
     officials = officials_in(official)
     folder = SessionFolder(session)
     folder.refuse_other()
-    try:
+    with session_folder.damage_named(session):
         vectors = list(scores.rescored(session, known, officials))
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DataError(
-            f"a file of {session} was damaged",
-            evidence=repr(error),
-            try_next=f"rig check {session}",
-        ) from error
     content = scores.content(vectors, known, path, officials)
     write_derived(folder, scores.RESCORED, session_folder.json_text(content))
     marked = of_session(session)
