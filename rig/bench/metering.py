@@ -15,22 +15,21 @@ from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config, PluginChoice
-from rig.bench.named_monitor import open_monitor
+from rig.bench.opening import Announcer, opened_monitors
 from rig.bench.parts import open_part, open_task
-from rig.bench.probe import close_monitor
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import BenchError, ConfigError, RigError, Stopped
 from rig.files.shipped import shipped
 from rig.host.stop import Stop, pause
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import EnergyMonitor, MonitorInfo, Recording
+from rig.interfaces.monitor import MonitorInfo, Recording
 from rig.live.accumulated import Amounts
 from rig.live.block import Observer
 from rig.live.meter import Meter
 from rig.live.meter_recorder import MeterRecorder
 from rig.live.observers import Observers
 from rig.simulation.world import NS_PER_S
-from rig.store.events import Opening, PartOpened, RailState
+from rig.store.events import RailState
 from rig.trace.tap import Fork, Tap, TraceForm, tapped
 from rig.trace.trace import TRACE
 
@@ -100,20 +99,7 @@ def meter_supply(
     `tell` gets the events of opening, Metering, and RecordingEnded for each recording.
     Raises RigError.
     """
-    if rail not in resolved.monitors:
-        raise ConfigError(
-            f"there is no monitor of the rail {rail!r}"
-            if rail
-            else "this bench has no monitor",
-            path="monitor",
-            try_next="another bench, or a kind of monitor",
-        )
-    if resolved.monitors[rail].kind in _NOT_LIVE:
-        raise ConfigError(
-            f"{resolved.monitors[rail].kind} measures nothing now",
-            path="monitor",
-            try_next="another kind of monitor; a recording is looked at as a trace",
-        )
+    _refuse_no_meter(resolved, rail)
     with (
         SupplyWatchdog() as watchdog,
         ExitStack() as stack,
@@ -123,13 +109,8 @@ def meter_supply(
         watching = Observers(observers)
         stack.callback(watching.close)
         _, context = open_task(resolved, probing=True, stop=stop)
-        monitors: dict[str, EnergyMonitor] = {}
-        for name, choice in resolved.monitors.items():
-            stop.check()
-            tell(Opening("monitor", choice.kind, name))
-            monitors[name] = open_monitor(name, choice, context)
-            stack.callback(close_monitor, name, monitors[name], (tell,))
-            tell(PartOpened("monitor", choice.kind, monitors[name].info, name))
+        announce = Announcer((tell,), stop)
+        monitors = dict(opened_monitors(resolved, context, stack, announce))
         watchdog.watch(resolved, switching(monitors), stop)
         for name, monitor in monitors.items():
             if monitor.info.switches:
@@ -151,6 +132,24 @@ def meter_supply(
         ):
             tell(Metering(info, meter))
             _follow(recording, info, meter, context, tell)
+
+
+def _refuse_no_meter(resolved: Config, rail: str) -> None:
+    """Raise ConfigError where no monitor of the rail measures now."""
+    if rail not in resolved.monitors:
+        cause = "this bench has no monitor"
+        if rail:
+            cause = f"there is no monitor of the rail {rail!r}"
+        raise ConfigError(
+            cause, path="monitor", try_next="another bench, or a kind of monitor"
+        )
+    kind = resolved.monitors[rail].kind
+    if kind in _NOT_LIVE:
+        raise ConfigError(
+            f"{kind} measures nothing now",
+            path="monitor",
+            try_next="another kind of monitor; a recording is looked at as a trace",
+        )
 
 
 def _follow(

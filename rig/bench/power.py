@@ -8,15 +8,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rig.bench import config, supply
-from rig.bench.named_monitor import open_monitor
+from rig.bench.opening import Announcer, opened_monitors
 from rig.bench.parts import open_task
-from rig.bench.probe import close_monitor, read_supply
+from rig.bench.probe import read_supply
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import ConfigError
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
-from rig.store.events import Opening, PartOpened, RailState, Subscriber
+from rig.store.events import RailState, Subscriber
 
 
 class PoweredBench:
@@ -59,21 +59,11 @@ def powered(
     ConfigError if no monitor switches any, and the errors of opening a monitor.
     """
     stop = stop or Stop()
-
-    def tell(event: Opening | PartOpened | RailState) -> None:
-        stop.check()
-        for subscriber in subscribers:
-            subscriber(event)
-
+    announce = Announcer(subscribers, stop)
     resolved = config.load(Path(path), overrides)
     with SupplyWatchdog() as watchdog, ExitStack() as stack, stop.heard():
         _, context = open_task(resolved, probing=True, stop=stop)
-        monitors: dict[str, EnergyMonitor] = {}
-        for rail, choice in resolved.monitors.items():
-            tell(Opening("monitor", choice.kind, rail))
-            monitor = monitors[rail] = open_monitor(rail, choice, context)
-            stack.callback(close_monitor, rail, monitor, subscribers)
-            tell(PartOpened("monitor", choice.kind, monitor.info, rail))
+        monitors = dict(opened_monitors(resolved, context, stack, announce))
         switched = {rail: each for rail, each in monitors.items() if each.info.switches}
         if not switched:
             raise ConfigError(
@@ -84,5 +74,5 @@ def powered(
         watchdog.watch(resolved, switching(monitors), stop)
         for rail, monitor in switched.items():
             monitor.power(True)
-            tell(RailState(rail, True))
+            announce(RailState(rail, True))
         yield PoweredBench(monitors, context)

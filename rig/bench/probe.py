@@ -14,7 +14,7 @@ from rig.bench.compatibility import refuse_mismatch
 from rig.bench.config import PluginChoice
 from rig.bench.contact_file import ContactWriter
 from rig.bench.contact_player import ContactPlayer
-from rig.bench.named_monitor import open_monitor
+from rig.bench.opening import Announcer, opened_monitors
 from rig.bench.parts import open_task
 from rig.bench.supply import Reading
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
@@ -32,7 +32,7 @@ from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.problems import Problem
 from rig.simulation.world import NS_PER_S
-from rig.store.events import Event, Opening, PartOpened, RailState, Subscriber
+from rig.store.events import Opening, PartOpened, RailState, Subscriber
 from rig.timebase.attach import attach
 from rig.timebase.edge_clock import EDGE_CLOCK, ticks_of_edges
 from rig.trace.tap import tapped
@@ -103,12 +103,7 @@ def _findings(
     contact: ContactWriter | ContactPlayer | None,
 ) -> Generator[Finding, None, None]:
     plays = contact is not None and contact.plays
-
-    def emit(event: Event) -> None:
-        stop.check()
-        for subscriber in subscribers:
-            subscriber(event)
-
+    announce = Announcer(subscribers, stop)
     resolved = config.load(Path(path), overrides)
     if contact is not None:
         contact.begin(resolved.toml())
@@ -117,27 +112,24 @@ def _findings(
     with SupplyWatchdog() as watchdog, ExitStack() as stack:
         watching = Observers(observers)
         stack.callback(watching.close)
-        emit(Opening("task", resolved.task.kind))
+        announce(Opening("task", resolved.task.kind))
         task, context = open_task(
             resolved, probing=True, stop=stop, listeners=listeners, contact=contact
         )
-        emit(PartOpened("task", resolved.task.kind))
+        announce(PartOpened("task", resolved.task.kind))
         said = f"{task.name}, {len(task)} samples of {len(task.payload(0))} bytes"
         yield Finding("task", True, said)
         monitors: dict[str, EnergyMonitor] = {}
         if resolved.no_monitor is not None:
             yield _no_monitor(resolved.no_monitor)
-        for rail, choice in resolved.monitors.items():
-            emit(Opening("monitor", choice.kind, rail))
-            monitor = monitors[rail] = open_monitor(rail, choice, context)
-            stack.callback(close_monitor, rail, monitor, subscribers)
-            emit(PartOpened("monitor", choice.kind, monitor.info, rail))
+        for rail, monitor in opened_monitors(resolved, context, stack, announce):
+            monitors[rail] = monitor
             yield _of_monitor(rail, monitor)
         watchdog.watch(resolved, [] if plays else switching(monitors), stop)
         yield from _unsupplied(resolved, monitors, context, plays)
         for rail, monitor in monitors.items():
             monitor.power(True)
-            emit(RailState(rail, True))
+            announce(RailState(rail, True))
         kind = plugins.find("sut", resolved.sut.kind)
         if plays:
             if not kind.simulates(resolved.sut.settings):
@@ -147,9 +139,9 @@ def _findings(
         if not (yield from _asked(kind, resolved.sut, context)):
             yield from _unanswered(monitors, context)
             return
-        emit(Opening("sut", resolved.sut.kind))
+        announce(Opening("sut", resolved.sut.kind))
         with closing(kind.open(resolved.sut.settings, context)) as sut:
-            emit(PartOpened("sut", resolved.sut.kind, sut.info))
+            announce(PartOpened("sut", resolved.sut.kind, sut.info))
             yield from _of_device(sut, task, monitors)
             yield from _pulsed(monitors, sut, watching)
 
@@ -229,17 +221,6 @@ def _pulsed(
         readings,
         {rail: monitor.info for rail, monitor in monitors.items()},
     )
-
-
-def close_monitor(
-    rail: str, monitor: EnergyMonitor, subscribers: Sequence[Subscriber]
-) -> None:
-    """Close a monitor, its supply off, and tell that it is."""
-    monitor.close()
-    for subscriber in subscribers:
-        # The rest has to be closed as well, whatever one of them thinks of this.
-        with suppress(Exception):
-            subscriber(RailState(rail, False))
 
 
 def _no_monitor(choice: PluginChoice) -> Finding:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rig.bench import config, plugins, supply
-from rig.bench.named_monitor import open_monitor
+from rig.bench.opening import Announcer, opened_monitors
 from rig.bench.parts import open_task
-from rig.bench.probe import close_monitor, read_supply, supply_off, sync_edges
+from rig.bench.probe import read_supply, supply_off, sync_edges
 from rig.bench.supply import Reading
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.bench.wire_rows import (
@@ -59,8 +59,9 @@ def prove_wiring(
     thread.
     """
     stop = stop or Stop()
+    proof = _Proof(Path(path), overrides, Announcer(subscribers, stop))
     # A generator runs in pieces: a request is heard while one of them runs.
-    with closing(_Proof(Path(path), overrides, subscribers, stop).rows()) as rows:
+    with closing(proof.rows()) as rows:
         while True:
             with stop.heard():
                 try:
@@ -99,8 +100,7 @@ def _has_line(resolved: config.Config) -> bool:
 class _Proof:
     path: Path
     overrides: Sequence[str]
-    subscribers: Sequence[Subscriber]
-    stop: Stop
+    announce: Announcer
 
     def rows(self) -> Generator[WireFinding, None, None]:
         resolved = config.load(self.path, self.overrides)
@@ -108,14 +108,9 @@ class _Proof:
         told: set[tuple[WireName, str]] = set()
         reason = ""
         with SupplyWatchdog() as watchdog, ExitStack() as stack:
-            _, context = open_task(resolved, probing=True, stop=self.stop)
-            monitors: dict[str, EnergyMonitor] = {}
-            for rail, choice in resolved.monitors.items():
-                self._tell(Opening("monitor", choice.kind, rail))
-                monitor = monitors[rail] = open_monitor(rail, choice, context)
-                stack.callback(close_monitor, rail, monitor, self.subscribers)
-                self._tell(PartOpened("monitor", choice.kind, monitor.info, rail))
-            watchdog.watch(resolved, switching(monitors), self.stop)
+            _, context = open_task(resolved, probing=True, stop=self.announce.stop)
+            monitors = dict(opened_monitors(resolved, context, stack, self.announce))
+            watchdog.watch(resolved, switching(monitors), self.announce.stop)
             for row in self._tested(resolved, context, monitors, stack):
                 told.add((row.wire, row.rail))
                 yield row
@@ -131,11 +126,6 @@ class _Proof:
                 )
                 yield WireFinding(wire, None, why, rail=rail)
 
-    def _tell(self, event: Opening | PartOpened | RailState) -> None:
-        self.stop.check()
-        for subscriber in self.subscribers:
-            subscriber(event)
-
     def _tested(
         self,
         resolved: config.Config,
@@ -148,7 +138,7 @@ class _Proof:
         def power_on() -> None:
             for rail, monitor in monitors.items():
                 monitor.power(True)
-                self._tell(RailState(rail, True))
+                self.announce(RailState(rail, True))
 
         kind = plugins.find("sut", resolved.sut.kind)
         talker: object = kind
@@ -175,7 +165,7 @@ class _Proof:
                 WireName.SUPPLY,
                 "no supply reaches the device, or it does not run",
             )
-        self._tell(Opening("sut", resolved.sut.kind))
+        self.announce(Opening("sut", resolved.sut.kind))
         refused: RigError | None = None
         try:
             sut = stack.enter_context(
@@ -190,7 +180,7 @@ class _Proof:
             rail = next(iter(monitors), "") if wire is WireName.SUPPLY else ""
             yield _failed(wire, refused, cause, rail)
             return
-        self._tell(PartOpened("sut", resolved.sut.kind, sut.info))
+        self.announce(PartOpened("sut", resolved.sut.kind, sut.info))
         yield from _pulsed(monitors, sut)
 
     def _supplies(

@@ -14,6 +14,7 @@ from typing import TypeVar
 from rig.bench import config
 from rig.bench.config import Config
 from rig.bench.named_monitor import open_monitor
+from rig.bench.opening import Announcer
 from rig.bench.parts import open_part, open_task
 from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import BenchError, RigError
@@ -27,7 +28,7 @@ from rig.interfaces.task import Task
 from rig.live.block import Observer
 from rig.live.observers import Observers
 from rig.session.planning import refuse_claim, trial_seed
-from rig.store.events import Event, Opening, PartOpened, RailState, Subscriber
+from rig.store.events import Opening, PartOpened, RailState, Subscriber
 from rig.trace.tap import tapped
 from rig.trace.thinning import QuietTimes, thinned
 
@@ -160,11 +161,7 @@ def _opened(
 ) -> tuple[
     Config, BenchContext, Task, Scenario, dict[str, EnergyMonitor], SystemUnderTest
 ]:
-    def emit(event: Event) -> None:
-        stop.check()
-        for subscriber in subscribers:
-            subscriber(event)
-
+    emit = Announcer(subscribers, stop)
     seed = resolved.bench.seed
     emit(Opening("task", resolved.task.kind))
     task, context = open_task(
