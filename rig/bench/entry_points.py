@@ -4,7 +4,6 @@ what lacks."""
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 from functools import lru_cache
@@ -61,7 +60,7 @@ def docstring(entry_point: EntryPoint) -> str:
     source = Path(spec.origin).read_text(encoding="utf-8")
     head = rf'^class {entry_point.attr}\b[^"]*?:\n    """(.*?)"""'
     match = re.search(head, source, re.MULTILINE | re.DOTALL)
-    return inspect.cleandoc(match[1]) if match else ""
+    return match[1] if match else ""
 
 
 def _install(extra: str) -> str:

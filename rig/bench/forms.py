@@ -5,10 +5,9 @@ declare and their values in the file.
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rig.bench import config, plugins
@@ -78,10 +77,10 @@ class FormSection:
 
     place: str
     title: str
-    kind: str
-    kinds: tuple[str, ...]
-    about: str
-    fields: tuple[FormField, ...]
+    kind: str = ""
+    kinds: tuple[str, ...] = ()
+    about: str = ""
+    fields: tuple[FormField, ...] = ()
     error: str = ""
 
 
@@ -180,26 +179,13 @@ def _settings_of(keys: list[str]) -> tuple[type, str]:
 
 
 def _sections(text: BenchText) -> Iterator[FormSection]:
-    tree = text.tree()
-    bench = tree.get("bench", {})
-    yield _section(
-        place="bench",
-        title="Bench",
-        kind="bench",
-        kinds=(),
-        settings=config.BenchSettings,
-        values=bench,
-        prefix="bench",
-    )
+    bench = FormSection("bench", "Bench", kind="bench")
+    yield _filled(bench, config.BenchSettings, text.tree().get("bench", {}), "bench")
     monitors = text.monitors() or ({"": "monitor"} if text.kind("monitor") else {})
     yield _part(text, "sut", "sut", _TITLES["sut"])
     for rail, place in monitors.items():
-        yield _part(
-            text,
-            "monitor",
-            place,
-            f"Energy monitor of {rail}" if rail else "Energy monitor",
-        )
+        title = f"Energy monitor of {rail}" if rail else "Energy monitor"
+        yield _part(text, "monitor", place, title)
     if not monitors:
         yield _part(text, "monitor", "monitor", "Energy monitor")
     for section in ("scenario", "task"):
@@ -213,73 +199,22 @@ def _part(text: BenchText, section: str, place: str, title: str) -> FormSection:
         if not (place.startswith("rail") and kind == config.NO_MONITOR)
     )
     kind = text.kind(place)
+    part = FormSection(place, title, kind, kinds)
+    if not kind:
+        return replace(part, error=f"exactly one table [{place}.KIND] is needed")
     try:
-        found = plugins.find(section, kind) if kind else None
+        found = plugins.find(section, kind)
     except ConfigError as error:
-        return FormSection(
-            place=place,
-            title=title,
-            kind=kind,
-            kinds=kinds,
-            about="",
-            fields=(),
-            error=_sentence(error),
-        )
-    if found is None:
-        return FormSection(
-            place=place,
-            title=title,
-            kind="",
-            kinds=kinds,
-            about="",
-            fields=(),
-            error=f"exactly one table [{place}.KIND] is needed",
-        )
-    values = text.value(f"{place}.{kind}")
-    about = (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
-    if not isinstance(values, Mapping):
-        error_text = f"{place}.{kind} is a value, not a table"
-        return FormSection(
-            place=place,
-            title=title,
-            kind=kind,
-            kinds=kinds,
-            about=about,
-            fields=(),
-            error=error_text,
-        )
-    return _section(
-        place=place,
-        title=title,
-        kind=kind,
-        kinds=kinds,
-        settings=found.Settings,
-        values=values,
-        prefix=f"{place}.{kind}",
-        about=about,
-    )
+        return replace(part, error=_sentence(error))
+    part = replace(part, about=plugins.first_paragraph(found.__doc__))
+    prefix = f"{place}.{kind}"
+    return _filled(part, found.Settings, text.value(prefix), prefix)
 
 
-def _section(
-    place: str,
-    title: str,
-    kind: str,
-    kinds: tuple[str, ...],
-    settings: type,
-    values: Any,
-    prefix: str,
-    about: str = "",
-) -> FormSection:
+def _filled(part: FormSection, settings: type, values: Any, prefix: str) -> FormSection:
+    """Add the fields of `settings`, with their values below `prefix` in the file."""
     if not isinstance(values, Mapping):
-        return FormSection(
-            place=place,
-            title=title,
-            kind=kind,
-            kinds=kinds,
-            about=about,
-            fields=(),
-            error=f"{place} is a value, not a table",
-        )
+        return replace(part, error=f"{prefix} is a value, not a table")
     refused = {error.path: error for error in refusals(settings, values, prefix)}
     fields = []
     for name, setting in flat(fields_of(settings)):
@@ -288,15 +223,7 @@ def _section(
         error = _sentence(refused.pop(wrong[0])) if wrong else ""
         fields.append(FormField(path, name, setting, _value(values, name), error))
     other = "; ".join(f"{path}: {_sentence(error)}" for path, error in refused.items())
-    return FormSection(
-        place=place,
-        title=title,
-        kind=kind,
-        kinds=kinds,
-        about=about,
-        fields=tuple(fields),
-        error=other,
-    )
+    return replace(part, fields=tuple(fields), error=other)
 
 
 def _value(values: Mapping[str, Any], dotted: str) -> Any:

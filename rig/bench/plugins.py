@@ -75,10 +75,15 @@ def description(section: str, kind: str) -> str:
     as `find` does.
     """
     text = docstring(_entry_point(section, kind))
-    if not text:
-        # Not inspect.getdoc, which inherits the docstring of the base class.
-        text = inspect.cleandoc(find(section, kind).__doc__ or "")
-    return " ".join(text.split("\n\n")[0].split())
+    return first_paragraph(text or find(section, kind).__doc__)
+
+
+def first_paragraph(doc: str | None) -> str:
+    """Return the first paragraph of the `__doc__` of a plug-in's class, in one line.
+
+    inspect.getdoc would inherit the docstring of the base class.
+    """
+    return " ".join(inspect.cleandoc(doc or "").split("\n\n")[0].split())
 
 
 def _entry_point(section: str, kind: str) -> EntryPoint:

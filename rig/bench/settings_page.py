@@ -11,7 +11,6 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from rig.bench import plugins
 from rig.bench.config import BenchSettings
@@ -35,7 +34,8 @@ def page() -> str:
     for section in plugins.GROUPS:
         for kind in plugins.names(section):
             found = plugins.find(section, kind)
-            parts += _part(f"{section}.{kind}", _first_paragraph(found), found.Settings)
+            about = plugins.first_paragraph(found.__doc__)
+            parts += _part(f"{section}.{kind}", about, found.Settings)
     return "\n".join(parts)
 
 
@@ -57,10 +57,6 @@ def _line(name: str, field: SettingField) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _first_paragraph(kind: Any) -> str:
-    return (inspect.getdoc(kind) or "").split("\n\n")[0]
 
 
 if __name__ == "__main__":
