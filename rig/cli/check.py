@@ -8,7 +8,12 @@ from pathlib import Path
 import click
 
 from rig.cli.lazy import LateCommand
-from rig.cli.options import explain_option, json_option, session_argument
+from rig.cli.options import (
+    PrintedForm,
+    explain_option,
+    json_option,
+    session_argument,
+)
 from rig.errors import ConfigError
 
 
@@ -51,12 +56,12 @@ def check(
 ) -> int:
     """Recompute every number of a session from its raw files and compare; test a claim
     on them."""
-    from rig.cli.check_session import CheckForm, check_session
+    from rig.cli.check_session import check_session
 
     if replacement and claimed is None:
         raise ConfigError(
             "--replacement is of a claim",
             try_next="--claim FILE beside it: the claim that replaces another",
         )
-    form = CheckForm(wide=wide, as_json=as_json, explain=explain)
+    form = PrintedForm(wide=wide, as_json=as_json, explain=explain)
     return check_session(path, claimed, form, replacement=replacement, signers=signers)

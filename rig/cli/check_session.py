@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from rig.check import signature
 from rig.check.check import UNREAD, Check
 from rig.check.check import check as recompute
 from rig.cli import exit_codes
+from rig.cli.options import PrintedForm
 from rig.cli.printed.budget_table import print_budget
 from rig.cli.printed.checks import (
     print_answer,
@@ -32,21 +33,10 @@ from rig.results.labels import Label
 from rig.store.session_folder import SessionFolder
 
 
-@dataclass(frozen=True, slots=True)
-class CheckForm:
-    """Printed form of a check: every finding (`wide`), JSON, and the text of the rules
-    (`explain`).
-    """
-
-    wide: bool = False
-    as_json: bool = False
-    explain: bool = False
-
-
 def check_session(
     path: Path,
     claimed: Path | None,
-    form: CheckForm,
+    form: PrintedForm,
     *,
     replacement: bool,
     signers: Path | None,

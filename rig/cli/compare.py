@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -15,9 +14,6 @@ from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.options import json_option, refuse_idle, sessions_option, set_option
 from rig.errors import ConfigError
 from rig.network.conventions import ConventionChoice
-
-if TYPE_CHECKING:
-    from rig.api.backends.runs import RequestedRuns
 
 #: Parameters of what --suts runs.
 _OF_SUTS = (
@@ -116,29 +112,20 @@ def compare(
     session was changed after its run: its numbers are shown with a mark. It is 2 where
     none has results, 4 where a verdict is NOT TESTED.
     """
+    from rig.api.backends.runs import RequestedRuns
     from rig.cli.compare_backends import of_model, of_sessions
     from rig.cli.compare_sessions import two_sessions
 
     if suts:
         refuse_idle("beside --suts", "everything")
-        wanted = _wanted(
-            places=places,
+        wanted = RequestedRuns(
+            model=_only_model(places),
             samples=samples,
             trials=trials,
             bench=bench,
             overrides=overrides,
-            inputs=inputs,
-            labels=labels,
+            files=_files(inputs, labels, dt_s, choice),
         )
-        conventions = {
-            "dt_s": dt_s,
-            "rule": choice.preset,
-            "reset": choice.reset,
-            "spikes_max": choice.spikes_max,
-            "start": choice.start,
-        }
-        chosen = {name: value for name, value in conventions.items() if value}
-        wanted = replace(wanted, files={**wanted.files, **chosen})
         return of_model(wanted, _names(suts), sessions, output, as_json)
     refuse_idle("without --suts", *_OF_SUTS)
     if len(places) == 2 and output is None:
@@ -160,28 +147,26 @@ def _names(suts: str) -> list[str]:
     return names
 
 
-def _wanted(
-    places: Sequence[Path],
-    samples: int | None,
-    trials: int,
-    bench: Path | None,
-    overrides: tuple[str, ...],
-    inputs: Path | None,
-    labels: Path | None,
-) -> RequestedRuns:
-    from rig.api.backends.runs import RequestedRuns
-
+def _only_model(places: Sequence[Path]) -> Path:
     if len(places) != 1 or places[0].is_dir():
         raise ConfigError("--suts goes with one MODEL.nir", try_next=_FORMS)
-    files = {"inputs": inputs, "labels": labels}
-    given = {
-        key: str(path.resolve()) for key, path in files.items() if path is not None
+    return places[0]
+
+
+def _files(
+    inputs: Path | None,
+    labels: Path | None,
+    dt_s: float | None,
+    choice: ConventionChoice,
+) -> dict[str, Any]:
+    """Collect the settings of the task that the command line gives."""
+    settings = {
+        "inputs": inputs and str(inputs.resolve()),
+        "labels": labels and str(labels.resolve()),
+        "dt_s": dt_s,
+        "rule": choice.preset,
+        "reset": choice.reset,
+        "spikes_max": choice.spikes_max,
+        "start": choice.start,
     }
-    return RequestedRuns(
-        model=places[0],
-        samples=samples,
-        trials=trials,
-        bench=bench,
-        overrides=overrides,
-        files=given,
-    )
+    return {name: value for name, value in settings.items() if value}

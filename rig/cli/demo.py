@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rig.cli.lazy import LateCommand
-from rig.cli.options import sessions_option, wide_option
+from rig.cli.options import PrintedForm, sessions_option, wide_option
 from rig.files.shipped import DEMO
 
 
@@ -23,6 +23,6 @@ from rig.files.shipped import DEMO
 @wide_option
 def demo(bench: Path, sessions: Path, wide: bool) -> int:
     """Run acoustic scene classification, five trials, without any hardware."""
-    from rig.cli.run_bench import Shown, run_bench
+    from rig.cli.run_bench import run_bench
 
-    return run_bench(bench, (), None, sessions, Shown(wide=wide))
+    return run_bench(bench, (), None, sessions, PrintedForm(wide=wide))

@@ -3,12 +3,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from rig.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedForm:
+    """Printed form of results: one screen, all of them (`wide`), or JSON; with
+    `explain` also the text of the rules.
+    """
+
+    wide: bool = False
+    as_json: bool = False
+    explain: bool = False
 
 
 def refuse_idle(where: str, *names: str) -> None:

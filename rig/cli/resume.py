@@ -9,6 +9,7 @@ import click
 
 from rig.cli.lazy import LateCommand
 from rig.cli.options import (
+    PrintedForm,
     explain_option,
     json_option,
     refuse_idle,
@@ -25,8 +26,10 @@ from rig.cli.options import (
 def resume(path: Path, wide: bool, as_json: bool, explain: bool) -> int:
     """Go on with a session that was cut off, where it stopped; the bench must be the
     same."""
-    from rig.cli.run_bench import Shown, resume_session
+    from rig.cli.run_bench import resume_session
 
     if as_json:
         refuse_idle("beside --json", "wide")
-    return resume_session(path, Shown(wide=wide, as_json=as_json, explain=explain))
+    return resume_session(
+        path, PrintedForm(wide=wide, as_json=as_json, explain=explain)
+    )

@@ -9,6 +9,7 @@ import click
 
 from rig.cli.lazy import LateCommand
 from rig.cli.options import (
+    PrintedForm,
     bench_argument,
     explain_option,
     json_option,
@@ -41,9 +42,9 @@ def run(
     explain: bool,
 ) -> int:
     """Run all trials of a bench file; print the verdict and the results."""
-    from rig.cli.run_bench import Shown, run_bench
+    from rig.cli.run_bench import run_bench
 
     if as_json:
         refuse_idle("beside --json", "wide")
-    shown = Shown(wide=wide, as_json=as_json, explain=explain)
-    return run_bench(bench, overrides, trials, sessions, shown)
+    form = PrintedForm(wide=wide, as_json=as_json, explain=explain)
+    return run_bench(bench, overrides, trials, sessions, form)

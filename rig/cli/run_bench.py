@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rig.api.report import write_report
 from rig.cli import exit_codes
 from rig.cli.kept_session import KeptSession
-from rig.cli.options import SESSIONS_TRY
+from rig.cli.options import SESSIONS_TRY, PrintedForm
 from rig.cli.printed.progress import RunProgress
 from rig.cli.printed.result_tables import print_results
 from rig.cli.printed.summary import print_summary
@@ -24,31 +23,15 @@ from rig.session import session
 from rig.store.session_folder import refuse_unwritable
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Printed form of the results: one screen, all tables (`wide`) or JSON; with
-    `explain` also the text of the rules.
-    """
-
-    wide: bool = False
-    as_json: bool = False
-    explain: bool = False
-
-    @property
-    def console(self) -> Terminal:
-        """Return where text goes: standard error beside JSON."""
-        return Terminal(stderr=self.as_json)
-
-
 def run_bench(
     bench: Path,
     overrides: Sequence[str],
     trials: int | None,
     sessions: Path,
-    shown: Shown,
+    form: PrintedForm,
 ) -> int:
     """Run all trials and print the results; return the exit code."""
-    console = shown.console
+    console = Terminal(stderr=form.as_json)
     stop = Stop()
     refuse_unwritable(sessions, SESSIONS_TRY)
     with KeptSession() as kept:
@@ -58,25 +41,25 @@ def run_bench(
             RunProgress(console) as progress,
         ):
             result = opened.run(trials, sessions, (progress, kept))
-        return _finish(result, shown, console)
+        return _finish(result, form, console)
 
 
-def resume_session(folder: Path, shown: Shown) -> int:
+def resume_session(folder: Path, form: PrintedForm) -> int:
     """Run the rest of a session and print the results; return the exit code."""
-    console = shown.console
+    console = Terminal(stderr=form.as_json)
     stop = Stop()
     with KeptSession(folder) as kept:
         with stopped_by_signals(stop), RunProgress(console) as progress:
             result = session.resume(folder, (progress, kept), stop)
-        return _finish(result, shown, console)
+        return _finish(result, form, console)
 
 
-def _finish(result: session.SessionResult, shown: Shown, console: Terminal) -> int:
+def _finish(result: session.SessionResult, form: PrintedForm, console: Terminal) -> int:
     """Write the report, print the results, and return the exit code."""
     results = result.results
     # Its traces were hashed when they were closed, or when the session was resumed.
     report = write_report(result.folder, hashed=True, trials=result.trials)
-    if shown.as_json:
+    if form.as_json:
         tree = {
             "session": str(result.folder),
             "outcome": results.outcome,
@@ -85,9 +68,9 @@ def _finish(result: session.SessionResult, shown: Shown, console: Terminal) -> i
         Terminal().out(
             json.dumps(tree | {"results": document.to_json(results)}, indent=1)
         )
-    elif shown.wide:
+    elif form.wide:
         print_results(console, results)
     print_summary(console, results, result.folder, report)
-    if shown.explain:
+    if form.explain:
         print_explained(console, results.verdicts)
     return exit_codes.of_outcomes([results.outcome])

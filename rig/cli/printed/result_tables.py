@@ -27,6 +27,10 @@ from rig.units import quantity, share
 
 #: More lines than this are shown of one trial only.
 _LINES = 5
+_INTERVALS = (
+    "intervals of 95 %: the same samples measured again; other samples of this kind;\n"
+    "SE: s/sqrt(n) over samples"
+)
 
 
 def print_results(console: Console, results: Results) -> None:
@@ -89,21 +93,9 @@ def _metrics_table(
     intervals: bool,
     trials: bool,
 ) -> Table:
-    told = [
-        (
-            "intervals of 95 %: the same samples measured again; other samples of this"
-            " kind;"
-        ),
-        "SE: s/sqrt(n) over samples",
-    ]
-    caption = "\n".join(
-        (told if intervals else [])
-        + (["1 to n: deviation of each trial, in %"] if trials else [])
-    )
     table = Table(
         title=title or None,
         title_justify="left",
-        caption=caption,
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
@@ -116,34 +108,33 @@ def _metrics_table(
         for heading in ("same samples", "other samples", "SE"):
             table.add_column(heading, justify="right", no_wrap=True)
     for trial in results.trials if trials else ():
-        table.add_column(
-            str(trial.number),
-            justify="right",
-            no_wrap=True,
-            style="" if trial.valid else "red",
-        )
+        style = "" if trial.valid else "red"
+        table.add_column(str(trial.number), justify="right", no_wrap=True, style=style)
     notes = Notes()
     for name, metric in metrics.items():
-        shown = stated(metric)
-        told = [
-            shown.value,
-            shown.unit,
-            notes.cell(shown.same_samples),
-            notes.cell(shown.other_samples),
-            shown.standard_error,
-        ]
-        table.add_row(
-            escape(name),
-            *(map(escape, told) if intervals else ()),
-            *(
-                _deviations(metric, name in results.replication.per_metric)
-                if trials
-                else ()
-            ),
-        )
-    if intervals:
-        table.caption = "\n".join([caption, *map(escape, notes.lines)])
+        cells = [escape(name)]
+        if intervals:
+            cells += map(escape, _interval_cells(metric, notes))
+        if trials:
+            cells += _deviations(metric, name in results.replication.per_metric)
+        table.add_row(*cells)
+    captions = [_INTERVALS] if intervals else []
+    if trials:
+        captions.append("1 to n: deviation of each trial, in %")
+    table.caption = "\n".join([*captions, *map(escape, notes.lines)])
     return table
+
+
+def _interval_cells(metric: MetricResult, notes: Notes) -> list[str]:
+    """Format the value and its intervals; long reasons become notes."""
+    shown = stated(metric)
+    return [
+        shown.value,
+        shown.unit,
+        notes.cell(shown.same_samples),
+        notes.cell(shown.other_samples),
+        shown.standard_error,
+    ]
 
 
 def _print_lines(console: Console, trials: Sequence[TrialResult]) -> None:
