@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,14 @@ def map_model(
 
 
 def kinds_with(hook: type) -> list[str]:
-    """Return the kinds of backends that offer an optional interface."""
-    kinds = plugins.names("sut")
-    return [kind for kind in kinds if isinstance(plugins.find("sut", kind), hook)]
+    """List the kinds of backends that offer an optional interface."""
+    kinds = []
+    for kind in plugins.names("sut"):
+        # One that cannot be loaded is not offered.
+        with suppress(ConfigError):
+            if isinstance(plugins.find("sut", kind), hook):
+                kinds.append(kind)
+    return kinds
 
 
 def asked(

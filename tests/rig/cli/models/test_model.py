@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from rig.bench import plugins
 from rig.cli.models.model import model
 from rig.errors import ConfigError, DataError
 from scenarios.tasks.asc.task import SHIPPED_MODEL
@@ -150,3 +151,20 @@ def test_the_reset_that_is_chosen_changes_the_spikes(tmp_path: Path) -> None:
             counts[reset] = int(stored["output"].sum())
     assert counts["subtract-next"] == theirs
     assert len(set(counts.values())) == 4
+
+
+def test_a_backend_that_cannot_be_loaded_is_no_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = plugins.find
+
+    def without_loihi(section: str, kind: str) -> type:
+        if kind == "loihi":
+            raise ConfigError("needs a package that is not installed: lava")
+        return find(section, kind)
+
+    monkeypatch.setattr(plugins, "find", without_loihi)
+    with pytest.raises(ConfigError, match="maps no networks") as caught:
+        invoke("map", SHIPPED_MODEL, "--on", "cpu")
+    assert "xylo" in caught.value.try_next
+    assert "loihi" not in caught.value.try_next
