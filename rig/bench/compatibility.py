@@ -12,7 +12,7 @@ from rig.bench.config import NO_MONITOR
 from rig.errors import BenchError, ConfigError, LocalProtocolError
 from rig.interfaces.monitor import MonitorInfo
 from rig.interfaces.scenario import Scenario
-from rig.interfaces.sut import SutInfo
+from rig.interfaces.sut import HOST_CLOCK, SutInfo
 from rig.interfaces.task import Task
 from rig.kinds import registry as kinds
 from rig.model.steps import Step
@@ -48,7 +48,6 @@ def refuse_invisible_pulses(
 
     Without a monitor the SUT's own time stamps are the clock: then it must have some.
     """
-    hold_s = sut.sync_hold_s
     if not monitors and sut.clock == EDGE_CLOCK:
         raise ConfigError(
             f"{sut.name} reports no time, it only pulses SYNC, and there is no monitor"
@@ -59,7 +58,7 @@ def refuse_invisible_pulses(
                 " list)"
             ),
         )
-    if monitors and not sut.has_sync_line and sut.clock != "CLOCK_MONOTONIC":
+    if monitors and not sut.has_sync_line and sut.clock != HOST_CLOCK:
         raise BenchError(
             "the device has no SYNC line, so energy cannot be aligned with its phases",
             try_next=(
@@ -68,45 +67,51 @@ def refuse_invisible_pulses(
             ),
         )
     for rail, (monitor, info) in monitors.items():
-        place = f"{f'rail.{rail}' if rail else 'monitor'}.{monitor}"
-        if info.sync == "clock" and sut.clock == "CLOCK_MONOTONIC":
+        if info.sync == "clock" and sut.clock == HOST_CLOCK:
             # the device is the host, and its marks count the clock that the monitor
             # reads
             continue
-        if not sut.has_sync_line and not info.simulated:
-            raise ConfigError(
-                f"{sut.name} has no SYNC line for {info.name} to see",
-                path=place,
-                try_next=(
-                    "a monitor that reads this host's own clock (rapl, nvml), or a"
-                    " simulated one for a try"
-                ),
+        section = f"rail.{rail}" if rail else "monitor"
+        _refuse_without_edges(sut, info, f"{section}.{monitor}")
+        _refuse_short_pulse(sut, info, f"sut.{kind}.sync_hold_us")
+
+
+def _refuse_without_edges(sut: SutInfo, info: MonitorInfo, path: str) -> None:
+    if not sut.has_sync_line and not info.simulated:
+        raise ConfigError(
+            f"{sut.name} has no SYNC line for {info.name} to see",
+            path=path,
+            try_next=(
+                "a monitor that reads this host's own clock (rapl, nvml), or a"
+                " simulated one for a try"
+            ),
+        )
+    if info.sync in ("none", "clock"):
+        why, hint = info.no_sync
+        hint = hint or "a monitor that sees edges (rig list)"
+        if info.sync == "clock":
+            hint += (
+                ", or a SUT that is this host and counts its clock: [sut.cpu], or"
+                " [sut.posix] host_clock = true"
             )
-        if info.sync in ("none", "clock"):
-            why, hint = info.no_sync
-            raise ConfigError(
-                f"{info.name} sees no SYNC line, so energy cannot be aligned with"
-                " phases",
-                path=place,
-                evidence=why,
-                try_next=(hint or "a monitor that sees edges (rig list)")
-                + (
-                    ", or a SUT that is this host and counts its clock: [sut.cpu], or"
-                    " [sut.posix] host_clock = true"
-                    if info.sync == "clock"
-                    else ""
-                ),
-            )
-        needed_s = info.min_pulse_s or 2 / info.edge_hz
-        if hold_s and hold_s < needed_s * (1 - 1e-9):
-            raise ConfigError(
-                f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name},"
-                f" which needs {needed_s * 1e6:g} us",
-                path=f"sut.{kind}.sync_hold_us",
-                try_next=(
-                    f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor"
-                ),
-            )
+        raise ConfigError(
+            f"{info.name} sees no SYNC line, so energy cannot be aligned with phases",
+            path=path,
+            evidence=why,
+            try_next=hint,
+        )
+
+
+def _refuse_short_pulse(sut: SutInfo, info: MonitorInfo, path: str) -> None:
+    needed_s = info.min_pulse_s or 2 / info.edge_hz
+    hold_s = sut.sync_hold_s
+    if hold_s and hold_s < needed_s * (1 - 1e-9):
+        raise ConfigError(
+            f"a SYNC pulse of {hold_s * 1e6:g} us can be missed by {info.name}, which"
+            f" needs {needed_s * 1e6:g} us",
+            path=path,
+            try_next=f"{math.ceil(needed_s * 1e6 - 1e-6)} or more, or a faster monitor",
+        )
 
 
 def refuse_unmetered(scenario: Scenario, monitors: int) -> None:

@@ -43,11 +43,6 @@ class Example:
         return self.sut, self.monitor, self.scenario, self.task
 
     @property
-    def needs_nothing(self) -> bool:
-        """Return whether neither hardware nor a firmware image is needed."""
-        return self.sut == "virtual"
-
-    @property
     def text(self) -> str:
         """Return the bench as it is written for a project in the same folder."""
         return self.path.read_text(encoding="utf-8").replace(

@@ -116,32 +116,15 @@ def _instruments(
     try:
         return [_instrument(kind, found) for found in find().scan()]
     except RigError as error:
-        problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
-        if "pip install" in error.try_next:
+        if isinstance(error.__cause__, ImportError):
             return [ScanRow(kind, error.cause, MISSING, try_next=error.try_next)]
-        return [
-            ScanRow(
-                kind,
-                "not looked for",
-                PROBLEM,
-                problem=problem,
-                try_next=error.try_next,
-            )
-        ]
-    except (
-        Exception
-        # a vendor's library may raise anything, and the others are to be looked for
-    ) as error:
+        problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
+        hint = error.try_next
+    except Exception as error:
+        # A vendor's library may raise anything, and the others are to be looked for.
+        problem = f"{type(error).__name__}: {error}"
         hint = "rig list says whether the driver loads; reinstall its package"
-        return [
-            ScanRow(
-                kind,
-                "not looked for",
-                PROBLEM,
-                problem=f"{type(error).__name__}: {error}",
-                try_next=hint,
-            )
-        ]
+    return [ScanRow(kind, "not looked for", PROBLEM, problem=problem, try_next=hint)]
 
 
 def _instrument(kind: str, found: FoundInstrument) -> ScanRow:

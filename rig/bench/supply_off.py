@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,23 +51,13 @@ def prepare(line: str) -> SwitchOff:
     """Read an order (rig/bench/supply_watchdog.py) and import the drivers that it
     needs."""
     order = typed.from_json(_Order, json.loads(line), "the order")
-    return of_bench(order.bench, order.rails)
-
-
-def of_bench(bench_toml: str, rails: Sequence[str]) -> SwitchOff:
-    """Read a bench file and import the drivers of its rails."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "bench.toml"
-        path.write_text(bench_toml, encoding="utf-8")
+        path.write_text(order.bench, encoding="utf-8")
         resolved = config.load(path)
-    for rail in rails:
+    for rail in order.rails:
         plugins.find("monitor", resolved.monitors[rail].kind)
-    return SwitchOff(resolved, tuple(rails))
-
-
-def switch_off(bench_toml: str, rails: Sequence[str]) -> list[str]:
-    """Switch the supplies of these rails off; return what went wrong, a line a rail."""
-    return of_bench(bench_toml, rails).carry_out()
+    return SwitchOff(resolved, order.rails)
 
 
 def _switch_off(resolved: Config, rail: str) -> str:

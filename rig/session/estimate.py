@@ -64,21 +64,20 @@ _EQUAL = 0.25
 
 @dataclass(frozen=True, slots=True)
 class StepGroup:
-    """Steps of one group in a trial: how many, how long each takes, and whether they
-    are `measured`. `once`: interleaved trials have them together.
+    """Steps of one group in a trial: how many, and how long they take in all. `once`:
+    interleaved trials have them together.
     """
 
     group: str
     kind: str
     count: int
-    each: Duration
-    measured: bool
+    total: Duration
     once: bool = False
 
     @property
-    def total(self) -> Duration:
-        """Time of all of them, one after the other."""
-        return self.each.times(self.count)
+    def each(self) -> Duration:
+        """Mean time of one of them."""
+        return self.total.times(1 / self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,14 +339,11 @@ def _rows(steps: Sequence[Step], pace: Pace, payload_b: float) -> tuple[StepGrou
     rows = []
     for group, of_group in groups.items():
         kind = kinds.of(of_group[0])
-        count = len(of_group)
-        total = _total(kind.duration(step, pace, payload_b) for step in of_group)
         row = StepGroup(
             group=group,
             kind=of_group[0].kind,
-            count=count,
-            each=total.times(1 / count),
-            measured=kind.measured,
+            count=len(of_group),
+            total=_total(kind.duration(step, pace, payload_b) for step in of_group),
             once=kind.loads or not kind.planned,
         )
         rows.append(row)

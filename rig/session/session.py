@@ -267,35 +267,17 @@ def _session(
 
     try:
         emit(started)
-        context = results.Context.of(folder)
         running = Running(
             trials=stands.trials,
             bench=bench,
-            context=context,
+            context=results.Context.of(folder),
             folder=folder,
             keeper=keeper,
             emit=emit,
             time_left=TimeLeft(planned),
         )
-        finished = []
-        for number in range(1, stands.trials + 1):
-            if number in stands.finished:
-                bench.context.stop.check()
-                seed = seed_of(bench.scenario, bench.config.bench.seed, number)
-                kept = results.reduce_trial(
-                    context, folder.recorded(number), number, seed
-                )
-                finished.append(kept)
-                emit(TrialKept(kept))
-                continue
-            begun = (
-                stands.begun
-                if stands.begun is not None and stands.begun.number == number
-                else None
-            )
-            finished.append(run_trial(running, number, begun))
-            bench.context.stop.check()
-        derived = results.derive(context, finished)
+        finished = _trials(running, stands)
+        derived = results.derive(running.context, finished)
         session_folder.write_text(folder.path / RESULTS, document.text(derived))
         emit(
             SessionFinished(
@@ -319,6 +301,25 @@ def _session(
         remove()
         with suppress(RigError, OSError):
             keeper.close()
+
+
+def _trials(running: Running, stands: Standing) -> list[Trial]:
+    """Reduce the trials that are finished, and run the others."""
+    bench = running.bench
+    trials = []
+    for number in range(1, stands.trials + 1):
+        if number in stands.finished:
+            bench.context.stop.check()
+            seed = seed_of(bench.scenario, bench.config.bench.seed, number)
+            recorded = running.folder.recorded(number)
+            kept = results.reduce_trial(running.context, recorded, number, seed)
+            trials.append(kept)
+            running.emit(TrialKept(kept))
+            continue
+        is_begun = stands.begun is not None and stands.begun.number == number
+        trials.append(run_trial(running, number, stands.begun if is_begun else None))
+        bench.context.stop.check()
+    return trials
 
 
 def _provenance(

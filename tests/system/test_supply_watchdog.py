@@ -5,6 +5,7 @@ process watches the rig die.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -123,9 +124,10 @@ def test_an_instrument_that_has_gone_as_well_is_named(
     board.process.signal(signal.SIGKILL)
     eventually(lambda: board.process.poll() is not None)
     started = time.monotonic()
-    from rig.bench.supply_off import switch_off
+    from rig.bench.supply_off import prepare
 
-    problems = switch_off((tmp_path / "bench.toml").read_text(), [""])
+    order = {"bench": (tmp_path / "bench.toml").read_text(), "rails": [""]}
+    problems = prepare(json.dumps(order)).carry_out()
     assert len(problems) == 1 and "may still be on" in problems[0]
     assert time.monotonic() - started < 60
     rig.signal(signal.SIGKILL)

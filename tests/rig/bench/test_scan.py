@@ -156,6 +156,7 @@ def test_a_kind_without_its_package_says_how_to_install_it_and_is_nothing_wrong(
         "needs a package that is not installed: pynvml",
         try_next="pip install 'neurorig[nvml]'",
     )
+    hint.__cause__ = ImportError("No module named 'pynvml'")
     rows = looked(
         {"nvml": kind(error=hint), "joulescope": kind(JS220)}, missing=("joulescope",)
     )

@@ -19,9 +19,9 @@ LOAD_S = Duration(1.0, 2.0)
 
 def estimate(trials: int = 2) -> Estimate:
     rows = (
-        StepGroup("load", "load", 10, LOAD_S, False),
-        StepGroup("query", "query", 10, UNKNOWN, True),
-        StepGroup("idle 1 s", "idle", 2, IDLE_S, False),
+        StepGroup("load", "load", 10, LOAD_S.times(10)),
+        StepGroup("query", "query", 10, UNKNOWN.times(10)),
+        StepGroup("idle 1 s", "idle", 2, IDLE_S.times(2)),
     )
     return Estimate(
         name="b",
