@@ -10,12 +10,13 @@ tested on a simulated binding, and with the real binding on a simulated library.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Interval, Unit, doc
 
+from drivers.host_counters.driver import CounterDriver
 from drivers.host_counters.nvml_board import (
     COUNTERS,
     ENERGY,
@@ -36,8 +37,6 @@ from drivers.host_counters.nvml_watch import (
     GpuRecording,
 )
 from drivers.host_counters.recording import (
-    ALWAYS_ON,
-    STAND_IN,
     STAND_IN_V,
     CounterClock,
     HostClock,
@@ -47,10 +46,8 @@ from drivers.host_counters.settings import CounterSettings, Longest
 from drivers.host_counters.sim.nvml import NvmlSimulator
 from rig.errors import BenchError, DeviceNotFound
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Driver
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.measure.problems import SHORT_PERIODS
-from rig.model.origin import Origin
 from rig.settings.declare import Number, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -91,8 +88,11 @@ _SOURCE = (
 )
 
 
-class Nvml(Driver):
+class Nvml(CounterDriver):
     """The power and energy sensors of an NVIDIA GPU board, through NVML."""
+
+    kind = "nvml"
+    tested = "on a simulated library only, never on hardware"
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(CounterSettings):
@@ -168,21 +168,6 @@ class Nvml(Driver):
             accuracy=info.accuracy if settings.calibration else _accuracy(settings),
         )
 
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Check whether the bench file names the simulator."""
-        return settings.simulated
-
-    @staticmethod
-    def origin(settings: Settings) -> Origin:
-        """Return that its energies are the board's own, or the simulator's."""
-        return Origin.SIMULATED if settings.simulated else Origin.OWN_SENSOR
-
-    @staticmethod
-    def sampling(settings: Settings) -> Sampling:
-        """Return how often the sensor is read."""
-        return Sampling(settings.poll_hz, settings.poll_hz, "clock")
-
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the board and read its sensor once; the board stays on."""
@@ -225,35 +210,20 @@ class Nvml(Driver):
     @property
     def info(self) -> MonitorInfo:
         """The board's own description of itself."""
-        return MonitorInfo(
-            name=self._board.name,
-            kind="nvml",
-            simulated=self.simulator is not None,
-            origin=self.origin(self._settings),
-            sample_hz=self._settings.poll_hz,
-            edge_hz=self._settings.poll_hz,
-            accuracy=self._accuracy,
-            serial=self._board.serial,
-            sync="clock",
-            switches=False,
-            reads_voltage=False,
-            details={
+        return self._described(
+            self._board.name,
+            {
                 "uuid": self._board.uuid,
                 "driver": self._board.driver,
                 "cuda": self._board.cuda,
                 "board": self._watch.opened.plain(),
-                "others": self._watch.said,
+                "others": self._watch.others_text,
                 "source": f"{self._settings.source}: {_FILTERS[self._settings.source]}",
                 "shortest_window_s": SHORT_PERIODS / self._settings.poll_hz,
                 "clock": "CLOCK_MONOTONIC; the trace holds start_monotonic_ns",
-                "voltage": STAND_IN,
-                "power": ALWAYS_ON,
-                "tested": "on a simulated library only, never on hardware",
             },
+            self._board.serial,
         )
-
-    def power(self, on: bool) -> None:
-        """Ignore the request: a host cannot switch its own supply."""
 
     def record(self, folder: Path) -> GpuRecording:
         """Record into `folder`, where board.json says in which state the board was."""
@@ -262,11 +232,6 @@ class Nvml(Driver):
         polling = Polling(
             settings.poll_hz, settings.longest_s, _SPREAD_S, start_s=0.3, lag_s=lag_s
         )
-        about = {
-            "monitor": "nvml",
-            "simulated": self.simulator is not None,
-            "settings": asdict(settings),
-        }
         log = BoardLog(self._watch, folder / FILE, self.simulator is not None)
         return GpuRecording(
             counter=self._counter,
@@ -275,7 +240,7 @@ class Nvml(Driver):
             folder=folder,
             source=self._board.name,
             serial=self._board.serial,
-            about=about,
+            about=self._about,
             log=log,
             looks_every=settings.poll_hz,
         )

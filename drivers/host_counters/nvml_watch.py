@@ -66,7 +66,7 @@ class BoardWatch:
         )
 
     @property
-    def said(self) -> str:
+    def others_text(self) -> str:
         """Return in words who else is there."""
         if self.opened.processes is None:
             return "the board does not tell who uses it"
@@ -186,5 +186,5 @@ class GpuRecording(CounterRecording):
 def _ends(values: Sequence[int | None]) -> list[int] | None:
     """Return the least and the greatest of the reported values; None if there are
     none."""
-    told = [value for value in values if value is not None]
-    return [min(told), max(told)] if told else None
+    readings = [value for value in values if value is not None]
+    return [min(readings), max(readings)] if readings else None

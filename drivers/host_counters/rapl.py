@@ -10,16 +10,15 @@ hardware: tested on a simulated powercap tree only.
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Self
 
 from annotated_types import Interval, Unit, doc
 
+from drivers.host_counters.driver import CounterDriver
 from drivers.host_counters.grid import counted
 from drivers.host_counters.recording import (
-    ALWAYS_ON,
-    STAND_IN,
     STAND_IN_V,
     CounterClock,
     CounterRecording,
@@ -31,9 +30,7 @@ from drivers.host_counters.sim.rapl import RaplSimulator
 from rig.errors import BenchError, ConfigError, DeviceLost, DeviceNotFound
 from rig.files import typed
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import FoundInstrument, MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Driver
-from rig.model.origin import Origin
+from rig.interfaces.monitor import FoundInstrument, MonitorInfo
 from rig.settings.declare import Or, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -68,8 +65,11 @@ class _Counted:
     max_energy_range_uj: int
 
 
-class Rapl(Driver):
+class Rapl(CounterDriver):
     """The processor's own energy counters (Linux powercap): a host measures itself."""
+
+    kind = "rapl"
+    tested = "on a simulated powercap tree only, never on hardware"
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Settings(CounterSettings):
@@ -131,21 +131,6 @@ class Rapl(Driver):
         rate_hz = settings.poll_hz
         return replace(info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=limits)
 
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
-        """Check whether the bench file names the simulator."""
-        return settings.simulated
-
-    @staticmethod
-    def origin(settings: Settings) -> Origin:
-        """Return that its energies are the processor's own, or the simulator's."""
-        return Origin.SIMULATED if settings.simulated else Origin.OWN_SENSOR
-
-    @staticmethod
-    def sampling(settings: Settings) -> Sampling:
-        """Return how often the counter is read."""
-        return Sampling(settings.poll_hz, settings.poll_hz, "clock")
-
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
         """Find the counter and read it once; the host stays on."""
@@ -196,30 +181,15 @@ class Rapl(Driver):
     @property
     def info(self) -> MonitorInfo:
         """Description of the counter."""
-        return MonitorInfo(
-            name=f"RAPL {self._counter.zone.label}",
-            kind="rapl",
-            simulated=self.simulator is not None,
-            origin=self.origin(self._settings),
-            sample_hz=self._settings.poll_hz,
-            edge_hz=self._settings.poll_hz,
-            accuracy=self._accuracy,
-            sync="clock",
-            switches=False,
-            reads_voltage=False,
-            details={
+        return self._described(
+            f"RAPL {self._counter.zone.label}",
+            {
                 "processor": platform.processor() or platform.machine(),
                 "zone": self._counter.zone.folder.name,
                 "max_energy_range_uj": self._counter.largest_uj,
                 "clock": "CLOCK_MONOTONIC; the trace holds start_monotonic_ns",
-                "voltage": STAND_IN,
-                "power": ALWAYS_ON,
-                "tested": "on a simulated powercap tree only, never on hardware",
             },
         )
-
-    def power(self, on: bool) -> None:
-        """Ignore the request: a host cannot switch its own supply."""
 
     def record(self, folder: Path) -> CounterRecording:
         """Record into `folder`."""
@@ -231,11 +201,6 @@ class Rapl(Driver):
             start_s=0.02,
             lag_s=5 * _UPDATE_S,
         )
-        about = {
-            "monitor": "rapl",
-            "simulated": self.simulator is not None,
-            "settings": asdict(settings),
-        }
         return CounterRecording(
             counter=self._counter,
             clock=self._clock,
@@ -243,7 +208,7 @@ class Rapl(Driver):
             folder=folder,
             source=self.info.name,
             serial="",
-            about=about,
+            about=self._about,
         )
 
     def close(self) -> None:

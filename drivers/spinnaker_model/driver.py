@@ -11,26 +11,20 @@ that it took by the host's clock.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Final, Self
 
 from annotated_types import Interval, Unit, doc
 
-from drivers.host_counters.recording import (
-    ALWAYS_ON,
-    STAND_IN,
-    STAND_IN_V,
-    HostClock,
-    Polling,
-)
+from drivers.host_counters.driver import CounterDriver
+from drivers.host_counters.recording import STAND_IN_V, HostClock, Polling
 from drivers.spinnaker_model.recording import ModelRecording, Reports
 from drivers.worker_lines import EventsFile
 from rig.errors import ConfigError
 from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Driver
+from rig.interfaces.monitor import MonitorInfo
 from rig.model.origin import Origin
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -42,8 +36,11 @@ _MOST_W = 1e6
 _CLOCK_PPM = 500.0
 
 
-class SpinnakerModel(Driver):
+class SpinnakerModel(CounterDriver):
     """The energy that sPyNNaker's model states for each run."""
+
+    kind = "spinnaker_model"
+    tested = "on a stand-in for sPyNNaker only, never with a machine"
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -85,20 +82,20 @@ class SpinnakerModel(Driver):
             info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=_accuracy(settings)
         )
 
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
+    @classmethod
+    def rate_hz(cls, settings: Settings) -> int:
+        """Return the rate of the trace."""
+        return settings.sample_hz
+
+    @classmethod
+    def simulates(cls, settings: Settings) -> bool:
         """Return False: the runs are those of a machine."""
         return False
 
-    @staticmethod
-    def origin(settings: Settings) -> Origin:
+    @classmethod
+    def origin(cls, settings: Settings) -> Origin:
         """Return that its energies are a model's."""
         return Origin.MODELLED
-
-    @staticmethod
-    def sampling(settings: Settings) -> Sampling:
-        """Return the rate of the trace."""
-        return Sampling(settings.sample_hz, settings.sample_hz, "clock")
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
@@ -109,19 +106,9 @@ class SpinnakerModel(Driver):
     @property
     def info(self) -> MonitorInfo:
         """Description of the model."""
-        settings = self._settings
-        return MonitorInfo(
-            name="sPyNNaker's energy model",
-            kind="spinnaker_model",
-            simulated=False,
-            origin=Origin.MODELLED,
-            sample_hz=settings.sample_hz,
-            edge_hz=settings.sample_hz,
-            accuracy=self._accuracy,
-            sync="clock",
-            switches=False,
-            reads_voltage=False,
-            details={
+        return self._described(
+            "sPyNNaker's energy model",
+            {
                 "model": (
                     "constants times counted time: compute_energy_used of sPyNNaker"
                 ),
@@ -130,26 +117,15 @@ class SpinnakerModel(Driver):
                     " power in all other time, mapping and loading included"
                 ),
                 "clock": "CLOCK_MONOTONIC; the trace holds start_monotonic_ns",
-                "voltage": STAND_IN,
-                "power": ALWAYS_ON,
-                "tested": "on a stand-in for sPyNNaker only, never with a machine",
             },
         )
 
-    def power(self, on: bool) -> None:
-        """Ignore the request: the supply of a machine is not switched here."""
-
     def record(self, folder: Path) -> ModelRecording:
         """Record into `folder`."""
-        about: dict[str, Any] = {
-            "monitor": "spinnaker_model",
-            "simulated": False,
-            "settings": asdict(self._settings),
-        }
         polling = Polling(
             self._settings.sample_hz, float("inf"), spread_s=1.0, start_s=0.3, lag_s=0.3
         )
-        return ModelRecording(self._reports, HostClock(), polling, folder, about)
+        return ModelRecording(self._reports, HostClock(), polling, folder, self._about)
 
     def close(self) -> None:
         """Leave the worker's file; closing twice is allowed."""

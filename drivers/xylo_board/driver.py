@@ -8,15 +8,14 @@ accepted is docs/decisions/2026-11-23-monitors-without-edges.md. Never run on ha
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Interval, Unit, doc
 
+from drivers.host_counters.driver import CounterDriver
 from drivers.host_counters.recording import (
-    ALWAYS_ON,
-    STAND_IN,
     STAND_IN_V,
     CounterClock,
     HostClock,
@@ -31,9 +30,7 @@ from rig.errors import BenchError, ConfigError
 from rig.files.plain_text import visible
 from rig.files.user_folders import meeting_file
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import MonitorInfo, Sampling
-from rig.interfaces.plugin_classes import Driver
-from rig.model.origin import Origin
+from rig.interfaces.monitor import MonitorInfo
 from rig.settings.declare import PathText, Ratio, Why
 from rig.uncertainty import accuracy
 from rig.uncertainty.accuracy import Accuracy, Range
@@ -45,8 +42,11 @@ _MOST_W = 100.0
 _GAP_PERIODS = 3.5
 
 
-class XyloBoard(Driver):
+class XyloBoard(CounterDriver):
     """One supply of a Xylo board, by the board's own ADC."""
+
+    kind = "xylo_board"
+    tested = "on a simulated board only, never on hardware"
 
     @dataclass(frozen=True, slots=True)
     class Settings:
@@ -124,21 +124,16 @@ class XyloBoard(Driver):
         rate_hz = settings.power_hz
         return replace(info, sample_hz=rate_hz, edge_hz=rate_hz, accuracy=limits)
 
-    @staticmethod
-    def simulates(settings: Settings) -> bool:
+    @classmethod
+    def rate_hz(cls, settings: Settings) -> int:
+        """Return the rate of the ADC."""
+        return settings.power_hz
+
+    @classmethod
+    def simulates(cls, settings: Settings) -> bool:
         """Check whether the bench file names the simulator, or a worker's simulated
         board."""
         return settings.simulated or settings.events == SIMULATOR
-
-    @staticmethod
-    def origin(settings: Settings) -> Origin:
-        """Return that it is a sensor of the board's own, or a simulated one."""
-        return Origin.SIMULATED if XyloBoard.simulates(settings) else Origin.OWN_SENSOR
-
-    @staticmethod
-    def sampling(settings: Settings) -> Sampling:
-        """Return how often the ADC measures."""
-        return Sampling(settings.power_hz, settings.power_hz, "clock")
 
     @classmethod
     def open(cls, settings: Settings, context: BenchContext) -> Self:
@@ -166,20 +161,11 @@ class XyloBoard(Driver):
     @property
     def info(self) -> MonitorInfo:
         """Description of the sensor, and of the board once the clocks are attached."""
-        settings = self._settings
-        return MonitorInfo(
-            name=f"Xylo board's ADC, {settings.channel}",
-            kind="xylo_board",
-            simulated=self.simulates(settings),
-            origin=self.origin(settings),
-            sample_hz=settings.power_hz,
-            edge_hz=settings.power_hz,
-            accuracy=self._accuracy,
-            sync="clock",
-            switches=False,
-            reads_voltage=False,
-            details={
-                "channel": settings.channel,
+        channel = self._settings.channel
+        info = self._described(
+            f"Xylo board's ADC, {channel}",
+            {
+                "channel": channel,
                 "clock": (
                     "the board's stopwatch, tied to CLOCK_MONOTONIC by what cannot be"
                     " earlier or later; the trace holds start_monotonic_ns"
@@ -188,15 +174,9 @@ class XyloBoard(Driver):
                     "one value a period, momentary or a mean of it: not documented;"
                     " held since the one before"
                 ),
-                "voltage": STAND_IN,
-                "power": ALWAYS_ON,
-                "tested": "on a simulated board only, never on hardware",
-            }
-            | self._details,
+            },
         )
-
-    def power(self, on: bool) -> None:
-        """Ignore the request: the board is fed by USB."""
+        return replace(info, details=info.details | self._details)
 
     def record(self, folder: Path) -> XyloRecording:
         """Record into `folder`."""
@@ -211,11 +191,6 @@ class XyloBoard(Driver):
             + 12 * period_s,
             lag_s=2 * period_s + 2 * settings.shift_limit_s,
         )
-        about = {
-            "monitor": "xylo_board",
-            "simulated": self.simulates(settings),
-            "settings": asdict(settings),
-        }
         names = (f"Xylo board, {settings.channel}", "")
         return XyloRecording(
             events=self._events,
@@ -223,7 +198,7 @@ class XyloBoard(Driver):
             polling=polling,
             folder=folder,
             names=names,
-            about=about,
+            about=self._about,
             shift_limit_s=settings.shift_limit_s,
             tied=self._tie,
         )

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base class of the drivers of counters: sensors that are read by the host's clock."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from drivers.host_counters.recording import ALWAYS_ON, STAND_IN
+from rig.interfaces.monitor import MonitorInfo, Sampling
+from rig.interfaces.plugin_classes import Driver
+from rig.model.origin import Origin
+from rig.uncertainty.accuracy import Accuracy
+
+
+class CounterDriver(Driver):
+    """A driver of a counter of energy or power without a SYNC input, whose supply is
+    not switched.
+
+    `kind` is its name in a bench file, `tested` states what it was tested on.
+    """
+
+    kind: ClassVar[str]
+    tested: ClassVar[str]
+    _settings: Any
+    _accuracy: Accuracy
+
+    @classmethod
+    def rate_hz(cls, settings: Any) -> int:
+        """Return the rate of the readings."""
+        return int(settings.poll_hz)
+
+    @classmethod
+    def simulates(cls, settings: Any) -> bool:
+        """Check whether the bench file names the simulator."""
+        return bool(settings.simulated)
+
+    @classmethod
+    def origin(cls, settings: Any) -> Origin:
+        """Return that its energies are its own, or the simulator's."""
+        return Origin.SIMULATED if cls.simulates(settings) else Origin.OWN_SENSOR
+
+    @classmethod
+    def sampling(cls, settings: Any) -> Sampling:
+        """Return how often the counter is read."""
+        rate_hz = cls.rate_hz(settings)
+        return Sampling(rate_hz, rate_hz, "clock")
+
+    def power(self, on: bool) -> None:
+        """Ignore the request: no supply is switched here."""
+
+    def _described(
+        self, name: str, details: dict[str, Any], serial: str = ""
+    ) -> MonitorInfo:
+        """Return the description of the counter."""
+        rate_hz = self.rate_hz(self._settings)
+        return MonitorInfo(
+            name=name,
+            kind=self.kind,
+            simulated=self.simulates(self._settings),
+            origin=self.origin(self._settings),
+            sample_hz=rate_hz,
+            edge_hz=rate_hz,
+            accuracy=self._accuracy,
+            serial=serial,
+            sync="clock",
+            switches=False,
+            reads_voltage=False,
+            details=details
+            | {"voltage": STAND_IN, "power": ALWAYS_ON, "tested": self.tested},
+        )
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """Return the remarks that are stored with a trace."""
+        return {
+            "monitor": self.kind,
+            "simulated": self.simulates(self._settings),
+            "settings": asdict(self._settings),
+        }
