@@ -152,8 +152,8 @@ class _Lane:
             self.parts[0].start = max(self.parts[0].start, before)
 
     def intervals(self, sample_ticks: int) -> list[_Interval]:
-        """Return the parts in samples of so many ticks; one that is there only in part
-        counts.
+        """Return the parts in samples of so many ticks; a sample counts where its last
+        tick is missing, as more may come.
         """
         return [
             _Interval(
@@ -163,13 +163,6 @@ class _Lane:
             )
             for part in self.parts
         ]
-
-    def has(self, first: int, stop: int, sample_ticks: int) -> bool:
-        """Check whether all samples first <= k < stop are there."""
-        for interval in self.intervals(sample_ticks):
-            if interval.first <= first:
-                first = max(first, interval.stop)
-        return first >= stop
 
     def unbroken(self) -> tuple[int, bool]:
         """Return where the data without a gap ends, and whether it may still go on
@@ -313,10 +306,10 @@ class Lanes:
                 break
             at, lost = resumed
             if at > (self._at or 0):
-                names = " and ".join(lost) or "the streams"
                 self._writer.skip(
                     at - (self._at or 0),
-                    f"the instrument or its USB connection lost samples of {names}",
+                    "the instrument or its USB connection lost samples of "
+                    + " and ".join(lost),
                 )
                 self._at = at
             stop = self._common_stop(at, final)
@@ -350,36 +343,17 @@ class Lanes:
         before it; None while a signal has none there."""
         for lane in self._lanes:
             lane.forget(at * self._per // lane.element_ticks)
-        resumed = at
-        for first, stop, base in self._common():
-            resumed = max(resumed, first)
-            if resumed > at:
-                resumed = self._aligned(resumed, base)
+        lanes = {lane.name: lane.intervals(self._per) for lane in self._lanes}
+        for first, stop, base in _common([*lanes.values()]):
+            resumed = at if first <= at else self._aligned(first, base)
             if resumed < stop:
                 break
         else:
             return None
-        lost = [
-            lane.name for lane in self._lanes if not lane.has(at, resumed, self._per)
-        ]
         for lane in self._lanes:
             lane.forget(resumed * self._per // lane.element_ticks)
-        return resumed, lost
-
-    def _common(self) -> Iterator[tuple[int, int, int]]:
-        """Yield where all three have samples, from the first to the one after the last,
-        and the base of the SYNC line's block there.
-        """
-        lanes = [lane.intervals(self._per) for lane in self._lanes]
-        places = [0] * len(lanes)
-        while all(place < len(lane) for place, lane in zip(places, lanes, strict=True)):
-            parts = [lane[place] for place, lane in zip(places, lanes, strict=True)]
-            first = max(part.first for part in parts)
-            stop = min(part.stop for part in parts)
-            if first < stop:
-                yield first, stop, parts[-1].base
-            ended = [part.stop == stop for part in parts]
-            places[ended.index(True)] += 1
+        lacking = [name for name, parts in lanes.items() if _lacks(parts, at, resumed)]
+        return resumed, lacking
 
     def _aligned(self, at: int, base: int) -> int:
         """Return the first sample from `at` on at which a byte of the SYNC line begins,
@@ -464,3 +438,26 @@ class Lanes:
 def _pieces(lane: _Lane, stop: int) -> list[NDArray[Any]]:
     """Take the readings of a lane up to a tick, in the pieces in which they arrived."""
     return [part.data[first:last] for part, first, last in lane.take(stop)]
+
+
+def _common(lanes: list[list[_Interval]]) -> Iterator[tuple[int, int, int]]:
+    """Yield where all lanes have samples, from the first to the one after the last, and
+    the base of the last lane's block there.
+    """
+    places = [0] * len(lanes)
+    while all(place < len(lane) for place, lane in zip(places, lanes, strict=True)):
+        parts = [lane[place] for place, lane in zip(places, lanes, strict=True)]
+        first = max(part.first for part in parts)
+        stop = min(part.stop for part in parts)
+        if first < stop:
+            yield first, stop, parts[-1].base
+        ended = [part.stop == stop for part in parts]
+        places[ended.index(True)] += 1
+
+
+def _lacks(intervals: list[_Interval], first: int, stop: int) -> bool:
+    """Return whether a sample first <= k < stop is in none of the intervals."""
+    for interval in intervals:
+        if interval.first <= first:
+            first = max(first, interval.stop)
+    return first < stop
