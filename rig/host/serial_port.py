@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import selectors
 import sys
 import time
 from collections.abc import Callable
@@ -29,8 +28,8 @@ from rig.errors import (
     RigError,
 )
 from rig.host.port_users import users
-from rig.host.ready import Selector, ready
-from rig.host.stop import LOOK_S, look
+from rig.host.ready import can_read, can_read_unless_stopped, ready
+from rig.host.stop import look
 
 _FOREIGN: tuple[type[Exception], ...] = (OSError,)
 if sys.platform != "win32":
@@ -96,11 +95,9 @@ class SerialPort:
         self._heard = b""  # the last bytes: a peer may state why it closes the line
         self._fd = _descriptor(port)
         self._is_plain = self._fd is not None and _is_plain(name)
-        self._selector = Selector()
         if self._fd is not None:
             port.timeout = 0
             port.write_timeout = _WRITE_TIMEOUT_S
-            self._selector.register(self._fd, selectors.EVENT_READ)
         if sys.platform == "linux":
             # An FTDI bridge then waits 1 ms instead of 16; others ignore it.
             with suppress(ValueError, AttributeError, NotImplementedError, *_FOREIGN):
@@ -186,31 +183,16 @@ class SerialPort:
         left_open = getattr(self._port, "_socket", None)
         if self._fd is not None:
             self._fd = -1  # its number may soon be that of another file
-        self._selector.close()
         with suppress(*_FOREIGN):
             self._port.close()
         if left_open is not None:
             left_open.close()
 
     def _read_ready(self, fd: int, timeout_s: float) -> bytes:
-        if not self._can_read(fd, timeout_s):
+        wait = can_read_unless_stopped if self._hears_stop else can_read
+        if not wait(fd, timeout_s):
             return b""
         return _read(fd) if self._is_plain else bytes(self._port.read(_BLOCK_B))
-
-    def _can_read(self, fd: int, timeout_s: float) -> bool:
-        """Return whether a byte can be read within `timeout_s`."""
-        if fd < 0:
-            raise ValueError(f"Invalid file descriptor: {fd}")
-        if not self._hears_stop:
-            return bool(self._selector.select(max(timeout_s, 0.0)))
-        end_s = time.monotonic() + timeout_s
-        while True:
-            look()
-            left_s = end_s - time.monotonic()
-            if self._selector.select(min(max(left_s, 0.0), LOOK_S)):
-                return True
-            if left_s <= LOOK_S:
-                return False
 
     def _read_polled(self, timeout_s: float) -> bytes:
         end_s = time.monotonic() + timeout_s

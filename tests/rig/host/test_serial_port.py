@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_blocks_are_read_whole_written_whole_and_told_to_the_table(
     port.set_baud(921_600)
     assert port.baud == 921_600
     port.close()
+    port.close()
+
+
+def test_two_threads_may_wait_for_one_port(pty: tuple[int, str]) -> None:
+    """As when Ctrl-C interrupts the end of a recording: its thread still reads while
+    the supply is switched off.
+    """
+    port = SerialPort.open(pty[1], 115_200)
+    with ThreadPoolExecutor(2) as threads:
+        reads = [threads.submit(port.read, 0.2) for _ in range(2)]
+    assert [read.result() for read in reads] == [b"", b""]
     port.close()
 
 
