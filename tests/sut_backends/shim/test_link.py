@@ -22,11 +22,14 @@ from rig.errors import (
     RigError,
     SutError,
 )
+from rig.model.steps import Load, Query
 from sut_backends.lines.faults import FaultyLink, LineFaults
 from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
 from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind, More
 from sut_backends.shim.messages.answers import MARK
+from sut_backends.shim.messages.kinds import GUARD_RESTARTS_MAX
+from sut_backends.shim.request import CALLS_MAX, REPEATS_MAX
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.framed_dut import FramedDut
 from tests.length import length
@@ -379,6 +382,62 @@ def test_any_faults_end_in_the_right_data_or_a_named_error(
     except RigError as error:
         assert error.cause
     assert line.now_s < 120
+
+
+class Sent:
+    """Frames that a host writes, before a line spoils them."""
+
+    def __init__(self, line: FaultyLink) -> None:
+        self._write = line.write
+        self._decoder = FrameDecoder(CAPS.max_payload_b)
+        self.frames: list[Frame] = []
+        line.write = self.write  # type: ignore[method-assign]
+
+    def write(self, block: bytes) -> None:
+        self.frames += self._decoder.feed(block)
+        self._write(block)
+
+    def of_numbers(self) -> dict[int, list[Frame]]:
+        """Return the frames of each number; those of GO have none of their own."""
+        numbers: dict[int, list[Frame]] = {}
+        for frame in self.frames:
+            if frame.kind != MessageKind.GO:
+                numbers.setdefault(frame.seq, []).append(frame)
+        return numbers
+
+
+@settings(max_examples=length(300, 60), deadline=None)
+@given(st.integers(0, 2**32), st.floats(0, 0.006), st.booleans())
+def test_each_frame_sent_again_is_counted_once_and_has_the_same_bytes(
+    seed: int, share: float, takes_go: bool
+) -> None:
+    dut = FakeDut(takes_go=takes_go)
+    client, _, faulty = connect(dut, LineFaults(share, share, share, seed))
+    sent = Sent(faulty)
+    reported = 0
+    try:
+        client.hello(0x1234)
+        client.do(Load(3), [SAMPLE[:600]])
+        for _ in range(3):
+            done = client.do(Query((3,), limit_s=1.0))
+            reported += done.retransmissions
+            assert done.output == OUTPUT
+        assert (dut.slots, dut.runs) == ({0: SAMPLE[:600]}, 3)
+    except RigError as error:
+        assert error.cause
+    numbers = sent.of_numbers()
+    assert sorted(numbers) == list(range(len(numbers))), "more than a turn of numbers"
+    again = sum(len(frames) - 1 for frames in numbers.values())
+    link = client.exchange.link
+    assert link.retransmissions == again
+    assert reported + client.unreported_retransmissions == again
+    for frames in numbers.values():
+        first = frames[0]
+        # What a DUT must not execute any more becomes a PING under the same number.
+        assert {*frames[1:]} <= {first, Frame(MessageKind.PING, first.seq)}
+        limit = GUARD_RESTARTS_MAX if first.kind == MessageKind.RUN else REPEATS_MAX
+        if first.kind in (MessageKind.RUN, MessageKind.PING, MessageKind.RESULT):
+            assert len(frames) - 1 <= limit + 2 * CALLS_MAX, first
 
 
 def lose_once(
