@@ -143,7 +143,7 @@ class Playback(Driver):
             )
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
         try:
-            with _told(path, section):
+            with _translated(path, section):
                 first = open_any(path, Path(scratch.name) / "1", settings.signals)
             if not first.has_current:
                 raise ConfigError(
@@ -209,7 +209,7 @@ class Playback(Driver):
             return self._first
         path = _numbered(self._settings, number)
         try:
-            with _told(path, self._section):
+            with _translated(path, self._section):
                 opened = open_any(
                     path, Path(self._scratch.name) / str(number), self._settings.signals
                 )
@@ -289,7 +289,7 @@ def _numbered(settings: Playback.Settings, number: int) -> Path:
 
 
 @contextmanager
-def _told(path: Path, section: str) -> Iterator[None]:
+def _translated(path: Path, section: str) -> Iterator[None]:
     """Add to an error the file it is of; name keys of the bench file in place of
     options."""
     try:

@@ -85,7 +85,7 @@ def read_state(library: Any, handle: Any) -> BoardState:
     # The binding's own, where a driver lacks the version of a function that it knows.
     mismatch = getattr(library, "NVMLLibraryMismatchError", library.NVMLError)
 
-    def told(ask: Callable[[], Any]) -> Any:
+    def known(ask: Callable[[], Any]) -> Any:
         try:
             return ask()
         except (library.NVMLError, mismatch, AttributeError):
@@ -94,23 +94,23 @@ def read_state(library: Any, handle: Any) -> BoardState:
     def watts(milliwatts: int | None) -> float | None:
         return None if milliwatts is None else milliwatts * 1e-3
 
-    bits = told(lambda: library.nvmlDeviceGetCurrentClocksEventReasons(handle))
+    bits = known(lambda: library.nvmlDeviceGetCurrentClocksEventReasons(handle))
     if bits is None:  # drivers before 535 call it so
-        bits = told(lambda: library.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
-    mig = told(lambda: library.nvmlDeviceGetMigMode(handle)[0])
-    persistence = told(lambda: library.nvmlDeviceGetPersistenceMode(handle))
-    computing = told(lambda: library.nvmlDeviceGetComputeRunningProcesses(handle))
-    drawing = told(lambda: library.nvmlDeviceGetGraphicsRunningProcesses(handle))
+        bits = known(lambda: library.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
+    mig = known(lambda: library.nvmlDeviceGetMigMode(handle)[0])
+    persistence = known(lambda: library.nvmlDeviceGetPersistenceMode(handle))
+    computing = known(lambda: library.nvmlDeviceGetComputeRunningProcesses(handle))
+    drawing = known(lambda: library.nvmlDeviceGetGraphicsRunningProcesses(handle))
     return BoardState(
-        sm_mhz=told(lambda: library.nvmlDeviceGetClockInfo(handle, _SM)),
-        memory_mhz=told(lambda: library.nvmlDeviceGetClockInfo(handle, _MEMORY)),
+        sm_mhz=known(lambda: library.nvmlDeviceGetClockInfo(handle, _SM)),
+        memory_mhz=known(lambda: library.nvmlDeviceGetClockInfo(handle, _MEMORY)),
         limit_enforced_w=watts(
-            told(lambda: library.nvmlDeviceGetEnforcedPowerLimit(handle))
+            known(lambda: library.nvmlDeviceGetEnforcedPowerLimit(handle))
         ),
         limit_default_w=watts(
-            told(lambda: library.nvmlDeviceGetPowerManagementDefaultLimit(handle))
+            known(lambda: library.nvmlDeviceGetPowerManagementDefaultLimit(handle))
         ),
-        temperature_c=told(
+        temperature_c=known(
             lambda: library.nvmlDeviceGetTemperature(handle, _CORE_SENSOR)
         ),
         held_down_by=None if bits is None else reasons(bits),

@@ -389,7 +389,7 @@ def _switch_off_anew(
     wanted: RequestedSettings,
     first: BenchError,
 ) -> None:
-    said = f"{first.cause}; {first.evidence}"
+    evidence = f"{first.cause}; {first.evidence}"
     try:
         link.set_all(model.supply(False, wanted))
     except BenchError as error:
@@ -397,7 +397,7 @@ def _switch_off_anew(
             raise
         raise BenchError(
             f"the Joulescope {link.path} does not switch the DUT's supply off",
-            evidence=f"{said}; the second time: {error.cause}; {error.evidence}",
+            evidence=f"{evidence}; the second time: {error.cause}; {error.evidence}",
             try_next=(
                 "the supply may still be on: switch it off at its source; then unplug"
                 " the instrument and plug it in again"
@@ -406,7 +406,7 @@ def _switch_off_anew(
     raise _OffAnew(
         f"the Joulescope {link.path} switched the DUT's supply off only when it was"
         " opened again",
-        evidence=said,
+        evidence=evidence,
         try_next=(
             "it is off; unplug the instrument and plug it in again before it measures "
             "anything"

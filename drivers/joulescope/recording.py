@@ -224,7 +224,7 @@ class JoulescopeRecording:
                 self._thread.join()
             finally:
                 self._writer.said(
-                    time_maps=self._lanes.maps.told,
+                    time_maps=self._lanes.maps.summary,
                     first_sample_counter=self._lanes.first_tick,
                     repeated_blocks=self._lanes.repeated,
                     losses_filled=self._losses_filled,

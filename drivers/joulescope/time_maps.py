@@ -41,7 +41,7 @@ class TimeMaps:
         self.rates_hz = min(least, rate_hz), max(most, rate_hz)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """The relation to UTC, for readers of the recording."""
         kept = [asdict(one) for one in self._kept]
         return {

@@ -332,25 +332,25 @@ def _confirm(
     ignored.
     """
     try:
-        told = link.ask(query, step)
+        answer = link.ask(query, step)
     except (CommandRefused, DeadlineError) as error:
         findings.refused.append(f"{step}: not read back, {error.evidence}")
         return
-    if not all(_same(word.strip().strip('"'), wanted) for word in told.split(",")):
+    if not all(_same(word.strip().strip('"'), wanted) for word in answer.split(",")):
         raise BenchError(
             f"the N6705 has another {step} than was set",
-            evidence=f"{wanted} set, {query} gave {told[:40]!r}",
+            evidence=f"{wanted} set, {query} gave {answer[:40]!r}",
             try_next="the module's manual for what it can do; *RST on the instrument",
         )
 
 
-def _same(told: str, wanted: str) -> bool:
+def _same(answer: str, wanted: str) -> bool:
     """Check whether a word is the one that was set, in its long form too; of a range,
     also one that holds it."""
     try:
-        return float(told) >= float(wanted) * (1 - 1e-6)
+        return float(answer) >= float(wanted) * (1 - 1e-6)
     except ValueError:
-        return told.upper().startswith(wanted)
+        return answer.upper().startswith(wanted)
 
 
 def _set_byte_order(link: ScpiLink) -> None:

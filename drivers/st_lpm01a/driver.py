@@ -275,12 +275,12 @@ class StLpm01a(Driver):
         self._supply.off()
 
     def _identify(self) -> None:
-        said = self._shell.command("version")
-        version = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
+        answer = self._shell.command("version")
+        version = re.search(r"(\d+)\.(\d+)\.(\d+)", answer)
         if version is None:
             raise RemoteProtocolError(
                 "the PowerShield reports no firmware version",
-                evidence=repr(said),
+                evidence=repr(answer),
                 try_next=TRY,
             )
         self._details["firmware"] = version[0]
@@ -294,7 +294,7 @@ class StLpm01a(Driver):
             raise BenchError(
                 f"firmware {version[0]} of the PowerShield is too old for {what}",
                 evidence=(
-                    f"it says version {said}; {'.'.join(map(str, needed))} is needed"
+                    f"it says version {answer}; {'.'.join(map(str, needed))} is needed"
                 ),
                 try_next=(
                     "bring the board up to date with ST's STSW-PWRSHLD or "

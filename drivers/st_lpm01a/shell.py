@@ -119,8 +119,8 @@ class ShellClient:
             if not line.startswith(PROMPT) or "Acquisition completed" in line:
                 continue
             answer = line[len(PROMPT) :].strip()
-            if (told := _told(text, answer)) is not None:
-                return told
+            if (content := _content(text, answer)) is not None:
+                return content
             if answer.startswith("err"):
                 detail = next(
                     (
@@ -223,7 +223,7 @@ class ShellClient:
         return f"it said {last!r}" if last else "it said nothing"
 
 
-def _told(command: str, answer: str) -> str | None:
+def _content(command: str, answer: str) -> str | None:
     """Return the content of an acknowledgement of a command; None where it is none."""
     # Without `ack`, table 50 of the manual prints one of `pwrend`; not seen of any
     # board.

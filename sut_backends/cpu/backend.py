@@ -141,7 +141,7 @@ def _info(
         "pinned": settings.core >= 0,
         "threads": settings.threads,
         "governor": _governor(about.cores),
-        "processor_energy_counter": processor_counter.said(),
+        "processor_energy_counter": processor_counter.availability(),
         "garbage_collector": "off inside a query or a stream",
         "program": name,
         "knows_thresholds": about.searches,

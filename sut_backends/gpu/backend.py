@@ -192,7 +192,7 @@ def _info(
             "program": name,
             "entry": program.entry,
             "knows_thresholds": True,
-            "processor_energy_counter": processor_counter.said(),
+            "processor_energy_counter": processor_counter.availability(),
             "simulated_power_w": dataclasses.asdict(settings.power_w),
         },
         origins=Origins(),

@@ -102,7 +102,7 @@ class TorchRunner:
                 " device, copy of the outputs back"
             ),
             "kernels": self._kernels(),
-            "processor_energy_counter": processor_counter.said(),
+            "processor_energy_counter": processor_counter.availability(),
             **_of_device(board),
         }
         if not self._integer and board.dtype == board.torch.float32:

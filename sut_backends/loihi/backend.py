@@ -122,8 +122,8 @@ class LoihiSut(WorkerSut):
             "dense": len(found.synapses),
             "lag_steps": found.lag_steps,
             "fixed point": [
-                told | {"du": one.du, "dv": one.dv, "vth": one.threshold}
-                for told, one in zip(fixed.report, fixed.registers, strict=True)
+                row | {"du": one.du, "dv": one.dv, "vth": one.threshold}
+                for row, one in zip(fixed.report, fixed.registers, strict=True)
             ],
         }
 

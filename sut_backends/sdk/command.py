@@ -93,8 +93,8 @@ def print_diagnoses(out: Terminal, found: Sequence[tuple[SdkKind, Diagnosis]]) -
     for sdk_kind, diagnosis in found:
         if diagnosis.wrote:
             wrote = ", ".join(diagnosis.wrote)
-            said = f"at import it wrote {wrote} into the folder that it was given"
-            say(out, escape(said), f"{escape(sdk_kind.kind)}: ")
+            warning = f"at import it wrote {wrote} into the folder that it was given"
+            say(out, escape(warning), f"{escape(sdk_kind.kind)}: ")
 
 
 def _is_missing(diagnosis: Diagnosis) -> bool:

@@ -59,8 +59,8 @@ def examine(sdk: SdkKind, interpreter: str = "") -> Diagnosis:
             about = worker.about
             wrote = worker.wrote
     except RigError as error:
-        said = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
-        return Diagnosis(sdk.kind, path, "", (said,))
+        problem = f"{error.cause}: {error.evidence}" if error.evidence else error.cause
+        return Diagnosis(sdk.kind, path, "", (problem,))
     tried = Tried(**about.details)
     problems = _problems(sdk, tried.versions, tried.imports)
     python = about.python

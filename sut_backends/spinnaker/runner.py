@@ -89,11 +89,11 @@ def map_network(job: Job) -> dict[str, Any]:
     try:
         made = build(sim, found, np.zeros((1, found.channels)), most)
         sim.run(found.dt_ms)
-        told = report(found, made, most)
+        mapping = report(found, made, most)
     finally:
         _end(sim)
         home.close()
-    return {"versions": versions, "board": "virtual: nothing was computed", **told}
+    return {"versions": versions, "board": "virtual: nothing was computed", **mapping}
 
 
 def sense_network(job: Job) -> dict[str, Any]:

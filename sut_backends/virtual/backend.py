@@ -229,7 +229,7 @@ class VirtualSut(Backend):
             model, self._searcher(self._loaded[step.index], step.seed), step
         )
         marks = [self._pulse(1, self._drawn_w())]
-        told = -1
+        reported = -1
         redraw_s = _REDRAW_S
         known: list[int] = []
         for look in search.looks():
@@ -239,10 +239,10 @@ class VirtualSut(Backend):
                 look.elapsed_s * NS_PER_S / (1 + settings.clock_ppm * 1e-6)
             )
             self._world.advance(max(look_ns - self._world.now_ns(), 0))
-            if look.reached > told:
-                known += [self._tick(look_ns)] * (look.reached - told)
-                told = look.reached
-                marks.append(self._pulse(REACHED + told, self._drawn_w()))
+            if look.reached > reported:
+                known += [self._tick(look_ns)] * (look.reached - reported)
+                reported = look.reached
+                marks.append(self._pulse(REACHED + reported, self._drawn_w()))
             elif look.elapsed_s >= redraw_s and self._world.now_ns() >= self._free_ns:
                 self._put(self._world.now_ns(), True, self._drawn_w())
                 redraw_s = 2 * look.elapsed_s

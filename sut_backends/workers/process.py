@@ -122,12 +122,12 @@ class Worker(ChildProcess):
             raise
         about = about_of(content)
         if isinstance(about, Refusal):
-            said = self._tail()
+            printed = self._tail()
             self.close()
             raise BenchError(
                 f"{program.entry} does not start",
                 evidence=f"{about.error} ({about.python})"
-                + (f"; it printed: {said}" if said and self._isolation else ""),
+                + (f"; it printed: {printed}" if printed and self._isolation else ""),
                 try_next=_what_helps(about, interpreter),
             )
         self.about = about

@@ -118,8 +118,8 @@ class WorkerSut(Backend):
         slots = [self._slots.find(index) for index in query.indices]
         with self._wire.busy():
             request = RunRequest(slots, query.repeat, query.batch)
-            told, output = _good(self._process.ask(request, b"", query.limit_s))
-            marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
+            done, output = _good(self._process.ask(request, b"", query.limit_s))
+            marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
             self._wire.tell(marks)
         return Completion(marks, output, iterations=query.repeat * len(slots))
 
@@ -146,12 +146,12 @@ class WorkerSut(Backend):
         )
         request = SolveRequest(self._slots.find(step.index), order)
         with self._wire.busy():
-            told, output = _good(
+            done, output = _good(
                 self._process.ask(request, b"", step.timeout_s + step.limit_s)
             )
-            marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
+            marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
             self._wire.tell(marks)
-        return Completion(marks, output, iterations=1, known=tuple(told.known))
+        return Completion(marks, output, iterations=1, known=tuple(done.known))
 
     def _stream(self, step: Stream, windows: Sequence[bytes]) -> Completion:
         """Play a stream by CLOCK_MONOTONIC; windows for which there are no slots go
@@ -178,13 +178,13 @@ class WorkerSut(Backend):
             len(windows) * step.hop + step.window
         ) / step.sample_hz + step.limit_s
         with self._wire.busy():
-            told, output = _good(
+            done, output = _good(
                 self._process.feed(StreamRequest(signal), rest, limit_s)
             )
-            marks = tuple(Mark(phase, tick) for phase, tick in told.marks)
+            marks = tuple(Mark(phase, tick) for phase, tick in done.marks)
             self._wire.tell(marks)
         answered = sum(mark.phase == DECIDED for mark in marks)
-        return Completion(marks, output, iterations=answered, faults=tuple(told.faults))
+        return Completion(marks, output, iterations=answered, faults=tuple(done.faults))
 
     def _refuse_stream(self, step: Stream, sizes_b: Sequence[int]) -> None:
         slots = self._info.slots
@@ -219,11 +219,11 @@ class WorkerSut(Backend):
 
 
 def _good(answer: tuple[Done | Refusal, bytes]) -> tuple[Done, bytes]:
-    told, output = answer
-    if isinstance(told, Refusal):
+    done, output = answer
+    if isinstance(done, Refusal):
         raise SutError(
-            "the program refuses this" if told.refused else "the program failed",
-            code=_REFUSED if told.refused else _FAILED,
-            evidence=told.error,
+            "the program refuses this" if done.refused else "the program failed",
+            code=_REFUSED if done.refused else _FAILED,
+            evidence=done.error,
         )
-    return told, output
+    return done, output

@@ -114,8 +114,8 @@ class PowerEvents:
             self._why = f"{type(error).__name__}: {error}"
             self._say({"ended_ns": time.monotonic_ns(), "why": self._why})
 
-    def _say(self, told: dict[str, Any]) -> None:
-        self._file.write(json.dumps(told) + "\n")
+    def _say(self, content: dict[str, Any]) -> None:
+        self._file.write(json.dumps(content) + "\n")
         self._file.flush()
 
 

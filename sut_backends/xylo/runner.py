@@ -139,7 +139,7 @@ def specification(job: Job, chip: str) -> Specification:
     from_nir = importlib.import_module("rockpool.nn.modules.torch.nir").from_nir
     quantisers = importlib.import_module("rockpool.transform.quantize_methods")
     module = importlib.import_module(f"rockpool.devices.xylo.{name}")
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         mapped = module.mapper(
             from_nir(graph).as_graph(),
@@ -150,7 +150,7 @@ def specification(job: Job, chip: str) -> Specification:
             max_output_neurons=outputs_max,
         )
     refused = [
-        str(one.message) for one in said if one.category.__name__ == "DRCWarning"
+        str(one.message) for one in caught if one.category.__name__ == "DRCWarning"
     ]
     if refused:
         raise ValueError(f"Rockpool's design rules: {'; '.join(refused)}")

@@ -104,8 +104,8 @@ class PlayedDriver:
         finally:
             self._answers.put(None)
 
-    def _take(self, said: dict[str, Any]) -> None:
-        match said:
+    def _take(self, call: dict[str, Any]) -> None:
+        match call:
             case {"callback": topic, "of": subscribed, "value": value}:
                 for receiver in tuple(self._receivers.get(subscribed, ())):
                     receiver(topic, value)
@@ -113,4 +113,4 @@ class PlayedDriver:
                 if self.log_level != "off":
                     logging.getLogger(LOGGER).log(level, "%s", text)
             case _:
-                self._answers.put(said)
+                self._answers.put(call)

@@ -12,7 +12,7 @@ from drivers.keysight_n6705.sim.module import Channel
 Act = Callable[[list[str], list[Channel]], bytes | None]
 
 
-def told(what: str) -> Act:
+def setting_of(what: str) -> Act:
     """Return a query of a setting of each channel."""
     return lambda words, channels: ",".join(
         getattr(channel, what) for channel in channels

@@ -14,7 +14,7 @@ import threading
 from contextlib import suppress
 
 from drivers.keysight_n6705.sim import acts, scpi
-from drivers.keysight_n6705.sim.acts import Act, only, told, up_to
+from drivers.keysight_n6705.sim.acts import Act, only, setting_of, up_to
 from drivers.keysight_n6705.sim.io_manager import IoManagerSimulator
 from drivers.keysight_n6705.sim.log import SimulatedLog
 from drivers.keysight_n6705.sim.meter import SimulatedMeter
@@ -245,7 +245,7 @@ class Simulator:
             ).encode(),
             "EMUL": acts.emulate,
             "FUNC": acts.set_priority,
-            "FUNC?": told("priority"),
+            "FUNC?": setting_of("priority"),
             "VOLT": self._volt,
             "VOLT?": lambda words, channels: scpi.numbers(
                 [channel.volt for channel in channels]
@@ -280,7 +280,7 @@ class Simulator:
                 [log.told_period_s(channel, self._real) for channel in channels]
             ),
             "TRIG:ELOG:SOUR": acts.set_source,
-            "TRIG:ELOG:SOUR?": told("source"),
+            "TRIG:ELOG:SOUR?": setting_of("source"),
             "TRIG:ELOG": lambda words, channels: log.trigger(channels),
             "INIT:ELOG": lambda words, channels: log.initiate(channels, self._real),
             "ABOR:ELOG": lambda words, channels: log.abort(channels),
@@ -288,7 +288,7 @@ class Simulator:
         }
         for name in ("CURR", "VOLT", "CURR:MINM", "VOLT:MINM"):
             table[f"SENS:ELOG:FUNC:{name}"] = self._function(name)
-            table[f"SENS:ELOG:FUNC:{name}?"] = self._function_told(name)
+            table[f"SENS:ELOG:FUNC:{name}?"] = self._logged_function(name)
         return table
 
     def _reset(self, words: list[str], channels: list[Channel]) -> None:
@@ -342,7 +342,7 @@ class Simulator:
 
         return act
 
-    def _function_told(self, name: str) -> Act:
+    def _logged_function(self, name: str) -> Act:
         return lambda words, channels: scpi.flags(
             [
                 self._log.is_on(channel, name, self._faults.stuck_hidden)

@@ -191,9 +191,9 @@ class Payload:
         tail = b""
         try:
             for name, field in self.fields:
-                of_head, behind = field.pack(getattr(self, name))
+                of_head, of_tail = field.pack(getattr(self, name))
                 numbers += of_head
-                tail += behind
+                tail += of_tail
             return self.head.pack(*numbers) + tail
         except (struct.error, ValueError) as error:
             raise LocalProtocolError(

@@ -10,7 +10,7 @@ from pathlib import Path
 POWERCAP = Path("/sys/class/powercap")
 
 
-def said(root: Path = POWERCAP) -> str:
+def availability(root: Path = POWERCAP) -> str:
     """Return in words whether the processor's energy counters (RAPL) can be read."""
     counters = sorted(root.glob("intel-rapl:*/energy_uj"))
     if not counters:

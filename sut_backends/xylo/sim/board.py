@@ -130,13 +130,13 @@ class Core(Output):
             before = self._fired
             self._fired = self._stepped(0, drive + before @ self._back, 31)
             spikes = self._stepped(1, before[len(before) - len(out) :] @ out, 1)
-            told = {"output_spikes": spikes.tolist(), self._stamp: step}
-            told |= {"output_v_mems": self._states[1][1].tolist()}
-            told |= {
+            fields = {"output_spikes": spikes.tolist(), self._stamp: step}
+            fields |= {"output_v_mems": self._states[1][1].tolist()}
+            fields |= {
                 name: []
                 for name in ("neuron_v_mems", "neuron_i_syns", "neuron_i_syn2s")
             }
-            readouts.append(self._events.Readout(**told))
+            readouts.append(self._events.Readout(**fields))
         self._step = stop
         step_ns = round(self._truth.step_s * NS_PER_S)
         began_ns = time.monotonic_ns() + round(self._truth.delay_s * NS_PER_S)

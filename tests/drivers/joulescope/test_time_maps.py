@@ -32,11 +32,12 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
         rate_hz = HZ * (1 + 20e-6 if second < HOUR_S // 2 else 1 - 30e-6)
         for _ in range(3):  # several blocks come with each map
             maps.note(TimeMap(utc(count), count, rate_hz))
-    told = maps.told
-    kept = told["kept"]
-    assert told["count"] == HOUR_S and len(kept) <= HOUR_S // MINUTE_S + 1, "little"
+    summary = maps.summary
+    kept = summary["kept"]
+    assert summary["count"] == HOUR_S and len(kept) <= HOUR_S // MINUTE_S + 1, "little"
     assert (
-        told["first"] == kept[0] and told["last"]["offset_counter"] == (HOUR_S - 1) * HZ
+        summary["first"] == kept[0]
+        and summary["last"]["offset_counter"] == (HOUR_S - 1) * HZ
     )
     starts = [one["offset_counter"] for one in kept]
     for count in range(0, HOUR_S * HZ, 7_777_777):
@@ -50,7 +51,7 @@ def test_any_sample_of_an_hour_can_be_dated_from_what_is_kept() -> None:
 
 
 def test_where_no_block_came_nothing_is_known() -> None:
-    assert TimeMaps().told == {
+    assert TimeMaps().summary == {
         "count": 0,
         "first": {},
         "kept": [],
@@ -63,9 +64,9 @@ def test_a_counter_that_begins_anew_is_followed_and_one_without_a_rate_fills_no_
     maps = TimeMaps()
     for second in (*range(0, 6000, 61), *range(0, 600, 61)):
         maps.note(TimeMap(utc(second * HZ), second * HZ, float(HZ)))
-    counts = [one["offset_counter"] for one in maps.told["kept"]]
+    counts = [one["offset_counter"] for one in maps.summary["kept"]]
     assert 0 in counts[1:], "from there on, later samples have a map of their own"
     still = TimeMaps()
     for number in range(1000):
         still.note(TimeMap(number, number, 0.0))
-    assert still.told["count"] == 1000 and len(still.told["kept"]) == 1
+    assert still.summary["count"] == 1000 and len(still.summary["kept"]) == 1

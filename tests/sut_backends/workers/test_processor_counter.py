@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from sut_backends.workers.inside.processor_counter import said
+from sut_backends.workers.inside.processor_counter import availability
 
 
 def test_a_rail_of_the_processor_is_there_or_omitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert said(tmp_path).startswith("none on this machine")
+    assert availability(tmp_path).startswith("none on this machine")
     zone = tmp_path / "intel-rapl:0"
     zone.mkdir()
     (zone / "energy_uj").write_text("1\n", encoding="ascii")
     (zone / "name").write_text("package-0\n", encoding="ascii")
-    assert said(tmp_path) == "readable: package-0 ([monitor.rapl])"
+    assert availability(tmp_path) == "readable: package-0 ([monitor.rapl])"
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert said(tmp_path).endswith("the processor's energy is omitted")
+    assert availability(tmp_path).endswith("the processor's energy is omitted")
