@@ -24,12 +24,13 @@ _ANSWERS = (MessageKind.STATUS, MessageKind.PONG, MessageKind.ERROR)
 @dataclass(slots=True)
 class _Flight:
     """One unacknowledged frame; `order` increases with every transmission of any frame,
-    0 marks a frame to be sent.
+    0 marks a frame to be sent. `lost`: a transmission of it counts as lost.
     """
 
     kind: MessageKind
     code: bytes
     order: int = 0
+    lost: bool = False
     called: bool = False
 
 
@@ -122,6 +123,7 @@ class RequestWindow:
         for flight in unsent:
             self._order += 1
             flight.order = self._order
+            self.repeats += flight.lost
         return b"".join(flight.code for flight in unsent)
 
     def receive(self, frame: Frame, now_s: float) -> None:
@@ -210,12 +212,13 @@ class RequestWindow:
         self._resend([flight for flight in flights if 0 < flight.order < newest])
 
     def _resend(self, flights: list[_Flight]) -> None:
+        """Mark frames to be sent again; an answer may still come before they are."""
         for flight in flights:
             flight.order = 0
-        self.repeats += len(flights)
+            flight.lost = True
         frames = self._next - self._first
         limit = _ABANDON_PER_FRAME * frames + _ABANDON_MORE
-        if self._fragile and self.repeats > limit:
+        if self._fragile and self.repeats + len(flights) > limit:
             self._ending = True
             self._replace()
 

@@ -28,8 +28,7 @@ from sut_backends.shim import messages
 from sut_backends.shim.frame import Frame, FrameDecoder, encode
 from sut_backends.shim.messages import CapsMessage, DoneMessage, Flag, MessageKind, More
 from sut_backends.shim.messages.answers import MARK
-from sut_backends.shim.messages.kinds import GUARD_RESTARTS_MAX
-from sut_backends.shim.request import CALLS_MAX, REPEATS_MAX
+from sut_backends.shim.request import REPEATS_MAX
 from sut_backends.shim.timeouts import RTO_MIN_S, RetransmissionTimeouts
 from sut_backends.uart.framed_dut import FramedDut
 from tests.length import length
@@ -435,9 +434,8 @@ def test_each_frame_sent_again_is_counted_once_and_has_the_same_bytes(
         first = frames[0]
         # What a DUT must not execute any more becomes a PING under the same number.
         assert {*frames[1:]} <= {first, Frame(MessageKind.PING, first.seq)}
-        limit = GUARD_RESTARTS_MAX if first.kind == MessageKind.RUN else REPEATS_MAX
-        if first.kind in (MessageKind.RUN, MessageKind.PING, MessageKind.RESULT):
-            assert len(frames) - 1 <= limit + 2 * CALLS_MAX, first
+        if first.kind in (MessageKind.PING, MessageKind.RESULT):
+            assert len(frames) - 1 <= REPEATS_MAX, first
 
 
 def lose_once(
