@@ -64,5 +64,7 @@ def test_pages_are_found_by_the_names_that_messages_use() -> None:
     page = run("docs", "docs/UNCERTAINTY.md").output
     assert page == (ROOT / "docs" / "UNCERTAINTY.md").read_text(encoding="utf-8") + "\n"
     listed = run("docs").output
-    assert re.search(r"^  UNCERTAINTY +Uncertainty: the intervals", listed, re.MULTILINE)
+    assert re.search(
+        r"^  UNCERTAINTY +Uncertainty: the intervals", listed, re.MULTILINE
+    )
     assert isinstance(run("docs", "nothing").exception, ConfigError)
