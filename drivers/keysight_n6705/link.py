@@ -313,9 +313,10 @@ class ScpiLink:
                 step, f"{message}: its answer came later, {owed[:80]!r}"
             ) from silence
         if errors and errors[0][0] == _INTERRUPTED:
-            error = f"{errors[0][0]} {errors[0][1]}"
+            interrupted = f"{errors[0][0]} {errors[0][1]}"
             raise self._late(
-                step, f"{message}: its answer was dropped for the next query, {error}"
+                step,
+                f"{message}: its answer was dropped for the next query, {interrupted}",
             ) from silence
         if errors:
             self._refuse(errors, step, message)
