@@ -10,6 +10,7 @@ import click
 
 from rig.bench import examples
 from rig.cli.lazy import LazyGroup
+from rig.cli.options import FILE
 from rig.cli.printed.terminal import Terminal, escape, print_rows, say
 
 
@@ -31,7 +32,7 @@ def list_() -> None:
 
 @bench.command(short_help="Write an example bench to a file")
 @click.argument("name")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=FILE)
 def new(name: str, file: Path | None) -> None:
     """Write the example bench NAME to FILE, by default NAME.toml in this folder."""
     name = name.removesuffix(".toml")

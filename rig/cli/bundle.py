@@ -10,7 +10,7 @@ from rich.table import Table
 
 from rig.api.support import bundle as support
 from rig.bench.scan import scan
-from rig.cli.options import to_write
+from rig.cli.options import EXISTING_FILE, EXISTING_FOLDER, FILE, to_write
 from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
 from rig.units import bytes_text
 
@@ -18,35 +18,35 @@ from rig.units import bytes_text
 @click.command()
 @click.argument(
     "session",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=EXISTING_FOLDER,
     required=False,
 )
 @click.option(
     "--bench",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     help="A bench file.",
 )
 @click.option("--serials", is_flag=True, help="Keep the serial numbers of instruments.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     callback=to_write,
     default=Path("neurorig-support.zip"),
     show_default=True,
-    help="Where to write it.",
+    help="File to write.",
 )
 @click.option(
-    "--list", "only_list", is_flag=True, help="Say what it would hold; write nothing."
+    "--list", "only_list", is_flag=True, help="List what it would hold; write nothing."
 )
 def bundle(
     session: Path | None, bench: Path | None, serials: bool, out: Path, only_list: bool
 ) -> None:
-    """Write a support bundle: versions, bench file, what is attached, how a session
-    went.
+    """Write a support bundle: versions, a bench file, the attached instruments, and the
+    course of a session.
 
-    Passwords, keys, home folders, names of users and computers are taken out, and
-    serial numbers unless you keep them. No trace and no data are in it. Look before you
-    send it.
+    Passwords, keys, home folders, and names of users and computers are removed, and
+    serial numbers unless you keep them. It holds no trace and no data. Look at it
+    before you send it.
     """
     console = Terminal()
     made = support.collect(session, bench, keep_serials=serials, scan=scan)

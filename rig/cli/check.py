@@ -9,6 +9,7 @@ import click
 
 from rig.cli.lazy import LateCommand
 from rig.cli.options import (
+    EXISTING_FILE,
     PrintedForm,
     explain_option,
     json_option,
@@ -22,7 +23,7 @@ from rig.errors import ConfigError
 @click.option(
     "--claim",
     "claimed",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     help=(
         "Test a claim on the session: a TOML file of metric = value, a bench file's"
         " [claim], or a published results.json."
@@ -36,12 +37,12 @@ from rig.errors import ConfigError
         " test that it is at most 5 % better."
     ),
 )
-@click.option("--wide", is_flag=True, help="Print every finding with what it rests on.")
+@click.option("--wide", is_flag=True, help="Print every finding with its evidence.")
 @json_option
 @explain_option
 @click.option(
     "--signers",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     metavar="FILE",
     help="File of trusted signers (ssh-keygen).",
 )

@@ -11,7 +11,7 @@ import click
 
 from rig.cli.lazy import LateCommand
 from rig.cli.models.conventions_options import conventions_options, dt_option
-from rig.cli.options import json_option, refuse_idle, sessions_option, set_option
+from rig.cli.options import FILE, json_option, refuse_idle, sessions_option, set_option
 from rig.errors import ConfigError
 from rig.network.conventions import ConventionChoice
 
@@ -32,15 +32,15 @@ _PLACE = click.Path(exists=True, path_type=Path)
     "places", metavar="MODEL.nir | SESSION SESSION...", nargs=-1, type=_PLACE
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Show details and ordinary changes too."
+    "--all", "everything", is_flag=True, help="Also show details and ordinary changes."
 )
 @click.option(
-    "--suts", metavar="A,B,...", default="", help="Backends that are to run MODEL.nir."
+    "--suts", metavar="A,B,...", default="", help="Backends that run MODEL.nir."
 )
 @click.option(
     "--samples",
     type=click.IntRange(0),
-    help="Samples of each session; 0: all [default: 40].",
+    help="Samples of each session; 0 takes all [default: 40].",
 )
 @click.option(
     "--trials",
@@ -51,29 +51,29 @@ _PLACE = click.Path(exists=True, path_type=Path)
 )
 @click.option(
     "--bench",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Bench file with [sut.A], [sut.B], ..., monitor, scenario, task.",
 )
 @set_option
 @click.option(
     "--inputs",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE.npy",
-    help="Inputs of a model that is no task's own.",
+    help="Inputs of a model that belongs to no task.",
 )
 @click.option(
     "--labels",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
-    help="What each input is.",
+    help="Label of each input.",
 )
 @dt_option
 @conventions_options
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FOLDER",
-    help="Write table (csv, md), data (json) and picture (png, svg) there.",
+    help="Write a table (csv, md), data (json) and a picture (png, svg) there.",
 )
 @sessions_option
 @json_option
@@ -93,24 +93,24 @@ def compare(
     sessions: Path,
     as_json: bool,
 ) -> int:
-    """Compare one model on several backends, or sessions.
+    """Compare one model on several backends, or sessions with each other.
 
-    MODEL.nir with --suts: a session on each backend, of the same samples; those that
-    are there already are used, one that was cut off goes on. A backend is a table
+    With --suts, MODEL.nir runs on each backend with the same samples. Sessions that
+    exist already are used, and one that was cut off is resumed. A backend is a table
     [sut.NAME] of the bench file, an example bench (mps2, cpu-asc), a kind (rig list),
-    or FILE.toml. A backend that cannot run is told why, and the others go on. For a
-    backend that runs firmware here, a process or an emulated board, an image of the
-    network is built.
+    or FILE.toml. If a backend cannot run, the reason is printed and the others
+    continue. For firmware that runs on this computer, as a process or on an emulated
+    board, an image with the network is built.
 
-    The reference is MODEL.nir in floating point, by --as and --reset; of a task that
-    was trained in whole numbers its own answers.
+    The reference is MODEL.nir in floating point, with the conventions of --as and
+    --reset. For a task that was trained in whole numbers it is the task's own answers.
 
-    Two sessions: their metrics, and how they came about. Three or more, of one model:
-    the table of a model on several backends.
+    Two sessions are compared by their metrics and by how they came about. Three or
+    more sessions of one model are shown as the table of several backends.
 
-    The exit code is 1 where a verdict is FAIL or INVALID, a backend did not run, or a
-    session was changed after its run: its numbers are shown with a mark. It is 2 where
-    none has results, 4 where a verdict is NOT TESTED.
+    The exit code is 1 if a verdict is FAIL or INVALID, a backend did not run, or a
+    session was changed after its run (its numbers are marked), 2 if no backend has
+    results, and 4 if a verdict is NOT TESTED.
     """
     from rig.api.backends.runs import RequestedRuns
     from rig.cli.compare_backends import of_model, of_sessions

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from rig.api.comparing.comparison import (
@@ -23,7 +22,13 @@ from rig.api.comparing.text import difference_text, spread_text, value_text
 from rig.api.sessions.session import Session, open_session
 from rig.cli.exit_codes import FAIL
 from rig.cli.printed.labels import badge_lines, of_session, print_labels
-from rig.cli.printed.terminal import Terminal, escape, print_line, print_table
+from rig.cli.printed.terminal import (
+    Terminal,
+    borderless_table,
+    escape,
+    print_line,
+    print_table,
+)
 from rig.cli.printed.verdicts import BADGES
 from rig.errors import RigError
 from rig.files import typed
@@ -132,9 +137,7 @@ def _metrics(
     outcome: bool,
 ) -> Table:
     notes = Notes()
-    table = Table(
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
-    )
+    table = borderless_table()
     table.add_column(" metric", no_wrap=True)
     for head in ("A", "B", "B - A", "± 95 %"):
         table.add_column(head, justify="right", no_wrap=True)

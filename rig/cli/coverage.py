@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from rig.cli.exit_codes import FAIL
+from rig.cli.options import EXISTING_FOLDER
 from rig.cli.printed.coverage_table import print_coverage
 from rig.cli.printed.labels import of_session, print_labels
 from rig.cli.printed.terminal import Terminal
@@ -28,13 +29,13 @@ from rig.store.session_folder import SessionFolder, damage_named
     metavar="SESSION...",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=EXISTING_FOLDER,
 )
 def coverage(paths: tuple[Path, ...]) -> int:
-    """Show which cells are done, failed or missing; of several sessions, each cell as
-    in the one that has most of it.
+    """Show which cells of a grid are done, failed or missing. With several sessions,
+    each cell is shown as in the session that has most of it.
 
-    Exit code 1 where one is not done, or a session was changed after its run.
+    The exit code is 1 if a cell is not done, or a session was changed after its run.
     """
     out = Terminal()
     cells = grid.united(_cells(path) for path in paths)

@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 
 from rig.cli.lazy import LateCommand
-from rig.cli.options import PrintedForm, sessions_option, wide_option
+from rig.cli.options import FILE, PrintedForm, sessions_option, wide_option
 from rig.files.shipped import DEMO
 
 
 @click.command(cls=LateCommand, modules=["rig.cli.run_bench"])
 @click.option(
     "--bench",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=DEMO,
-    help="Another bench than the built-in virtual one.",
+    help="Bench file to run instead of the built-in virtual one.",
 )
 @sessions_option
 @wide_option

@@ -57,8 +57,8 @@ class ListedKind:
 def list_(name: str, sessions: Path, as_json: bool) -> None:
     """List backends, monitors, scenarios, tasks and sessions.
 
-    With a name, as sut.uart, list the settings of that kind; with bench, those of the
-    bench.
+    With a name such as sut.uart, list the settings of that kind; with bench, those of
+    the bench.
     """
     if name:
         refuse_idle("beside SECTION.KIND", "sessions")

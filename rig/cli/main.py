@@ -36,7 +36,7 @@ COMMANDS = {
     ),
     "bundle": (
         "rig.cli.bundle:bundle",
-        "Write what a helper from afar needs; no secrets in it",
+        "Write a support bundle: one zip file without secrets",
     ),
     "check": (
         "rig.cli.check:check",
@@ -77,7 +77,7 @@ COMMANDS = {
         "Test the bench step by step; name faults and what to try",
     ),
     "report": ("rig.cli.report:report", "Write the report of a session: one HTML page"),
-    "resume": ("rig.cli.resume:resume", "Go on with a session that was cut off"),
+    "resume": ("rig.cli.resume:resume", "Resume a session that was cut off"),
     "run": ("rig.cli.run:run", "Run all trials of a bench file; print the verdict"),
     "scan": ("rig.cli.scan:scan", "List attached instruments and serial ports"),
     "sessions": (

@@ -16,6 +16,7 @@ import click
 from rig.api.traces.surroundings import Surroundings
 from rig.cli.measure_names import with_names
 from rig.cli.measure_windows import CHOICES, WindowChoice, window_options
+from rig.cli.options import FILE
 from rig.cli.printed.terminal import Terminal, escape, escape_lines, say
 from rig.cli.printed.window_table import print_windows
 from rig.cli.trace_options import trace_options
@@ -39,14 +40,14 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 
 
 @click.command()
-@click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="TRACE", type=FILE)
 @window_options
 @trace_options
 @click.option(
     "--calibration",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
-    help="What the instrument promises: docs/UNCERTAINTY.md.",
+    help="Limits of error of the instrument: docs/UNCERTAINTY.md.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, SI units, all digits.")
 @click.option(
@@ -54,9 +55,9 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
 )
 @click.option(
     "--scratch",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FOLDER",
-    help="Where files of other origin are converted [default: the system's].",
+    help="Folder for converted files of other programs [default: the system's].",
 )
 def measure(
     path: Path,
@@ -70,7 +71,7 @@ def measure(
 
     TRACE is a trace of the rig's own, the folder of a trial, a JLS file of another
     program (Joulescope UI), a .ppk2 file (Nordic Power Profiler), or a CSV table (any
-    with named columns). Exit code 1 says that a window has no energy.
+    with named columns). The exit code is 1 if a window has no energy.
     """
     chosen = WindowChoice(**{name: signals.pop(name) for name in CHOICES})
     chosen.check()

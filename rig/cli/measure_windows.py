@@ -35,7 +35,7 @@ _OPTIONS = (
         multiple=True,
         metavar="START-STOP|FILE",
         help=(
-            "A window in seconds from the first sample, may be repeated; or a file of"
+            "A window in seconds from the first sample; may be repeated. Or a file of"
             " time stamps, JSON or text."
         ),
     ),
@@ -44,7 +44,7 @@ _OPTIONS = (
         "threshold_a",
         type=float,
         metavar="A",
-        help="Windows where the current exceeds so many amperes.",
+        help="Windows in which the current exceeds A amperes.",
     ),
     click.option("--whole", is_flag=True, help="The whole trace as one window."),
     click.option(
@@ -52,14 +52,14 @@ _OPTIONS = (
         "which",
         default="",
         metavar="LIST",
-        help="Of these windows only some: even, odd, or numbers as 2,4,6-10.",
+        help="Only some of these windows: even, odd, or numbers such as 2,4,6-10.",
     ),
     click.option(
         "--per",
         type=click.IntRange(min=1),
         default=1,
         metavar="N",
-        help="Inferences in each window: mean, median and spread are those of one.",
+        help="Inferences in each window; mean, median and spread are then of one.",
     ),
 )
 #: Names of the options, as click hands them over.

@@ -82,7 +82,10 @@ def to_write(
     return path
 
 
-bench_argument = click.argument("bench", type=click.Path(path_type=Path))
+FILE = click.Path(path_type=Path)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+bench_argument = click.argument("bench", type=FILE)
 set_option = click.option(
     "--set",
     "overrides",
@@ -92,7 +95,7 @@ set_option = click.option(
 )
 sessions_option = click.option(
     "--sessions",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("sessions"),
     show_default=True,
     help="Where sessions are kept.",
@@ -104,24 +107,17 @@ SESSIONS_TRY = "another folder: --sessions FOLDER"
 explain_option = click.option(
     "--explain",
     is_flag=True,
-    help="Print also the words of the rules, and why metrics were not tested.",
+    help="Also print the text of the rules, and why metrics were not tested.",
 )
 wide_option = click.option(
     "--wide",
     is_flag=True,
-    help=(
-        "Print all main metrics with both intervals, each trial, and what was found"
-        " beside them."
-    ),
+    help="Print all main metrics with both intervals, each trial, and all remarks.",
 )
 json_option = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON, and all else to standard error.",
+    help="Print JSON; everything else goes to standard error.",
 )
-session_argument = click.argument(
-    "path",
-    metavar="SESSION",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-)
+session_argument = click.argument("path", metavar="SESSION", type=EXISTING_FOLDER)

@@ -48,8 +48,8 @@ def plan(
     whole: bool,
     as_json: bool,
 ) -> None:
-    """Print the steps of a trial, and what all trials will take; no device is
-    touched."""
+    """Print the steps of a trial, and the time and disk space of all trials; no device
+    is touched."""
     scenario, task, resolved = planning.open_plan(bench, overrides)
     if trial > resolved.bench.trials:
         raise ConfigError(

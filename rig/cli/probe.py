@@ -15,7 +15,7 @@ import click
 from rig.bench.contact_file import ContactWriter
 from rig.bench.contact_player import ContactPlayer
 from rig.bench.probe import probe as probe_bench
-from rig.cli.options import bench_argument, json_option, set_option
+from rig.cli.options import FILE, bench_argument, json_option, set_option
 from rig.cli.printed.labels import badge
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import BenchError, ConfigError
@@ -66,17 +66,14 @@ class ProbeRow:
 @click.option(
     "--contact",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write every command and raw answer of the instruments to FILE, a new one.",
+    type=FILE,
+    help="Write every command and raw answer of the instruments to a new FILE.",
 )
 @click.option(
     "--replay",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help=(
-        "Play the instruments back from a file of --contact, and tell what is"
-        " different."
-    ),
+    type=FILE,
+    help="Play the instruments back from a FILE of --contact; print the differences.",
 )
 @json_option
 def probe(
@@ -86,7 +83,7 @@ def probe(
     replay: Path | None,
     as_json: bool,
 ) -> int:
-    """Power the device, talk to it, and say what is wrong and what to try."""
+    """Power the device and talk to it step by step; name each fault and a remedy."""
     if contact and replay:
         raise ConfigError(
             "--contact and --replay are given: a recording that is played is there"

@@ -15,7 +15,7 @@ from rig.cli.options import session_argument
 @click.command(cls=LateCommand, modules=["rig.check.check"])
 @session_argument
 def report(path: Path) -> int:
-    """Write the session's report: one HTML page; say so when the session was changed
+    """Write the session's report, one HTML page; warn if the session was changed
     since."""
     from rig.api.report import write_report
     from rig.check.check import check

@@ -24,7 +24,7 @@ from rig.cli.options import (
 @json_option
 @explain_option
 def resume(path: Path, wide: bool, as_json: bool, explain: bool) -> int:
-    """Go on with a session that was cut off, where it stopped; the bench must be the
+    """Resume a session that was cut off, where it stopped; the bench must be the
     same."""
     from rig.cli.run_bench import resume_session
 

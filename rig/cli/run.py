@@ -26,7 +26,7 @@ from rig.cli.options import (
 @click.option(
     "--trials",
     type=click.IntRange(1),
-    help="Another number of trials than the bench file's.",
+    help="Number of trials, instead of the bench file's.",
 )
 @sessions_option
 @wide_option

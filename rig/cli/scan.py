@@ -30,8 +30,9 @@ _COLOURS = {FOUND: "bold green", PROBLEM: "bold red", MISSING: "bold"}
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def scan(as_json: bool) -> int:
-    """List attached instruments and serial ports, with the lines for a bench file; exit
-    code 3 if something is wrong.
+    """List attached instruments and serial ports, with the lines for a bench file.
+
+    The exit code is 3 if something is wrong.
     """
     rows = look()
     console = Terminal()

@@ -40,7 +40,7 @@ _COLOURS = {
     "--tag",
     "tagged",
     metavar="SESSION",
-    help="Give this session the words as its tags instead; none takes them away.",
+    help="Replace the tags of this session by the words; without words, remove them.",
 )
 @json_option
 def sessions(
@@ -48,8 +48,8 @@ def sessions(
 ) -> None:
     """List sessions, the newest first, with verdict, size and tags.
 
-    WORD: only those in which every word is found. #TAG is a whole tag; status:killed
-    and verdict:fail name what they say; after --, -WORD leaves out.
+    With WORDs, only sessions in which every word is found. #TAG matches a whole tag,
+    status:killed a status, verdict:fail a verdict; after --, -WORD excludes a word.
     """
     out = Terminal(stderr=as_json)
     if tagged is not None:

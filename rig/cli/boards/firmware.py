@@ -13,8 +13,8 @@ import click
 
 from rig.cli.boards.firmware_model import STEPS, WORKLOAD, ModelOptions, put_model
 from rig.cli.lazy import LazyGroup
-from rig.cli.models.conventions_options import conventions_options
-from rig.cli.options import refuse_idle
+from rig.cli.models.conventions_options import conventions_options, dt_option
+from rig.cli.options import FILE, refuse_idle
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import BenchError, ConfigError
 from rig.firmware import flasher, toolchain
@@ -25,12 +25,8 @@ from rig.firmware.part import part
 from rig.network.conventions import ConventionChoice
 from rig.network.fixed.make import BITS_MAX, BITS_MIN
 
-_folder = click.argument(
-    "folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path()
-)
-_image = click.argument(
-    "path", metavar="[DIR|IMAGE]", type=click.Path(path_type=Path), default=Path()
-)
+_folder = click.argument("folder", metavar="[DIR]", type=FILE, default=Path())
+_image = click.argument("path", metavar="[DIR|IMAGE]", type=FILE, default=Path())
 _workload = click.option(
     "--workload",
     default="null",
@@ -50,7 +46,7 @@ def firmware() -> None:
 
 
 @firmware.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=FILE)
 @click.option(
     "--port",
     "name",
@@ -71,33 +67,33 @@ def new(folder: Path, name: str) -> None:
 @click.option(
     "--model",
     metavar="MODEL.nir",
-    type=click.Path(path_type=Path),
-    help="Build the workload `network` alone, with this network: docs/FIXED_POINT.md.",
+    type=FILE,
+    help="Build only the workload `network`, with this network: docs/FIXED_POINT.md.",
 )
 @click.option(
     "--target",
     metavar="PORT",
-    help="With --model: make DIR as a project of this port, where there is none.",
+    help="With --model: make DIR a project of this port if there is none.",
 )
 @click.option(
     "--input",
     "inputs",
     metavar="INPUT.npy",
-    type=click.Path(path_type=Path),
-    help="Inputs of the network, as of rig model quantize.",
+    type=FILE,
+    help="Inputs for which scales are chosen, as with rig model quantize.",
 )
-@click.option("--dt", "dt_s", type=float, metavar="SECONDS", help="Its time step.")
+@dt_option
 @click.option(
     "--bits",
     type=click.IntRange(BITS_MIN, BITS_MAX),
     default=BITS_MAX,
-    help="Of a weight.",
+    help="Bits of a weight, with its sign.",
 )
 @conventions_options
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
-    help=f"The most steps of an input [default: those of INPUT.npy, else {STEPS}].",
+    help=f"Largest number of steps of an input [default: of INPUT.npy, else {STEPS}].",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Print all commands of make.")
 def build(
@@ -112,12 +108,12 @@ def build(
     steps: int | None,
     verbose: bool,
 ) -> None:
-    """Build the images of the project in DIR and show their size; settings go to make,
-    as BOARD=stm32g071.
+    """Build the images of the project in DIR and show their size. Settings such as
+    BOARD=stm32g071 are passed to make.
 
-    With --model the network is quantised where it is not, what it takes of flash and
-    RAM is said first, and a part without room for it is refused. DIR is MODEL-PORT
-    where none is given.
+    With --model the network is quantised unless it already is. Its use of flash and RAM
+    is printed first, and a part without room for it is refused. DIR defaults to
+    MODEL-PORT.
     """
     if "=" in folder.name and not folder.exists():
         folder, settings = Path(), (str(folder), *settings)
@@ -175,10 +171,10 @@ def _with_model(
 @click.option(
     "--machine",
     default="",
-    help="QEMU's name of the board, where the project names none or another.",
+    help="QEMU's name of the board, if the project names none or another.",
 )
 def emulate(path: Path, workload: str, machine: str) -> None:
-    """Run the project in DIR, or an image, in QEMU until Ctrl-C; says how to reach
+    """Run the project in DIR, or an image, in QEMU until Ctrl-C; print how to reach
     it."""
     bench = Path("BENCH")
     options: tuple[str, ...] = ()
@@ -230,7 +226,7 @@ def emulate(path: Path, workload: str, machine: str) -> None:
 @click.option(
     "--tool",
     type=click.Choice(flasher.TOOLS),
-    help="What writes it; the first that is installed unless given.",
+    help="Tool that writes the image [default: the first that is installed].",
 )
 @click.option(
     "--target", default="", help="OpenOCD's target file, or pyOCD's name of the part."

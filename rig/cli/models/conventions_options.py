@@ -18,36 +18,33 @@ dt_option = click.option(
     "dt_s",
     type=float,
     metavar="SECONDS",
-    help="The time step, where the file states none.",
+    help="Time step, if the file states none or another is wanted.",
 )
 _OPTIONS = (
     click.option(
         "--as",
         "preset",
         type=click.Choice(sorted(PRESETS)),
-        help=(
-            "The conventions of a program or chip [default: as the file states, else"
-            " nir]."
-        ),
+        help="Conventions of a program or chip [default: those of the file, or nir].",
     ),
     click.option(
         "--reset",
         type=click.Choice(list(RESETS)),
         help=(
-            "What a spike does: to v_reset, which is 0 where the file states none; the"
-            " threshold off, at once or in the next step; nothing [default: as of"
-            " --as]."
+            "Effect of a spike on the membrane: zero sets it to v_reset (0 if the file"
+            " states none), subtract takes the threshold off at once, subtract-next in"
+            " the next step, none leaves it [default: as --as]."
         ),
     ),
     click.option(
         "--spikes-max",
         type=click.IntRange(1, SPIKES_MAX),
-        help="The most spikes of a neuron in one step [default: as of --as].",
+        help="Largest number of spikes of a neuron in one step [default: as --as].",
     ),
     click.option(
         "--start",
         type=click.Choice([one.value for one in Start]),
-        help="Membranes before the first step: v_leak, or 0 [default: as of --as].",
+        help="Membranes before the first step: v_leak or 0 [default: as --as].",
     ),
 )
 

@@ -14,6 +14,7 @@ import click
 from rig.bench import plugins
 from rig.bench.config import settings_of
 from rig.cli.models.conventions_options import conventions_options, dt_option
+from rig.cli.options import FILE
 from rig.cli.printed.terminal import Terminal, escape, say
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import MapsNetworks
@@ -31,7 +32,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 @click.command("map")
-@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+@click.argument("path", metavar="MODEL.nir", type=FILE)
 @click.option(
     "--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND]."
 )
@@ -49,7 +50,7 @@ def map_model(
 ) -> None:
     """Print how a backend's chip would hold a network.
 
-    Nothing is run: where an SDK maps, it does so without a board.
+    Nothing runs: an SDK that maps networks needs no board for it.
     """
     backend: object = plugins.find("sut", kind)
     if not isinstance(backend, MapsNetworks):

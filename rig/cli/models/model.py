@@ -11,11 +11,11 @@ import click
 import numpy as np
 
 from rig.cli.lazy import LazyGroup
-from rig.cli.models.conventions_options import conventions_options
+from rig.cli.models.conventions_options import conventions_options, dt_option
 from rig.cli.models.map_model import map_model
 from rig.cli.models.quantize import array_of, quantize
 from rig.cli.models.sense_model import sense_model
-from rig.cli.options import refuse_idle, to_write
+from rig.cli.options import FILE, refuse_idle, to_write
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import ConfigError, did_you_mean
 from rig.network import complexity, complexity_text, conventions, footprint, graph
@@ -37,14 +37,7 @@ from rig.units import quantity
 #: Exit code where something is wrong.
 _WRONG = 1
 
-_model = click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
-_dt = click.option(
-    "--dt",
-    "dt_s",
-    type=float,
-    metavar="SECONDS",
-    help="The time step, where the file states none, or instead of its own.",
-)
+_model = click.argument("path", metavar="MODEL.nir", type=FILE)
 
 
 @click.group(cls=LazyGroup)
@@ -63,18 +56,18 @@ model.add_command(sense_model)
     "--input",
     "inputs",
     metavar="INPUT.npy",
-    type=click.Path(path_type=Path),
-    help="Run the network over these inputs, and print what that takes.",
+    type=FILE,
+    help="Run the network on these inputs, and print its complexity.",
 )
-@_dt
+@dt_option
 @conventions_options
 def inspect(
     path: Path, inputs: Path | None, dt_s: float | None, choice: ConventionChoice
 ) -> None:
     """Print the nodes of a network in order, with shapes and sizes.
 
-    With inputs (as of rig model run): its footprint, sparsities, synaptic operations
-    and execution rate, as NeuroBench's algorithm track defines them.
+    With inputs (as for rig model run), also print its footprint, sparsities, synaptic
+    operations and execution rate, as NeuroBench's algorithm track defines them.
     """
     if inputs is None:
         refuse_idle("without --input", "dt_s")
@@ -92,12 +85,12 @@ def inspect(
 
 @model.command()
 @_model
-@_dt
+@dt_option
 @conventions_options
 def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
     """Print what is wrong or doubtful in a NIR file.
 
-    The exit code is 1 where something is wrong.
+    The exit code is 1 if something is wrong.
     """
     read = graph.read(path)
     if dt_s is None:
@@ -118,15 +111,18 @@ def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
 
 @model.command()
 @_model
-@click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
-@_dt
+@click.argument("inputs", metavar="INPUT.npy", type=FILE)
+@dt_option
 @conventions_options
 @click.option(
-    "--record", multiple=True, metavar="NODE", help="Keep the values of a node, too."
+    "--record",
+    multiple=True,
+    metavar="NODE",
+    help="Also keep the values of this node.",
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     callback=to_write,
     metavar="OUT.npz",
     help="Write all values.",
@@ -134,7 +130,7 @@ def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
 @click.option(
     "--fixed-point",
     is_flag=True,
-    help="Run it in whole numbers: as quantised, else quantised for these inputs.",
+    help="Run it in whole numbers, quantised for these inputs unless it already is.",
 )
 def run(
     path: Path,
@@ -145,9 +141,9 @@ def run(
     output: Path | None,
     fixed_point: bool,
 ) -> None:
-    """Run a network over its inputs; print or keep what it gives.
+    """Run a network on inputs; print or keep its outputs.
 
-    INPUT.npy: an array (samples, steps, *shape), or (steps, *shape) of one sample.
+    INPUT.npy is an array (samples, steps, *shape), or (steps, *shape) of one sample.
     """
     if fixed_point:
         values = array_of(inputs)

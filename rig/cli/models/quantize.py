@@ -11,8 +11,8 @@ from typing import Any
 import click
 import numpy as np
 
-from rig.cli.models.conventions_options import conventions_options
-from rig.cli.options import to_write
+from rig.cli.models.conventions_options import conventions_options, dt_option
+from rig.cli.options import FILE, to_write
 from rig.cli.printed.terminal import Terminal, escape, node_table, print_table, say
 from rig.errors import DataError
 from rig.network import graph
@@ -23,12 +23,12 @@ from rig.network.fixed.report import QuantisationReport
 
 
 @click.command()
-@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
+@click.argument("path", metavar="MODEL.nir", type=FILE)
 @click.option(
     "--input",
     "inputs",
     metavar="INPUT.npy",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Choose scales for these inputs, and compare with floating point over them.",
 )
 @click.option(
@@ -36,29 +36,23 @@ from rig.network.fixed.report import QuantisationReport
     "--output",
     required=True,
     metavar="QUANTISED.nir|.json",
-    type=click.Path(path_type=Path),
+    type=FILE,
     callback=to_write,
     help="Where to write it.",
 )
-@click.option(
-    "--dt",
-    "dt_s",
-    type=float,
-    metavar="SECONDS",
-    help="The time step, as of rig model run.",
-)
+@dt_option
 @click.option(
     "--bits",
     type=click.IntRange(BITS_MIN, BITS_MAX),
     default=BITS_MAX,
     show_default=True,
-    help="Of a weight, with its sign.",
+    help="Bits of a weight, with its sign.",
 )
 @conventions_options
 @click.option(
     "--report",
     metavar="REPORT.json",
-    type=click.Path(path_type=Path),
+    type=FILE,
     callback=to_write,
     help="Write the report.",
 )
@@ -71,10 +65,10 @@ def quantize(
     choice: ConventionChoice,
     report: Path | None,
 ) -> None:
-    """Write a network in whole numbers; print what that costs.
+    """Quantise a network to whole numbers; print what is lost.
 
-    docs/FIXED_POINT.md says how it is run. Without inputs nothing is known of its
-    answers.
+    docs/FIXED_POINT.md describes how it runs. Without inputs, its agreement with
+    floating point is not known.
     """
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)

@@ -19,14 +19,15 @@ from rig.cli.models.map_model import (
     set_option,
 )
 from rig.cli.models.quantize import array_of
+from rig.cli.options import FILE
 from rig.errors import ConfigError
 from rig.interfaces.plugin_classes import SensesItself
 from rig.network.conventions import ConventionChoice
 
 
 @click.command("sense")
-@click.argument("path", metavar="MODEL.nir", type=click.Path(path_type=Path))
-@click.argument("inputs", metavar="INPUT.npy", type=click.Path(path_type=Path))
+@click.argument("path", metavar="MODEL.nir", type=FILE)
+@click.argument("inputs", metavar="INPUT.npy", type=FILE)
 @click.option(
     "--on", "kind", required=True, metavar="KIND", help="The backend, as in [sut.KIND]."
 )
@@ -43,10 +44,10 @@ def sense_model(
     changes: Sequence[str],
     as_json: bool,
 ) -> None:
-    """Print what a board reads of a network by its own sensors.
+    """Print the readings of a board's own sensors while it runs a network.
 
-    Times and energies without SYNC: means over runs, each with its label. A monitor of
-    the rig and an external meter are the measured way.
+    Times and energies are means over runs, without SYNC, each with its label. A monitor
+    of the rig measures the energy of each window instead.
     """
     backend: object = plugins.find("sut", kind)
     if not isinstance(backend, SensesItself):

@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
-from rig.cli.printed.terminal import escape, print_line, print_table
+from rig.cli.printed.terminal import borderless_table, escape, print_line, print_table
 from rig.results.budget_table import BudgetCell
 from rig.results.budget_table import table as budget_table
 from rig.results.document import Results
@@ -30,9 +28,7 @@ def print_budget(console: Console, results: Results) -> None:
     budget = budget_table(results)
     if not budget.rows:
         return
-    table = Table(
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
-    )
+    table = borderless_table()
     table.add_column(" component")
     for column in budget.columns:
         table.add_column(

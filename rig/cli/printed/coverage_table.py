@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
-from rig.cli.printed.terminal import escape, print_line, print_table
+from rig.cli.printed.terminal import borderless_table, escape, print_line, print_table
 from rig.model.grid import DONE, FAILED, Coverage, Covered
 
 
@@ -45,9 +43,7 @@ def print_coverage(console: Console, cells: Sequence[Covered]) -> None:
     tables = []
     # In a narrow terminal a cell has a line for each of its words.
     for break_words in (False, True):
-        table = Table(
-            box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
-        )
+        table = borderless_table()
         table.add_column(" workload", no_wrap=True)
         for what in whats:
             table.add_column(escape(what), no_wrap=not break_words)

@@ -9,12 +9,11 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from rig.cli.printed.labels import badge_lines
-from rig.cli.printed.terminal import escape, print_whole
+from rig.cli.printed.terminal import borderless_table, escape, print_whole
 from rig.cli.printed.verdicts import BADGES
 from rig.model.metric import Prominence, Statistic
 from rig.results import off_trial, verdict
@@ -123,9 +122,7 @@ def shown(results: Results) -> dict[str, MetricResult]:
 
 
 def _table(results: Results) -> Table:
-    table = Table(
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
-    )
+    table = borderless_table()
     table.add_column(" metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

@@ -136,6 +136,11 @@ def print_table(console: Console, *tables: Table) -> None:
         print_whole(console, table)
 
 
+def borderless_table() -> Table:
+    """Return a table with a line below its headings alone."""
+    return Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+
+
 def node_table(*headings: str) -> Table:
     """Return a table of a network's nodes; only cells of the last column may take
     several lines.

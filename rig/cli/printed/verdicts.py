@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
-from rig.cli.printed.terminal import escape, print_line, print_table
+from rig.cli.printed.terminal import borderless_table, escape, print_line, print_table
 from rig.results import judging, labels, replication, verdict
 from rig.results.claim import Claim
 from rig.results.document import MetricResult, Results, VerdictResult
@@ -105,9 +103,7 @@ def print_claim(
         print_line(console, f"[yellow]{escape(said)}[/]", 2)
     for name, found in verdicts.items():
         print_verdict(console, name, found, marked)
-    table = Table(
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
-    )
+    table = borderless_table()
     for heading in (" metric", "claimed", "measured", "deviation", "limit"):
         table.add_column(
             heading, justify="left" if heading == " metric" else "right", no_wrap=True
