@@ -144,7 +144,7 @@ class Playback(Driver):
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")
         try:
             with _translated(path, section):
-                first = open_any(path, Path(scratch.name) / "1", settings.signals)
+                first = _even(path, Path(scratch.name) / "1", settings.signals)
             if not first.has_current:
                 raise ConfigError(
                     f"{path} tells power alone, and limits of current and voltage say"
@@ -210,9 +210,8 @@ class Playback(Driver):
         path = _numbered(self._settings, number)
         try:
             with _translated(path, self._section):
-                opened = open_any(
-                    path, Path(self._scratch.name) / str(number), self._settings.signals
-                )
+                scratch = Path(self._scratch.name) / str(number)
+                opened = _even(path, scratch, self._settings.signals)
         except (ConfigError, DataError) as error:
             cause = f"recording {number}: {error.cause}"
             if path.exists():
@@ -282,6 +281,21 @@ class PlaybackRecording:
         trace: TracebackType | None,
     ) -> None:
         """Return: the file is complete."""
+
+
+def _even(path: Path, scratch: Path, signals: Options) -> Opened:
+    """Open a recording; raises DataError where it is a table of uneven rows: a session
+    has no uncertainty for the times between them.
+    """
+    opened = open_any(path, scratch, signals)
+    if opened.stamped is not None:
+        advice = (note for note in opened.notes if note.startswith("--rate"))
+        raise DataError(
+            f"{path.name} has rows at uneven times, whose uncertainty no session has",
+            evidence=opened.stamped.note(path.name),
+            try_next=next(advice, "rig measure takes it, or resample it at even times"),
+        )
+    return opened
 
 
 def _numbered(settings: Playback.Settings, number: int) -> Path:

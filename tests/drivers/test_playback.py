@@ -375,6 +375,31 @@ def test_a_recording_of_power_alone_is_refused(
         opened(tmp_path / "p.csv", calibration=calibration)
 
 
+def test_a_table_of_uneven_rows_is_refused_with_the_setting_that_takes_it(
+    tmp_path: Path, calibration: str
+) -> None:
+    scatter = np.random.default_rng(1).uniform(-0.1, 0.1, 400)
+    times_ms = np.arange(400) + scatter
+    rows = "".join(f"{at:.6f},0.001,3,1\n" for at in times_ms)
+    path = tmp_path / "a.csv"
+    path.write_text("time_ms,current_a,voltage_v,sync\n" + rows)
+    with pytest.raises(DataError, match="uneven times") as caught:
+        opened(path, calibration=calibration)
+    assert "integrated as stamped" in caught.value.evidence
+    assert "monitor.playback.signals.rate_hz = HZ" in caught.value.try_next
+    signals = Options(rate_hz=1000.0)
+    taken = opened(path, calibration=calibration, signals=signals)
+    assert taken.info.accuracy.clock_ppm > 50.0
+    taken.close()
+    path.write_text(
+        "time_ms,current_a,voltage_v\n"
+        + "".join(f"{at},1,3\n" for at in (0.0, 0.5, 3.25, 5.125, 11.0))
+    )
+    with pytest.raises(DataError) as caught:
+        opened(path, calibration=calibration)
+    assert "resample" in caught.value.try_next
+
+
 def test_more_trials_than_recordings_end_the_session_with_the_number_that_is_missing(
     run_virtual: Callable[..., SessionResult], tmp_path: Path
 ) -> None:

@@ -105,7 +105,8 @@ def lay_out(path: Path, pieces: Pieces, resolution_s: float) -> RowLayout | None
     is missing, runs backwards or stands still.
     """
     steps = _steps(path, pieces())
-    is_equal = steps.unequal_s <= _EQUAL * resolution_s
+    # Two rows have one step, which equals itself however it was rounded.
+    is_equal = steps.unequal_s <= _EQUAL * resolution_s and steps.rows > 2
     none = np.zeros(1, dtype=np.int64)
     off_s = _off_s(pieces(), steps, none, none)
     if off_s <= _allowed_s(steps, 0, resolution_s):
