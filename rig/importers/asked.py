@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rig.importers.options import Options
 from rig.importers.profilers import power_profiler, ppk2
 from rig.importers.tables.column_units import UNITS, WRITTEN, Named
 from rig.importers.tables.csv_form import form_of
-from rig.importers.tables.csv_heading import BITS
+from rig.importers.tables.csv_heading import inputs_of
 from rig.importers.viewable import require_convertible, require_recoverable
 from rig.settings.fields import SettingField, fields_of
 from rig.trace.jls_file import jls_state
@@ -108,11 +109,7 @@ def _of_table(path: Path) -> _Found:
     named = Named.of(form.names, form.cells)
     times, said = _columns(named, "time")
     dated = form.dates.name if form.dates else ""
-    lines: list[str] = []
-    for name in named.names:
-        if bits := BITS.fullmatch(name):
-            numbers = range(int(bits[1]), int(bits[2]) + 1)
-            lines += [f"D{number}" for number in numbers]
+    lines = chain.from_iterable(map(inputs_of, named.names))
     interval = quantity(1 / form.interval_s, "Hz") if form.interval_s else ""
     return {role: _columns(named, role) for role in _ROLES} | {
         "time": ((*times, NONE), said or dated),

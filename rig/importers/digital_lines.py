@@ -16,7 +16,7 @@ from rig.importers.options import Options
 from rig.importers.profilers import power_profiler
 from rig.importers.tables.column_units import Named
 from rig.importers.tables.csv_form import form_of
-from rig.importers.tables.csv_heading import BITS, SYNC_NAMES
+from rig.importers.tables.csv_heading import SYNC_NAMES, inputs_of
 from rig.trace.edges import Edges
 from rig.trace.jls_file import jls_state
 from rig.trace.trace import reading
@@ -59,10 +59,8 @@ def _of_table(path: Path) -> tuple[str, ...]:
     named = Named.of(form.names, form.cells)
     lines: list[str] = []
     for name, unit in zip(named.names, named.units, strict=True):
-        if bits := BITS.fullmatch(name):
-            numbers = range(int(bits[1]), int(bits[2]) + 1)
-            lines += [f"D{number}" for number in numbers]
-        elif not unit and _INPUT.fullmatch(name):
+        lines += inputs_of(name)
+        if not unit and _INPUT.fullmatch(name):
             lines.append(name)
     return tuple(lines)
 

@@ -9,74 +9,24 @@ as 0 in a digital one: edges at such a place are none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyjls
 
-from rig.errors import ConfigError, DataError
-from rig.importers.given_rate import RateComparison
 from rig.importers.joulescope import jls2_edges
-from rig.importers.joulescope.jls2_signals import (
-    Chosen,
-    choose,
-    doubts_of,
-    empty,
-    overlap,
-    signals_of,
-    source_of,
-)
-from rig.importers.joulescope.jls2_view import layout_of
-from rig.importers.markers import Marked
-from rig.importers.opened import Opened, require_rate, require_single
+from rig.importers.joulescope.jls2_view import JlsContent, find
+from rig.importers.opened import Opened, require_single
 from rig.importers.options import Options
 from rig.importers.tables.numeral import CAUSE, without_no_readings
 from rig.importers.tables.power_beside import PowerBeside
 from rig.trace import edges
 from rig.trace.gaps import Gap
 from rig.trace.sync_line import SyncLine
-from rig.trace.trace import TRACE, Trace, about_of, reading
+from rig.trace.trace import TRACE, Trace, reading
 from rig.trace.writer import TraceWriter
 
-F64 = pyjls.DataType.F64
 _BLOCK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a file has of a trace: its signals, the rate of the current, the stretch of
-    time between the file's rates and the true ones, and the samples that all signals
-    have.
-    """
-
-    chosen: Chosen
-    source: Any
-    rate_hz: float
-    first: int
-    last: int
-    simulated: bool
-    doubts: RateComparison
-
-    @property
-    def stretch(self) -> float:
-        """Return how much faster all signals are than the file says: they share one
-        clock."""
-        return self.rate_hz / float(self.chosen.current.sample_rate)
-
-    @property
-    def edge_hz(self) -> float:
-        """Return what edges are known to."""
-        sync = self.chosen.sync
-        return (
-            float(sync.sample_rate) * self.stretch if sync is not None else self.rate_hz
-        )
-
-    @property
-    def kind(self) -> str:
-        """Return how edges are kept."""
-        return "none" if self.chosen.sync is None else "stamps"
 
 
 def convert(path: Path, scratch: Path, options: Options, original: Path) -> Opened:
@@ -84,7 +34,7 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
     of which `path` may be a recovered copy.
     """
     with reading(path) as reader:
-        found = _find(reader, path, original, options)
+        found = find(reader, path, original, options)
         folder = scratch / "converted"
         folder.mkdir(parents=True, exist_ok=True)
         about = {"converted_from": original.name, "simulated": found.simulated}
@@ -103,85 +53,21 @@ def convert(path: Path, scratch: Path, options: Options, original: Path) -> Open
             stamps += [(at, False) for at in seen.rises_s.tolist()]
             for at_s, fall in sorted(stamps):
                 writer.stamp(at_s / found.stretch, fall)
-    return _opened(path, original, found, Trace.open(folder / TRACE))
+    return found.opened(path, original, Trace.open(folder / TRACE))
 
 
 def in_place(path: Path, options: Options) -> Opened | None:
     """Open a closed file where it is, after one pass for lost samples; raises as
     `convert`. None for a file of double precision, which is converted."""
     with reading(path) as reader:
-        found = _find(reader, path, path, options)
-        signals = (found.chosen.current, found.chosen.voltage)
-        if any(signal is not None and signal.data_type == F64 for signal in signals):
+        found = find(reader, path, path, options)
+        if found.is_double:
             return None
         dark = _scan(reader, found, options.supply_v, None)
         seen = _edges(reader, found, dark)
     scaled = edges.Edges(seen.falls_s / found.stretch, seen.rises_s / found.stretch)
-    trace = Trace(
-        path,
-        found.rate_hz,
-        edge_hz=found.edge_hz,
-        length=found.last - found.first,
-        line=SyncLine(lambda: scaled),
-        gaps=tuple(Gap(start, stop, CAUSE) for start, stop in _joined(dark)),
-        sync=found.kind,
-        layout=layout_of(found.chosen, found.first, options.supply_v),
-    )
-    return _opened(path, path, found, trace)
-
-
-def _find(reader: Any, path: Path, original: Path, options: Options) -> _Found:
-    if options.time not in ("", "none"):
-        raise ConfigError("a JLS file has no column of times", path="time")
-    signals = signals_of(reader)
-    if not signals and path != original:
-        evidence = "it was not closed properly, and no signal could be recovered"
-        raise DataError(
-            f"{original.name} is damaged",
-            evidence=evidence,
-            try_next="copy it again from where it was recorded",
-        )
-    if signals and not any(signal.length for signal in signals):
-        raise empty(path, original)
-    source = source_of(reader, options)
-    chosen = choose(reader, source, options)
-    rate_hz = options.rate_hz or float(chosen.current.sample_rate)
-    doubts = doubts_of(reader, chosen.current, original.name, options.rate_hz)
-    first, last = overlap(chosen)
-    require_rate(original.name, rate_hz, last - first)
-    simulated = bool(about_of(reader).get("simulated", False))
-    return _Found(
-        chosen=chosen,
-        source=source,
-        rate_hz=rate_hz,
-        first=first,
-        last=last,
-        simulated=simulated,
-        doubts=doubts,
-    )
-
-
-def _opened(path: Path, original: Path, found: _Found, trace: Trace) -> Opened:
-    chosen = found.chosen
-    current = chosen.current
-    offset = found.first - int(current.sample_id_offset)
-    marked = Marked(path, original, int(current.signal_id), offset)
-    about = {
-        "converted_from": original.name,
-        "simulated": found.simulated,
-        "sync": found.kind,
-    }
-    notes = (*chosen.notes, *found.doubts.notes)
-    off_ppm = found.doubts.off_ppm
-    return Opened(
-        trace=trace,
-        origin="jls",
-        notes=notes,
-        has_current=not chosen.is_power,
-        marked=marked,
-        about=about,
-        rate_ppm=off_ppm,
-    )
+    gaps = tuple(Gap(start, stop, CAUSE) for start, stop in _joined(dark))
+    return found.in_place(path, options.supply_v, SyncLine(lambda: scaled), gaps)
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -196,7 +82,7 @@ def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _scan(
-    reader: Any, found: _Found, supply_v: float, writer: TraceWriter | None
+    reader: Any, found: JlsContent, supply_v: float, writer: TraceWriter | None
 ) -> list[tuple[int, int]]:
     """Read current and voltage, and write them where there is a writer; return the
     spans without a number, in samples from the first.
@@ -258,7 +144,7 @@ def _scan(
     return spans
 
 
-def _edges(reader: Any, found: _Found, dark: list[tuple[int, int]]) -> edges.Edges:
+def _edges(reader: Any, found: JlsContent, dark: list[tuple[int, int]]) -> edges.Edges:
     """Return the edges within the analog samples that are at no lost one, in seconds
     from their first by the file's rates.
     """

@@ -18,7 +18,8 @@ import numpy as np
 import pyjls
 from numpy.typing import NDArray
 
-from rig.errors import ConfigError
+from rig.errors import ConfigError, DataError
+from rig.importers.given_rate import RateComparison
 from rig.importers.joulescope import jls2_edges
 from rig.importers.joulescope.jls2_signals import (
     Chosen,
@@ -34,76 +35,129 @@ from rig.importers.opened import Opened, require_rate
 from rig.importers.options import Options
 from rig.importers.tables.numeral import without_no_readings
 from rig.trace.edges import Edges
+from rig.trace.gaps import Gap
 from rig.trace.samples import Layout
 from rig.trace.sync_line import SyncLine
 from rig.trace.trace import Trace, about_of, reading
 
+F64 = pyjls.DataType.F64
 
-def view(path: Path, options: Options) -> Opened | None:
-    """Open a closed file in place; raises DataError and ConfigError, as a conversion
-    would. None for a file of double precision: the library has no statistics of its
-    index.
+
+@dataclass(frozen=True, slots=True)
+class JlsContent:
+    """Signals of a file that make a trace, the rate of the current, the samples that
+    all of them have, and what is doubtful of the rate.
+    """
+
+    chosen: Chosen
+    source: Any
+    rate_hz: float
+    first: int
+    last: int
+    simulated: bool
+    doubts: RateComparison
+
+    @property
+    def stretch(self) -> float:
+        """Factor by which all signals are faster than the file says: they share one
+        clock."""
+        return self.rate_hz / float(self.chosen.current.sample_rate)
+
+    @property
+    def is_double(self) -> bool:
+        """Return whether samples are in double precision: the library has no statistics
+        of their index.
+        """
+        signals = (self.chosen.current, self.chosen.voltage)
+        return any(signal and signal.data_type == F64 for signal in signals)
+
+    @property
+    def edge_hz(self) -> float:
+        """Rate of the line."""
+        sync = self.chosen.sync
+        return float(sync.sample_rate) * self.stretch if sync else self.rate_hz
+
+    @property
+    def kind(self) -> str:
+        """Form of the edges."""
+        return "none" if self.chosen.sync is None else "stamps"
+
+    def in_place(
+        self, path: Path, supply_v: float, line: SyncLine, gaps: tuple[Gap, ...] = ()
+    ) -> Opened:
+        """Return the trace of a file that is read where it is."""
+        trace = Trace(
+            path,
+            self.rate_hz,
+            edge_hz=self.edge_hz,
+            length=self.last - self.first,
+            line=line,
+            gaps=gaps,
+            sync=self.kind,
+            layout=layout_of(self.chosen, self.first, supply_v),
+        )
+        return self.opened(path, path, trace)
+
+    def opened(self, path: Path, original: Path, trace: Trace) -> Opened:
+        """Return a trace of this content with its notes and markers."""
+        current = self.chosen.current
+        offset = self.first - int(current.sample_id_offset)
+        about = {"converted_from": original.name, "simulated": self.simulated}
+        return Opened(
+            trace=trace,
+            origin="jls",
+            notes=(*self.chosen.notes, *self.doubts.notes),
+            has_current=not self.chosen.is_power,
+            marked=Marked(path, original, int(current.signal_id), offset),
+            about=about | {"sync": self.kind},
+            rate_ppm=self.doubts.off_ppm,
+        )
+
+
+def find(reader: Any, path: Path, original: Path, options: Options) -> JlsContent:
+    """Find the signals of an open file; raises DataError and ConfigError. `original` is
+    the file of which `path` may be a recovered copy.
     """
     if options.time not in ("", "none"):
         raise ConfigError("a JLS file has no column of times", path="time")
+    signals = signals_of(reader)
+    if not signals and path != original:
+        evidence = "it was not closed properly, and no signal could be recovered"
+        raise DataError(
+            f"{original.name} is damaged",
+            evidence=evidence,
+            try_next="copy it again from where it was recorded",
+        )
+    if signals and not any(signal.length for signal in signals):
+        raise empty(path, original)
+    source = source_of(reader, options)
+    chosen = choose(reader, source, options)
+    rate_hz = options.rate_hz or float(chosen.current.sample_rate)
+    doubts = doubts_of(reader, chosen.current, original.name, options.rate_hz)
+    first, last = overlap(chosen)
+    require_rate(original.name, rate_hz, last - first)
+    return JlsContent(
+        chosen=chosen,
+        source=source,
+        rate_hz=rate_hz,
+        first=first,
+        last=last,
+        simulated=bool(about_of(reader).get("simulated", False)),
+        doubts=doubts,
+    )
+
+
+def view(path: Path, options: Options) -> Opened | None:
+    """Open a closed file in place; raises DataError and ConfigError, as a conversion
+    would. None for a file of double precision.
+    """
     with reading(path) as reader:
-        signals = signals_of(reader)
-        if signals and not any(signal.length for signal in signals):
-            raise empty(path, path)
-        source = source_of(reader, options)
-        chosen = choose(reader, source, options)
-        current = chosen.current
-        if any(
-            row.data_type == pyjls.DataType.F64
-            for row in (current, chosen.voltage)
-            if row
-        ):
-            return None
-        rate_hz = options.rate_hz or float(current.sample_rate)
-        doubts = doubts_of(reader, current, path.name, options.rate_hz)
-        first, last = overlap(chosen)
-        simulated = bool(about_of(reader).get("simulated", False))
-    require_rate(path.name, rate_hz, last - first)
-    stretch = rate_hz / current.sample_rate
-    edge_hz = (
-        float(chosen.sync.sample_rate) * stretch if chosen.sync is not None else rate_hz
-    )
-    layout = layout_of(chosen, first, options.supply_v)
-    kind = "none" if chosen.sync is None else "stamps"
-    line = SyncLine(
-        _Line(
-            path=path,
-            chosen=chosen,
-            layout=layout,
-            first=first,
-            last=last,
-            stretch=stretch,
-        ).edges
-    )
-    trace = Trace(
-        path,
-        rate_hz,
-        edge_hz=edge_hz,
-        length=last - first,
-        line=line,
-        gaps=(),
-        sync=kind,
-        layout=layout,
-    )
-    marked = Marked(
-        path, path, int(current.signal_id), first - int(current.sample_id_offset)
-    )
-    about = {"converted_from": path.name, "simulated": simulated, "sync": kind}
-    notes = (*chosen.notes, *doubts.notes)
-    return Opened(
-        trace=trace,
-        origin="jls",
-        notes=notes,
-        has_current=not chosen.is_power,
-        marked=marked,
-        about=about,
-        rate_ppm=doubts.off_ppm,
-    )
+        content = find(reader, path, path, options)
+    if content.is_double:
+        return None
+    layout = layout_of(content.chosen, content.first, options.supply_v)
+    line = SyncLine(_Line(path, content, layout).edges)
+    return content.in_place(path, options.supply_v, line)
 
 
 def layout_of(chosen: Chosen, first: int, supply_v: float) -> Layout:
@@ -140,35 +194,34 @@ class _Line:
     """The SYNC line in the file: what is needed to read its edges."""
 
     path: Path
-    chosen: Chosen
+    content: JlsContent
     layout: Layout
-    first: int
-    last: int
-    stretch: float
 
     def edges(self) -> Edges:
         """Return the edges that are not at lost samples, in seconds from the first
         sample."""
-        sync = self.chosen.sync
+        content = self.content
+        sync = content.chosen.sync
         if sync is None:
             return Edges(np.zeros(0), np.zeros(0))
-        rate = int(self.chosen.current.sample_rate)
+        rate = int(content.chosen.current.sample_rate)
         period_s = max(1 / rate, 1 / sync.sample_rate)
         with reading(self.path) as reader:
-            found = jls2_edges.seen(reader, sync, rate, self.first, self.last)
+            found = jls2_edges.seen(reader, sync, rate, content.first, content.last)
             kept = []
             for times_s in (found.falls_s, found.rises_s):
                 lit = [
                     not self._is_dark(reader, at, rate, period_s)
                     for at in times_s.tolist()
                 ]
-                kept.append(times_s[np.array(lit, dtype=bool)] / self.stretch)
+                kept.append(times_s[np.array(lit, dtype=bool)] / content.stretch)
         return Edges(kept[0], kept[1])
 
     def _is_dark(self, reader: Any, at_s: float, rate: int, period_s: float) -> bool:
         """Return whether a sample within a period of an edge is lost."""
         first = max(math.floor((at_s - period_s) * rate) - 1, 0)
-        last = min(math.ceil((at_s + period_s) * rate) + 1, self.last - self.first)
+        length = self.content.last - self.content.first
+        last = min(math.ceil((at_s + period_s) * rate) + 1, length)
         if last <= first:
             return False
         signals = self.layout.read(reader, first, last - first)

@@ -26,7 +26,7 @@ _CALLED = {"time": r"^(t|time.*|timestamp.*)$", "current": r"^(i|curr\b.*|curren
 _AS = {"time": "as t:ms", "current": "as I:mA"}
 #: Nordic's Power Profiler exports eight inputs as one text, D0 first, or as eight
 #: columns.
-BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
+_BITS = re.compile(r"D(\d)\s*-\s*D(\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,15 +330,21 @@ def _line(named: Named, wanted: str, others: Sequence[Column]) -> SyncColumn | N
             return SyncColumn(_column(wanted, at, unit), None, True)
         return SyncColumn(Column(wanted, at))
     for at, name in enumerate(names):
-        bits = BITS.fullmatch(name)
-        asked = re.fullmatch(r"D(\d)", wanted)
-        if bits and asked and int(bits[1]) <= int(asked[1]) <= int(bits[2]):
-            return SyncColumn(Column(name, at), int(asked[1]) - int(bits[1]))
+        inputs = inputs_of(name)
+        if wanted in inputs:
+            return SyncColumn(Column(name, at), inputs.index(wanted))
     raise _unclear(
         named,
         f"no column is called {wanted}",
         "--sync COLUMN, one of these, or --sync none",
     )
+
+
+def inputs_of(name: str) -> list[str]:
+    """Return the digital inputs that a column has as one text; other columns none."""
+    bits = _BITS.fullmatch(name)
+    numbers = range(int(bits[1]), int(bits[2]) + 1) if bits else ()
+    return [f"D{number}" for number in numbers]
 
 
 class Unclear:

@@ -9,7 +9,7 @@ the rate and which samples are missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -66,30 +66,20 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     notes = [*heading.notes, *(told if heading.time is None else [])]
     try:
         stamps = _read(path, form, heading, numbers, notes)
-        layout = _laid_out(
-            path, form, numbers=numbers, stamps=stamps, heading=heading, options=options
-        )
-        if layout is None:
-            advice = _advice(numbers, stamps.resolution_s)
-            notes += [advice] if advice else []
-            return _stamped(
-                path,
-                folder,
-                numbers=numbers,
-                stamps=stamps,
-                heading=heading,
-                options=options,
-                notes=notes,
-            )
-        about = _evenly(
-            path,
-            folder,
-            numbers=numbers,
-            layout=layout,
+        rows = _Rows(
+            path=path,
+            form=form,
             heading=heading,
             options=options,
-            notes=notes,
+            numbers=numbers,
+            stamps=stamps,
         )
+        layout = _laid_out(rows)
+        if layout is None:
+            advice = _advice(rows)
+            notes += [advice] if advice else []
+            return _stamped(rows, notes)
+        about = _evenly(rows, layout, notes)
     finally:
         numbers.unlink(missing_ok=True)
     if options.rate_hz:
@@ -114,16 +104,56 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     )
 
 
-def _evenly(
-    path: Path,
-    folder: Path,
-    numbers: Path,
-    layout: RowLayout,
-    heading: Heading,
-    options: Options,
-    notes: list[str],
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """The rows of a table as `numbers` in a file, in SI units, with their stamps."""
+
+    path: Path
+    form: Form
+    heading: Heading
+    options: Options
+    numbers: Path
+    stamps: Stamps
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return self.numbers.stat().st_size // ROW.itemsize
+
+    def voltage(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return the voltage of some rows; that of the supply where none was measured,
+        and 1 beside power.
+        """
+        if self.heading.voltage:
+            return table["voltage"]
+        constant_v = 1.0 if self.heading.is_power else self.options.supply_v
+        return np.full(len(table), constant_v)
+
+    def times(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Yield the times of rows, and their lines in the table."""
+        with self.numbers.open("rb") as stream:
+            while content := stream.read(_PIECE * ROW.itemsize):
+                table = np.frombuffer(content, dtype=ROW)
+                yield table["time"], table["line"]
+
+    def times_s(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the times of rows."""
+        return (times_s for times_s, _ in self.times())
+
+    def fit(self, rate_hz: float) -> given_rate.Fit:
+        """Compare the times of rows with an even sampling."""
+        return given_rate.fit(self.times_s(), rate_hz)
+
+    @property
+    def open_hz(self) -> RateRange | None:
+        """Rates that the stamps leave open."""
+        return rate_range.of_stamps(self.times_s, self.stamps.resolution_s)
+
+
+def _evenly(rows: _Rows, layout: RowLayout, notes: list[str]) -> dict[str, Any]:
     """Write a trace of rows that are even samples; return its metadata."""
+    path, heading = rows.path, rows.heading
+    folder = rows.numbers.parent
     rate_hz = layout.rate_hz
     runs = layout.runs
     require_rate(
@@ -149,13 +179,15 @@ def _evenly(
         about=about,
         sync_kind=kind,
     ) as writer:
-        levels, beside = _write(numbers, runs, heading, options, writer)
+        levels, beside = _write(rows, runs, writer)
         levels.stamp(rate_hz, writer, notes)
     if heading.beside is not None:
-        notes += beside.notes(options.supply_v)
+        notes += beside.notes(rows.options.supply_v)
     if heading.counter is not None:
         trace = Trace.open(folder / TRACE)
-        notes += counted(numbers, ROW, heading.counter.name, trace, last=1 / rate_hz)
+        notes += counted(
+            rows.numbers, ROW, heading.counter.name, trace, last=1 / rate_hz
+        )
     return about | {"sync": kind}
 
 
@@ -178,25 +210,18 @@ def _with_rate(options: Options, form: Form, notes: list[str]) -> Options:
     return replace(options, rate_hz=1 / form.interval_s)
 
 
-def _stamped(
-    path: Path,
-    folder: Path,
-    numbers: Path,
-    stamps: Stamps,
-    heading: Heading,
-    options: Options,
-    notes: list[str],
-) -> Opened:
+def _stamped(rows: _Rows, notes: list[str]) -> Opened:
     """Convert rows at uneven times as they are stamped."""
-    table = np.fromfile(numbers, dtype=ROW)
+    path, heading, stamps = rows.path, rows.heading, rows.stamps
+    folder = rows.numbers.parent
+    table = np.fromfile(rows.numbers, dtype=ROW)
     stamped_s, current = table["time"], table["current"]
     times_s = stamped_s - stamped_s[0]
-    constant_v = 1.0 if heading.is_power else options.supply_v
-    voltage = table["voltage"] if heading.voltage else np.full(len(table), constant_v)
-    rows = as_stamped.Stamped.of(
+    voltage = rows.voltage(table)
+    stamped = as_stamped.Stamped.of(
         times_s, current, voltage, stamps.resolution_s, path.name
     )
-    count, cell_s = rows.cells
+    count, cell_s = stamped.cells
     require_rate(
         path.name,
         1 / cell_s,
@@ -214,16 +239,16 @@ def _stamped(
         about=about,
         sync_kind=sync.kind,
     ) as writer:
-        as_stamped.write(rows, sync, writer)
+        as_stamped.write(stamped, sync, writer)
         sync.levels.stamp(1 / cell_s, writer, notes)
-    notes.append(rows.note(path.name))
+    notes.append(stamped.note(path.name))
     if heading.beside is not None:
         beside = PowerBeside(heading.beside.name)
         beside.add(current, voltage, table["power"])
-        notes += beside.notes(options.supply_v)
+        notes += beside.notes(rows.options.supply_v)
     trace = Trace.open(folder / TRACE)
     if heading.counter is not None:
-        notes += counted(numbers, ROW, heading.counter.name, trace)
+        notes += counted(rows.numbers, ROW, heading.counter.name, trace)
     if stamps.first_s:
         notes.append(f"time 0 is the file's {stamps.first_s} s")
     return Opened(
@@ -232,7 +257,7 @@ def _stamped(
         tuple(notes),
         not heading.is_power,
         about=about | {"sync": sync.kind},
-        stamped=rows,
+        stamped=stamped,
     )
 
 
@@ -300,19 +325,19 @@ def _read(
     return stamps
 
 
-def _against_dates(
-    path: Path, form: Form, rows: int, options: Options
-) -> RateComparison:
+def _against_dates(rows: _Rows) -> RateComparison:
     """Compare a rate that was given with dates or times of day in a column that is not
     read, where there is one.
     """
+    path, form, options = rows.path, rows.form, rows.options
+    count = rows.count
     with path.open(encoding=form.encoding, errors="replace") as stream:
         lines = (line for line in islice(stream, form.skipped, None) if line.strip())
         dates = dated.find(form.names, split(next(lines), form.delimiter))
-        if dates is None or rows < 2:
+        if dates is None or count < 2:
             return RateComparison()
-        last = next(islice(lines, rows - 2, None))
-    fitted = dates.fit(split(last, form.delimiter)[dates.at], rows, options.rate_hz)
+        last = next(islice(lines, count - 2, None))
+    fitted = dates.fit(split(last, form.delimiter)[dates.at], count, options.rate_hz)
     if fitted is None:
         unsaid = (
             f"--rate {options.rate_hz:.10g} Hz is not compared with the column"
@@ -328,25 +353,18 @@ def _against_dates(
     return found if options.time != "none" else RateComparison()
 
 
-def _laid_out(
-    path: Path,
-    form: Form,
-    numbers: Path,
-    stamps: Stamps,
-    heading: Heading,
-    options: Options,
-) -> RowLayout | None:
+def _laid_out(rows: _Rows) -> RowLayout | None:
     """Return how the rows lie, None where their times are not even. At a rate that was
     given each is one sample, and their times only say whether that can be.
     """
-    rows = numbers.stat().st_size // ROW.itemsize
-    if not options.rate_hz:
+    rate_hz = rows.options.rate_hz
+    if not rate_hz:
         try:
-            return lay_out(path, lambda: _times(numbers), stamps.resolution_s)
+            return lay_out(rows.path, rows.times, rows.stamps.resolution_s)
         except DataError as error:
-            if rows < 3:
+            if rows.count < 3:
                 raise
-            advice = _advice(numbers, stamps.resolution_s)
+            advice = _advice(rows)
             resample = "resample it at even times"
             hint = (
                 f"{advice}; else {resample}"
@@ -356,51 +374,28 @@ def _laid_out(
             raise DataError(
                 error.cause, evidence=error.evidence, try_next=hint
             ) from error
-    if heading.time is None:
-        compared = _against_dates(path, form, rows, options)
+    if rows.heading.time is None:
+        compared = _against_dates(rows)
     else:
-        rate_hz = options.rate_hz
         compared = given_rate.of_times(
-            path.name,
-            heading.time.name,
+            rows.path.name,
+            rows.heading.time.name,
             given_hz=rate_hz,
-            fit=_fit(numbers, rate_hz),
-            resolution_s=max(stamps.resolution_s, given_rate.JITTER / rate_hz),
-            open_hz=_open_hz(numbers, stamps.resolution_s),
+            fit=rows.fit(rate_hz),
+            resolution_s=max(rows.stamps.resolution_s, given_rate.JITTER / rate_hz),
+            open_hz=rows.open_hz,
         )
-    whole = [RowRun(rows, 0, 1)]
-    return RowLayout(options.rate_hz, compared.off_ppm, whole, notes=compared.notes)
+    whole = [RowRun(rows.count, 0, 1)]
+    return RowLayout(rate_hz, compared.off_ppm, whole, notes=compared.notes)
 
 
-def _advice(numbers: Path, resolution_s: float) -> str:
+def _advice(rows: _Rows) -> str:
     """Return the option that takes each row for one sample; empty where none fits."""
-    average_hz = _fit(numbers, 1.0).average_hz
+    average_hz = rows.fit(1.0).average_hz
     if not average_hz:
         return ""
-    rounded_s = max(resolution_s, given_rate.JITTER / average_hz)
-    average = _fit(numbers, average_hz)
-    return given_rate.advice(average, rounded_s, _open_hz(numbers, resolution_s))
-
-
-def _fit(numbers: Path, rate_hz: float) -> given_rate.Fit:
-    return given_rate.fit((times_s for times_s, _ in _times(numbers)), rate_hz)
-
-
-def _open_hz(numbers: Path, resolution_s: float) -> RateRange | None:
-    def times_s() -> Iterator[NDArray[np.float64]]:
-        return (times_s for times_s, _ in _times(numbers))
-
-    return rate_range.of_stamps(times_s, resolution_s)
-
-
-def _times(
-    numbers: Path,
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Yield the times of rows, and their lines in the table."""
-    with numbers.open("rb") as stream:
-        while content := stream.read(_PIECE * ROW.itemsize):
-            rows = np.frombuffer(content, dtype=ROW)
-            yield rows["time"], rows["line"]
+    rounded_s = max(rows.stamps.resolution_s, given_rate.JITTER / average_hz)
+    return given_rate.advice(rows.fit(average_hz), rounded_s, rows.open_hz)
 
 
 def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
@@ -411,16 +406,13 @@ def _pieces(stream: IO[str], decimal: DecimalMark) -> Iterator[list[str]]:
 
 
 def _write(
-    numbers: Path,
-    runs: Sequence[RowRun],
-    heading: Heading,
-    options: Options,
-    writer: TraceWriter,
+    rows: _Rows, runs: Sequence[RowRun], writer: TraceWriter
 ) -> tuple[LevelStretches, PowerBeside]:
     """Write the rows at the places of their times, with gaps between runs."""
-    levels = LevelStretches(heading.sync.column.name if heading.sync else "")
-    beside = PowerBeside(heading.beside.name if heading.beside else "")
-    with numbers.open("rb") as stream:
+    sync = rows.heading.sync
+    levels = LevelStretches(sync.column.name if sync else "")
+    beside = PowerBeside(rows.heading.beside.name if rows.heading.beside else "")
+    with rows.numbers.open("rb") as stream:
         for run in runs:
             missing = run.first - writer.samples
             if missing:
@@ -429,21 +421,15 @@ def _write(
             left = run.rows
             while left:
                 count = min(left, _PIECE)
-                rows = np.fromfile(
-                    stream, dtype=ROW, count=count
-                )  # of its own memory: the trace takes no other
-                if heading.sync is not None:
-                    if heading.sync.is_voltage:
-                        writer.sync_voltage(rows["sync_v"])
-                    else:
-                        levels.add(writer.samples, rows["level"])
-                constant_v = 1.0 if heading.is_power else options.supply_v
-                voltage = (
-                    rows["voltage"] if heading.voltage else np.full(count, constant_v)
-                )
-                current = rows["current"]
+                # Of its own memory: the trace takes no other.
+                table = np.fromfile(stream, dtype=ROW, count=count)
+                if sync is not None and sync.is_voltage:
+                    writer.sync_voltage(table["sync_v"])
+                elif sync is not None:
+                    levels.add(writer.samples, table["level"])
+                current, voltage = table["current"], rows.voltage(table)
                 writer.analog(current, voltage, unreadable=CAUSE)
-                if heading.beside is not None:
-                    beside.add(current, voltage, rows["power"])
+                if rows.heading.beside is not None:
+                    beside.add(current, voltage, table["power"])
                 left -= count
     return levels, beside
