@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         sessions,
     )
     from rig.api.sessions.verdict import SessionVerdict
-    from rig.api.traces.statistics import Cancelled
+    from rig.api.traces.samples import Cancelled
     from rig.api.traces.trace import SessionTrace, open_trace
     from rig.api.trials.overlay import Overlay, occasions, overlay
     from rig.api.trials.pictures import pictures, save_picture
@@ -71,7 +71,7 @@ _HOMES = {
         "sessions",
     ),
     "rig.api.sessions.verdict": ("SessionVerdict",),
-    "rig.api.traces.statistics": ("Cancelled",),
+    "rig.api.traces.samples": ("Cancelled",),
     "rig.api.traces.trace": ("SessionTrace", "open_trace"),
     "rig.errors": ("BenchError", "ConfigError", "DataError", "RigError", "Stopped"),
     "rig.host.stop": ("Stop",),

@@ -26,6 +26,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+#: Exceptions that the content of a damaged file raises in code that reads it.
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 #: So much of what a file, a device or a program says is quoted.
 _MOST = 4000
 #: A part of a name that is shorter than this means no name.
@@ -194,6 +203,11 @@ class NotInSession(DataError):
     """A session folder does not hold the content of a sample, and something that is
     made again from it would need it.
     """
+
+
+def cause_of(error: Exception) -> str:
+    """Return the cause of an error of the rig, and the text of any other."""
+    return error.cause if isinstance(error, RigError) else repr(error)
 
 
 _PERMISSION = "its owner's permission to read it: chmod a+rX, or a copy of your own"

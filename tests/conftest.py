@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rig.api import demonstration
+from rig.files.user_folders import CACHE_VARIABLE
 from rig.session.session import SessionResult, open_bench
-from rig.trace.level_cache import FOLDER_VARIABLE
 from tests.length import is_short
 from tests.order import long_ones_first
 from tests.recorded import recorded
@@ -90,7 +90,7 @@ def pytester(
 def _levels_of_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what is cached of traces out of the user's own folder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(FOLDER_VARIABLE, str(tmp_path_factory.getbasetemp() / "levels"))
+        patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.getbasetemp() / "cache"))
         yield
 
 

@@ -27,7 +27,7 @@ import pyjls
 
 import rig
 from rig.api.traces.columns import Columns
-from rig.trace.level_cache import FOLDER_VARIABLE
+from rig.files.user_folders import CACHE_VARIABLE
 from rig.trace.levels import ENTRY
 from rig.trace.trace import CURRENT, TRACE, VOLTAGE
 from rig.trace.writer import TraceWriter
@@ -186,7 +186,7 @@ def main() -> int:
     options = parser.parse_args()
     samples = int(options.samples)
     with tempfile.TemporaryDirectory() as scratch:
-        os.environ[FOLDER_VARIABLE] = str(Path(scratch) / "levels")
+        os.environ[CACHE_VARIABLE] = scratch
         folder = options.folder or Path(scratch) / "trace"
         folder.mkdir(parents=True, exist_ok=True)
         spike = int(samples * 0.61803)

@@ -30,7 +30,7 @@ from rig.cli.printed.terminal import (
     print_table,
 )
 from rig.cli.printed.verdicts import BADGES
-from rig.errors import RigError
+from rig.errors import DAMAGE, RigError, cause_of
 from rig.files import typed
 from rig.model.metric import Prominence
 from rig.results.stated import Notes
@@ -206,15 +206,8 @@ def _outcome(session: Session) -> tuple[Verdict | None, str]:
     """Return the outcome of a session, or why it has none."""
     try:
         return session.verdict.outcome, ""
-    except (
-        RigError,
-        OSError,
-        LookupError,
-        ValueError,
-        TypeError,
-        ArithmeticError,
-    ) as error:
-        return None, error.cause if isinstance(error, RigError) else repr(error)
+    except (RigError, OSError, *DAMAGE) as error:
+        return None, cause_of(error)
 
 
 def _pair(pair: MetricPair) -> dict[str, Any]:

@@ -15,6 +15,9 @@ from pathlib import Path
 
 from rig.errors import ConfigError
 
+#: Names another folder than the user's own for data that can be made again.
+CACHE_VARIABLE = "NEURORIG_CACHE"
+
 
 def cache() -> Path:
     """Return the folder of data that can be made again; ConfigError where there is no
@@ -23,13 +26,18 @@ def cache() -> Path:
 
 
 def remembered(kind: str) -> Path:
-    """Return the folder of data that commands keep about sessions; ConfigError if there
-    is no home.
-
-    NEURORIG_CACHE names another folder than the user's own.
+    """Return the folder of data that commands keep about sessions, made where it is
+    missing; raises OSError, and ConfigError where there is no home, or where other
+    users could write into the folder: such data pass for the rig's own.
     """
-    given = os.environ.get("NEURORIG_CACHE")
-    return (Path(given) if given else cache()) / kind
+    given = os.environ.get(CACHE_VARIABLE)
+    folder = (Path(given) if given else cache()) / kind
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform != "win32":
+        about = folder.stat()
+        if about.st_uid != os.getuid() or about.st_mode & 0o022:
+            raise ConfigError(f"{folder} is open to other users")
+    return folder
 
 
 def config() -> Path:

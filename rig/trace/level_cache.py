@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 from zipfile import BadZipFile
@@ -17,15 +16,12 @@ from zipfile import BadZipFile
 import numpy as np
 
 from rig.errors import ConfigError
-from rig.files import foreign_files
-from rig.files.user_folders import cache, expanded
+from rig.files import foreign_files, user_folders
 from rig.trace.gaps import Gap
 from rig.trace.levels import ENTRY, Levels
 from rig.trace.reduce import Table
 from rig.trace.trace import Trace
 
-#: Another folder than the user's own.
-FOLDER_VARIABLE = "NEURORIG_CACHE"
 #: A file of another form has another name.
 _FORM = "1"
 #: A shorter trace is read again as quickly as a file is opened.
@@ -35,19 +31,6 @@ _MOST_B = 1 << 30
 #: Pieces of a file that its fingerprint is made of, beside its length and its times.
 _PIECES = 64
 _PIECE_B = 4096
-
-
-def folder() -> Path:
-    """Return the user's folder of levels, which may not be there yet."""
-    given = os.environ.get(FOLDER_VARIABLE)
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", expanded("~/AppData/Local")))
-        return base / "neurorig" / "levels"
-    if sys.platform == "darwin":
-        return expanded("~/Library/Caches/neurorig/levels")
-    return cache() / "levels"
 
 
 def load(trace: Trace) -> Levels | None:
@@ -85,7 +68,6 @@ def save(trace: Trace, levels: Levels) -> None:
     try:
         path = _path(trace)
         partial = path.with_suffix(f".{os.getpid()}.partial")
-        path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as stream:
             np.savez(
                 stream,
@@ -127,7 +109,7 @@ def fingerprint(trace: Trace) -> str:
 
 
 def _path(trace: Trace) -> Path:
-    return folder() / f"{fingerprint(trace)}.npz"
+    return user_folders.remembered("levels") / f"{fingerprint(trace)}.npz"
 
 
 def _tidy(place: Path) -> None:

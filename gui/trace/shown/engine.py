@@ -19,16 +19,18 @@ from gui.picture.viewport import Viewport
 from rig.annotations import Annotations
 from rig.api.sessions.session import Session, SessionProblem, open_session
 from rig.api.traces.columns import Columns
+from rig.api.traces.samples import Cancelled
 from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans, TrialSpan
-from rig.api.traces.statistics import Cancelled, Stopped, TraceStatistics
+from rig.api.traces.statistics import TraceStatistics
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.api.trials.overlay import Occasion, of_segments
-from rig.errors import ConfigError, DataError, RigError
+from rig.errors import DAMAGE, ConfigError, DataError, RigError
 from rig.importers.options import Options
 from rig.report import palette
 from rig.store import provenance_file
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
+from rig.trace.levels import Stopped
 from rig.units import quantity
 
 Array = NDArray[np.float64]
@@ -298,7 +300,7 @@ def _problems(session: Session | None, trial: int) -> tuple[SessionProblem, ...]
         return ()
     try:
         return tuple(problem for problem in session.problems if problem.trial == trial)
-    except (RigError, OSError, KeyError, TypeError, ValueError):
+    except (RigError, OSError, *DAMAGE):
         return ()
 
 

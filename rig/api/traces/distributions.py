@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.api.traces.statistics import Cancelled, Stopped
+from rig.api.traces.columns import UNITS
+from rig.api.traces.samples import blocks
 from rig.errors import ConfigError, DataError
-from rig.trace.levels import Hidden
-from rig.trace.trace import Trace, reading
+from rig.trace.levels import Hidden, Stopped
+from rig.trace.trace import Trace
 
 Array = NDArray[np.float64]
 
-SIGNALS = {"current": "A", "voltage": "V", "power": "W"}
 _BLOCK = 1 << 20
 #: A segment of a spectrum is at most so long: half as many frequencies.
 _SEGMENT = 1 << 14
@@ -40,7 +40,7 @@ class Histogram:
     @property
     def unit(self) -> str:
         """Unit of the borders."""
-        return SIGNALS[self.signal]
+        return UNITS[self.signal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Spectrum:
     @property
     def unit(self) -> str:
         """Unit of the density."""
-        return f"{SIGNALS[self.signal]}²/Hz"
+        return f"{UNITS[self.signal]}²/Hz"
 
     @property
     def amplitude(self) -> Array:
@@ -189,24 +189,19 @@ def _limits(blocks: Iterator[Array], signal: str) -> tuple[float, float]:
 def _reader(
     trace: Trace, signal: str, stopped: Stopped | None
 ) -> Callable[[int, int], Iterator[Array]]:
-    if signal not in SIGNALS:
-        raise ConfigError(f"signal {signal!r}", try_next=f"one of {', '.join(SIGNALS)}")
+    if signal not in UNITS:
+        raise ConfigError(f"signal {signal!r}", try_next=f"one of {', '.join(UNITS)}")
     # Means are no samples: they would make a signal look quieter.
     hidden = Hidden((*trace.gaps, *trace.reduced))
 
     def read(first: int, last: int) -> Iterator[Array]:
-        with reading(trace.path) as reader:
-            for at in range(first, last, _BLOCK):
-                if stopped is not None and stopped():
-                    raise Cancelled
-                current, voltage = trace.samples(reader, at, min(_BLOCK, last - at))
-                hidden.hide(at, current, voltage)
-                power = np.multiply(current, voltage, dtype=np.float64)
-                if signal == "power":
-                    yield power
-                    continue
-                values = current if signal == "current" else voltage
-                # Where one of the two is lost, so is the sample.
-                yield np.where(np.isfinite(power), values.astype(np.float64), np.nan)
+        for _, current, voltage in blocks(trace, first, last, _BLOCK, stopped, hidden):
+            power = np.multiply(current, voltage, dtype=np.float64)
+            if signal == "power":
+                yield power
+                continue
+            values = current if signal == "current" else voltage
+            # Where one of the two is lost, so is the sample.
+            yield np.where(np.isfinite(power), values.astype(np.float64), np.nan)
 
     return read

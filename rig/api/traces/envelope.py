@@ -100,7 +100,8 @@ def _reduced(values: NDArray[np.floating[Any]], bounds: NDArray[np.int64]) -> Ar
     if not len(values):
         return np.zeros((max(len(bounds) - 1, 0), 3))
     starts = bounds[:-1] - bounds[0]
-    sums = np.add.reduceat(values.astype(np.float64), starts)
+    with np.errstate(invalid="ignore"):  # of two infinities
+        sums = np.add.reduceat(values.astype(np.float64), starts)
     if np.isfinite(sums).all():
         least = np.minimum.reduceat(values, starts)
         most = np.maximum.reduceat(values, starts)

@@ -20,15 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.api.traces.place import TracePlace
-from rig.api.traces.samples import levels_at
-from rig.api.traces.statistics import Cancelled, Stopped
+from rig.api.traces.samples import blocks, levels_at
 from rig.errors import ConfigError, DataError, StorageFull, storage_error
 from rig.files import table_file
 from rig.files.plain_text import one_line
 from rig.importers.start_time import DATED
 from rig.results.labels import SIMULATED, beside
-from rig.trace.levels import Hidden, Progress
-from rig.trace.trace import TRACE, Trace, reading
+from rig.trace.levels import Progress, Stopped
+from rig.trace.trace import TRACE, Trace
 from rig.trace.write_room import RESERVE_B
 from rig.trace.writer import TraceWriter
 
@@ -164,17 +163,12 @@ def _blocks(
     stretch: ExportStretch, progress: Progress | None, stopped: Stopped | None
 ) -> Blocks:
     """Yield number, current and voltage of samples, NaN where they are lost."""
-    hidden = Hidden(stretch.trace.gaps)
-    with reading(stretch.trace.path) as reader:
-        for at in range(stretch.first, stretch.last, _BLOCK):
-            if stopped is not None and stopped():
-                raise Cancelled
-            count = min(_BLOCK, stretch.last - at)
-            current, voltage = stretch.trace.samples(reader, at, count)
-            hidden.hide(at, current, voltage)
-            yield at, current, voltage
-            if progress is not None:
-                progress((at + count - stretch.first) / stretch.count)
+    bounds = stretch.first, stretch.last
+    for block in blocks(stretch.trace, *bounds, _BLOCK, stopped):
+        yield block
+        if progress is not None:
+            at, current, _ = block
+            progress((at + len(current) - stretch.first) / stretch.count)
 
 
 def _jls(folder: Path, stretch: ExportStretch, blocks: Blocks) -> Path:

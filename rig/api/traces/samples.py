@@ -5,18 +5,44 @@ SYNC."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rig.trace.levels import Hidden
+from rig.trace.levels import Hidden, Stopped
+from rig.trace.samples import Floats
 from rig.trace.trace import SYNC, Trace, reading
 
 Array = NDArray[np.float64]
 
 #: An instant this close to the border of two samples, in samples, lies on it.
 _ON_BORDER = 1e-5
+
+
+class Cancelled(Exception):
+    """The request was cancelled."""
+
+
+def blocks(
+    trace: Trace,
+    first: int,
+    last: int,
+    size: int,
+    stopped: Stopped | None = None,
+    hidden: Hidden | None = None,
+) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield number, current and voltage of samples first <= k < last, at most `size` at
+    once; lost ones, or those that are `hidden`, are NaN. Raises Cancelled.
+    """
+    hidden = Hidden(trace.gaps) if hidden is None else hidden
+    with reading(trace.path) as reader:
+        for at in range(first, last, size):
+            if stopped is not None and stopped():
+                raise Cancelled
+            current, voltage = trace.samples(reader, at, min(size, last - at))
+            hidden.hide(at, current, voltage)
+            yield at, current, voltage
 
 
 def places(

@@ -6,16 +6,16 @@ results.json, the rest from every sample.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.api.traces.samples import Cancelled
 from rig.errors import DataError
 from rig.trace.gaps import Gap, joined
-from rig.trace.levels import Hidden
+from rig.trace.levels import Hidden, Stopped
 from rig.trace.moments import Moments
 from rig.trace.samples import Floats
 from rig.trace.trace import LOST_LIMIT, Integral, Trace, reading
@@ -28,12 +28,6 @@ _MEANS = (
     "a part of it keeps means in place of samples: least, most and deviations are"
     " theirs, and energy and charge are not stated"
 )
-
-Stopped = Callable[[], bool]
-
-
-class Cancelled(Exception):
-    """The request was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

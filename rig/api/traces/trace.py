@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from rig.api.traces.edges import Edge, EdgeTimes
 from rig.api.traces.export import ExportStretch, StretchOrigin
 from rig.api.traces.place import TracePlace
 from rig.api.traces.spans import Spans
-from rig.api.traces.statistics import StatisticEnds, Stopped, TraceStatistics
+from rig.api.traces.statistics import StatisticEnds, TraceStatistics
 from rig.api.traces.surroundings import Surroundings
 from rig.errors import DataError
 from rig.importers import digital_lines
@@ -38,10 +38,11 @@ from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.importers.start_time import started_ns
 from rig.model.picture import Picture
+from rig.problems import Problem
 from rig.results.labels import beside
 from rig.trace import level_cache, levels
 from rig.trace.edges import Edges
-from rig.trace.levels import ENTRY, Hidden, Levels, Progress
+from rig.trace.levels import ENTRY, Hidden, Levels, Progress, Stopped
 from rig.trace.reduced import ReducedSpan
 from rig.trace.trace import Gap, Trace
 from rig.uncertainty.accuracy import Accuracy
@@ -54,22 +55,6 @@ Array = NDArray[np.float64]
 
 #: Columns of a summary that is as wide as a screen.
 _COLUMNS = 1000
-
-
-class Placed(Protocol):
-    """A problem with a place, as a session states it."""
-
-    @property
-    def start_s(self) -> float | None:
-        """Return where it begins."""
-
-    @property
-    def stop_s(self) -> float | None:
-        """Return where it ends."""
-
-    @property
-    def edge(self) -> int | None:
-        """Return the number of a falling edge."""
 
 
 class SessionTrace:
@@ -431,7 +416,7 @@ class SessionTrace:
         )
         return replaced(found, labels=self.labels)
 
-    def locate(self, problem: Placed) -> tuple[float, float] | None:
+    def locate(self, problem: Problem) -> tuple[float, float] | None:
         """Return from where to where a problem of this trial is; None where that is not
         known."""
         if problem.start_s is not None and problem.stop_s is not None:
@@ -474,18 +459,23 @@ class SessionTrace:
 
         self.prepare()
         start, stop = max(start, 0.0), min(stop, self.duration_s)
-        none: Array = np.zeros(0)
         hz = self.sample_hz
+        sync_s = np.zeros(0)
+        if self.has_sync:
+            edges_s = samples.between(self._edge_times.seen_s, start, stop)
+            sync_s = np.concatenate([[start], edges_s, [stop]])
         content = trace_picture.DrawnTrace(
             name=self.path.name,
-            labels=self.labels,
             place=self.place,
             start_s=start,
             stop_s=stop,
             columns=self.columns(start, stop, trace_picture.COLUMNS),
-            has_sync=self.has_sync,
-            falls_s=self.falls(start, stop) if self.has_sync else none,
-            rises_s=self.rises(start, stop) if self.has_sync else none,
+            sync_s=sync_s,
+            levels=samples.levels_at(
+                self._edge_times.seen_s[self._edge_times.falls],
+                self._edge_times.seen_s[~self._edge_times.falls],
+                sync_s,
+            ),
             gaps_s=tuple((gap.start / hz, gap.stop / hz) for gap in self.gaps),
             spans=self.spans,
         )

@@ -38,17 +38,17 @@ _SHARE = 0.16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnTrace:
-    """Data of a trace between two times that a picture shows."""
+    """Data of a trace between two times that a picture shows; `levels` of SYNC from
+    each of `sync_s` on, both empty without the line.
+    """
 
     name: str
-    labels: tuple[str, ...]
     place: TracePlace | None
     start_s: float
     stop_s: float
     columns: Columns
-    has_sync: bool
-    falls_s: NDArray[np.float64]
-    rises_s: NDArray[np.float64]
+    sync_s: NDArray[np.float64]
+    levels: NDArray[np.uint8]
     gaps_s: tuple[tuple[float, float], ...]
     spans: Spans | None
 
@@ -58,7 +58,7 @@ def drawn(trace: DrawnTrace) -> Picture:
     columns = trace.columns
     bands = {name: getattr(columns, name) for name in UNITS}
     signals = [name for name, band in bands.items() if band is not None]
-    ratios = [_SIGNAL_IN] * len(signals) + [_SYNC_IN] * trace.has_sync
+    ratios = [_SIGNAL_IN] * len(signals) + [_SYNC_IN] * bool(len(trace.sync_s))
     with matplotlib.style.context(["default", STYLE]):
         figure = Figure(
             figsize=(_WIDTH_IN, _HEAD_IN + sum(ratios)), layout="constrained"
@@ -69,7 +69,7 @@ def drawn(trace: DrawnTrace) -> Picture:
         lanes = list(rows.flat)
         for axes, name in zip(lanes, signals, strict=False):
             _draw_signal(axes, columns, bands[name], name)
-        if trace.has_sync:
+        if len(trace.sync_s):
             _draw_sync(lanes[-1], trace)
         _draw_phases(figure, lanes, trace)
         for axes in lanes:
@@ -78,7 +78,7 @@ def drawn(trace: DrawnTrace) -> Picture:
         lanes[-1].xaxis.set_major_formatter(EngFormatter("s"))
         lanes[-1].set_xlabel("time since the first sample (s)")
         place = StretchOrigin(place=trace.place).place_text or trace.name
-        label(figure, ", ".join(trace.labels), place)
+        label(figure, ", ".join(columns.labels), place)
     caption = "Least to most of each column, and its mean."
     return Picture("trace", f"Trace, {place}", figure, caption)
 
@@ -100,15 +100,7 @@ def _draw_signal(axes: Axes, columns: Columns, band: Band, name: str) -> None:
 
 
 def _draw_sync(axes: Axes, trace: DrawnTrace) -> None:
-    falls_s, rises_s = trace.falls_s, trace.rises_s
-    edges_s = np.concatenate([falls_s, rises_s])
-    order = np.argsort(edges_s, kind="stable")
-    after = np.repeat([0, 1], [len(falls_s), len(rises_s)])[order]
-    # The line idles high; else it is at the level that its first edge ends.
-    before = 1 - after[0] if len(after) else 1
-    times_s = np.concatenate([[trace.start_s], edges_s[order], [trace.stop_s]])
-    levels = np.concatenate([[before], after, after[-1:] if len(after) else [before]])
-    axes.step(times_s, levels, where="post", color=INK, lw=0.8)
+    axes.step(trace.sync_s, trace.levels, where="post", color=INK, lw=0.8)
     axes.set_ylim(-0.3, 1.3)
     axes.set_yticks([0, 1], ["low", "high"])
     axes.set_ylabel("SYNC")

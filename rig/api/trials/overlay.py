@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rig.api.traces.samples import blocks
 from rig.api.traces.spans import CROSSING, KINDS, NONE, SAMPLE, WARM_UP, Spans
-from rig.api.traces.statistics import Cancelled, Stopped
 from rig.errors import DataError
 from rig.store.segments import segments
 from rig.store.session_folder import SessionFolder
-from rig.trace.levels import Hidden
-from rig.trace.trace import Trace, reading
+from rig.trace.levels import Stopped
+from rig.trace.trace import Trace
 
 if TYPE_CHECKING:
     from rig.api.sessions.session import Session
@@ -223,33 +223,26 @@ def mean_power(trace: Trace, borders_s: Array, stopped: Stopped | None = None) -
     energy = np.full(len(at), np.nan)
     before = np.zeros(len(at), dtype=np.int64)
     until = np.zeros(len(at), dtype=np.int64)
-    hidden = Hidden(trace.gaps)
     total = 0.0
     lost = 0
-    with reading(trace.path) as reader:
-        for begin in range(first, last, _BLOCK):
-            if stopped is not None and stopped():
-                raise Cancelled
-            current, voltage = trace.samples(reader, begin, min(_BLOCK, last - begin))
-            hidden.hide(begin, current, voltage)
-            power = np.multiply(current, voltage, dtype=np.float64)
-            known = np.isfinite(power)
-            power = np.where(known, power, 0.0)
-            # Sums up to each sample of the block, and the samples that are lost among
-            # them.
-            sums = total + np.concatenate([[0.0], np.cumsum(power)])
-            losses = lost + np.concatenate([[0], np.cumsum(~known)])
-            end = begin + len(power)
-            inside = np.flatnonzero((at >= begin) & (at <= end))
-            whole = np.minimum(
-                np.floor(at[inside]).astype(np.int64) - begin, len(power) - 1
-            )
-            share = at[inside] - begin - whole
-            energy[inside] = sums[whole] + share * power[whole]
-            # Lost samples before that of the border, and with it where it is cut.
-            before[inside] = losses[whole]
-            until[inside] = losses[whole] + (share > 0) * ~known[whole]
-            total, lost = float(sums[-1]), int(losses[-1])
+    for begin, current, voltage in blocks(trace, first, last, _BLOCK, stopped):
+        power = np.multiply(current, voltage, dtype=np.float64)
+        known = np.isfinite(power)
+        power = np.where(known, power, 0.0)
+        # Sums up to each sample of the block, and the samples that are lost among them.
+        sums = total + np.concatenate([[0.0], np.cumsum(power)])
+        losses = lost + np.concatenate([[0], np.cumsum(~known)])
+        end = begin + len(power)
+        inside = np.flatnonzero((at >= begin) & (at <= end))
+        whole = np.minimum(
+            np.floor(at[inside]).astype(np.int64) - begin, len(power) - 1
+        )
+        share = at[inside] - begin - whole
+        energy[inside] = sums[whole] + share * power[whole]
+        # Lost samples before that of the border, and with it where it is cut.
+        before[inside] = losses[whole]
+        until[inside] = losses[whole] + (share > 0) * ~known[whole]
+        total, lost = float(sums[-1]), int(losses[-1])
     mean_w: Array = np.diff(energy) / np.diff(at)
     mean_w[until[1:] > before[:-1]] = np.nan
     return mean_w

@@ -283,10 +283,8 @@ def _results(session: Session) -> tuple[Results, str]:
         cause = error.cause if isinstance(error, RigError) else str(error)
         return (
             stored,
-            (
-                "The session is of an older schema, and what it does not say of its"
-                f" metrics could not be made again from the raw files: {cause}."
-            ),
+            "The session is of an older schema, and what it does not say of its metrics"
+            f" could not be made again from the raw files: {cause}.",
         )
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from rig.api.traces.trace import open_trace
 from rig.errors import DataError
+from rig.files import user_folders
 from rig.importers.digital_lines import line_names
 from rig.importers.options import Options
-from rig.trace import level_cache
 from rig.trace.trace import TRACE
 from rig.trace.writer import TraceWriter
 from tests.rig.importers.joulescope.test_jls2_view import HZ
@@ -24,7 +24,7 @@ SAMPLES = 4000
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(level_cache.FOLDER_VARIABLE, str(tmp_path / "levels"))
+    monkeypatch.setenv(user_folders.CACHE_VARIABLE, str(tmp_path))
 
 
 @pytest.fixture

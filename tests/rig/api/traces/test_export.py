@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rig
-from rig.api.traces.statistics import Cancelled
+from rig.api.traces.samples import Cancelled
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 

@@ -11,7 +11,7 @@ import pytest
 
 import rig
 from rig.api.traces.columns import UNITS
-from rig.trace import level_cache
+from rig.files import user_folders
 from rig.trace.trace import TRACE
 from rig.trace.writer import TraceWriter
 from tests.drawings import texts
@@ -19,7 +19,7 @@ from tests.drawings import texts
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(level_cache.FOLDER_VARIABLE, str(tmp_path / "levels"))
+    monkeypatch.setenv(user_folders.CACHE_VARIABLE, str(tmp_path))
 
 
 def written(trace: rig.SessionTrace, path: Path, stop_s: float) -> list[str]:
@@ -41,6 +41,23 @@ def test_session_trial_labels_and_units_stand_on_it(
         assert f"{name} ({unit})" in words
     assert "SYNC" in words and "time since the first sample (s)" in words
     assert {"low", "high", "infer", "warm-up"} <= set(words)
+
+
+def test_sync_is_low_within_a_low_pulse(tmp_path: Path) -> None:
+    form = {"sample_hz": 1000.0, "edge_hz": 1000.0, "source": "s", "serial": ""}
+    with TraceWriter(tmp_path, **form, about={}, sync_kind="digital") as writer:
+        ones = np.ones(900, dtype=np.float32)
+        levels = np.ones(900, dtype=np.uint8)
+        levels[300:600] = 0
+        writer.analog(ones, ones)
+        writer.sync(levels)
+    with rig.open_trace(tmp_path / TRACE) as trace:
+        drawn = {}
+        for start_s, stop_s in ((0.0, 0.9), (0.4, 0.5), (0.5, 0.7), (0.7, 0.8)):
+            figure = trace.picture(start_s, stop_s).figure
+            assert figure is not None
+            drawn[start_s] = figure.axes[-1].lines[0].get_ydata().tolist()
+    assert drawn == {0.0: [1, 0, 1, 1], 0.4: [0, 0], 0.5: [0, 1, 1], 0.7: [1, 1]}
 
 
 def test_lost_samples_are_hatched_and_a_file_of_no_session_has_its_name(

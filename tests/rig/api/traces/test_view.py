@@ -12,8 +12,8 @@ import pytest
 
 import rig
 from rig.api.traces.columns import Band
-from rig.api.traces.statistics import Cancelled
-from rig.trace import level_cache
+from rig.api.traces.samples import Cancelled
+from rig.files import user_folders
 from rig.trace.trace import Gap
 from rig.trace.writer import TraceWriter
 
@@ -63,7 +63,7 @@ def path(
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own for what is computed of the trace; the other tests share
     one."""
-    monkeypatch.setenv(level_cache.FOLDER_VARIABLE, str(tmp_path / "levels"))
+    monkeypatch.setenv(user_folders.CACHE_VARIABLE, str(tmp_path))
     return tmp_path / "levels"
 
 
@@ -150,7 +150,7 @@ def test_preparing_is_cancelled_and_cached(path: Path, cache: Path) -> None:
     told: list[float] = []
     with rig.open_trace(path) as trace:
         assert not trace.prepare(stopped=lambda: True)
-        assert not trace.prepared and not cache.exists()
+        assert not trace.prepared and not list(cache.glob("*"))
         assert trace.prepare(told.append)
         assert told == sorted(told) and told[-1] == 1.0
         whole = trace.columns(0, 30, 300)

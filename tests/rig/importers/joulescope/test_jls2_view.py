@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import rig
+from rig.files import user_folders
 from rig.importers.joulescope import jls2, jls2_view
 from rig.importers.options import Options
-from rig.trace import level_cache
 from tests.rig.importers.test_open import F32, U1, Jls, plain
 
 HZ = 100_000
@@ -28,7 +28,7 @@ SHORT = 300_000
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(level_cache.FOLDER_VARIABLE, str(tmp_path / "levels"))
+    monkeypatch.setenv(user_folders.CACHE_VARIABLE, str(tmp_path))
 
 
 def joulescope(
