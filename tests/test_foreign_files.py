@@ -76,6 +76,7 @@ ELSEWHERE = {
     "rig/report/report.py": (1, SHIPPED),
     "rig/session/complexity.py": (1, NAMED),
     "rig/store/event_file.py": (1, OWN_OUTPUT),
+    "rig/store/provenance.py": (1, SHIPPED),
     "rig/store/session_folder.py": (2, OWN_OUTPUT),
     "rig/store/writer.py": (2, OWN_OUTPUT),
     "rig/trace/fingerprint.py": (1, MEMORY),

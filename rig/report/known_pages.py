@@ -2,7 +2,7 @@
 """Reports that this computer drew, remembered by the files they were drawn from.
 
 Drawing takes a third of the check of a small session. A page that was drawn on this
-computer, by the same versions, from files with the same hashes, needs no second
+computer, by the same sources, from files with the same hashes, needs no second
 drawing. The memory is an empty file in the user's cache folder, named by a hash of all
 of these: a session from another computer cannot bring one along.
 """
@@ -12,31 +12,23 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from rig.errors import ConfigError
 from rig.files import user_folders
 from rig.store import verified
-from rig.store.provenance import packages, revision, version_of
+from rig.store.provenance import packages, sources_sha256
 from rig.store.session_folder import REPORT, SessionFolder
 
 _FOLDER = "reports"
-#: Ending of the revision of a checkout with edited files: another edit may draw another
-#: page under the same revision.
-_EDITED = "+changes"
 
 
 def remember(session: SessionFolder, page: str) -> None:
     """Remember a page that was drawn from a session's files as they were recorded."""
-    entry = _entry(session, page)
-    if entry is None:
-        return
-    try:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        entry.touch()
-    except OSError:
-        # Without the memory the next check draws the page.
-        return
+    # Without the memory the next check draws the page.
+    with suppress(ConfigError, OSError):
+        _entry(session, page).touch()
 
 
 def is_known(session: SessionFolder, page: str) -> bool:
@@ -44,21 +36,15 @@ def is_known(session: SessionFolder, page: str) -> bool:
 
     The caller has compared the files with their hashes in events.jsonl.
     """
-    entry = _entry(session, page)
-    try:
-        return entry is not None and entry.exists()
-    except OSError:
-        return False
+    with suppress(ConfigError, OSError):
+        return _entry(session, page).exists()
+    return False
 
 
-def _entry(session: SessionFolder, page: str) -> Path | None:
-    """Return the file that stands for a page; None where none can."""
-    if revision().endswith(_EDITED):
-        return None
-    try:
-        folder = user_folders.remembered(_FOLDER)
-    except ConfigError:
-        return None
+def _entry(session: SessionFolder, page: str) -> Path:
+    """Return the file that stands for a page; raises ConfigError and OSError where the
+    user has no folder for it.
+    """
     journal = session.journal()
     files = verified.listed(journal)
     files.pop(REPORT, None)
@@ -67,10 +53,10 @@ def _entry(session: SessionFolder, page: str) -> Path | None:
         "name": session.path.name,
         "head": journal.head,
         "files": files,
-        "neurorig": version_of("neurorig"),
-        "revision": revision(),
+        "sources": sources_sha256(),
         "packages": packages(),
         "python": sys.version,
     }
     text = json.dumps(drawn_from, sort_keys=True)
-    return folder / hashlib.sha256(text.encode()).hexdigest()
+    name = hashlib.sha256(text.encode()).hexdigest()
+    return user_folders.remembered(_FOLDER) / name

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rig.errors import RigError
+from rig.errors import cause_of
 from rig.interfaces.scenario import Scenario
 from rig.model.picture import Picture
 from rig.results.results import Context
@@ -29,5 +29,5 @@ def of_scenario(session: SessionFolder) -> Sequence[Picture]:
             )
         return scenario.pictures(session.path)
     except Exception as error:
-        why = error.cause if isinstance(error, RigError) else repr(error)
-        return (Picture("scenario", "Pictures", None, f"Not drawn: {why}."),)
+        caption = f"Not drawn: {cause_of(error)}."
+        return (Picture("scenario", "Pictures", None, caption),)

@@ -108,6 +108,28 @@ def _git(folder: Path, *words: str) -> str:
 
 
 @cache
+def sources_sha256() -> str:
+    """Return hashes of the files of the rig and of its scenarios, as they are on the
+    disk: an edit within one version or revision changes them.
+    """
+    top = Path(__file__).resolve().parents[2]
+    return " ".join(hash_of_files(top / name) for name in ("rig", "scenarios"))
+
+
+def hash_of_files(folder: Path) -> str:
+    """Return a hash of the names and contents of all files in a folder, without those
+    that Python compiled.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.parent.name != "__pycache__":
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)} {len(content)} ".encode())
+            digest.update(content)
+    return digest.hexdigest()
+
+
+@cache
 def version_of(name: str) -> str:
     """Return the version of an installed package; empty where it is not installed."""
     try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import BenchError, DataError, storage_error
+from rig.errors import DAMAGE, BenchError, DataError, storage_error
 from rig.files import foreign_files
 from rig.model import catalogue
 from rig.model.catalogue import Entry
@@ -233,14 +233,7 @@ def damage_named(folder: Path) -> Iterator[None]:
     """Raise DataError for an error that a damaged file of a session causes."""
     try:
         yield
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except DAMAGE as error:
         raise DataError(
             f"a file of {folder} was damaged",
             evidence=repr(error),

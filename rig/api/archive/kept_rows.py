@@ -3,7 +3,7 @@
 next.
 
 The first line of a file is the hash of the second, which is JSON. A file that is
-damaged, or of another version of the rig, is ignored and made again.
+damaged, or of other sources of the rig, is ignored and made again.
 """
 
 from __future__ import annotations
@@ -17,27 +17,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig.errors import ConfigError, DataError
+from rig.errors import DataError, RigError
 from rig.files import typed, user_folders
-from rig.store.provenance import version_of
+from rig.store.provenance import sources_sha256
+from rig.store.session_folder import write_text
 
 _FOLDER = "sessions"
-#: Changes with the meaning of a value or of a stamp within one version of the rig.
-_FORM = 1
 
 #: The stamp of a session's folder when its row was read, and the values of the row.
 StampedValues = tuple[str, Sequence[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class KeptRows:
-    """The file of a folder's rows, by the names of its sessions; they hold in one
-    version of the rig.
+    """The file of a folder's rows, by the names of its sessions, and the hashes of the
+    sources that read them.
     """
 
-    form: int
-    version: str
-    fields: tuple[str, ...]
+    sources: str
     rows: dict[str, Any]
 
 
@@ -54,11 +51,11 @@ def stamp(folder: Path) -> str:
     return hashlib.sha256(repr(sorted(facts)).encode()).hexdigest()[:32]
 
 
-def load(root: Path, fields: Sequence[str]) -> dict[str, StampedValues]:
+def load(root: Path) -> dict[str, StampedValues]:
     """Return the rows that are kept of a folder of sessions, by the names of these."""
     try:
         digest, _, text = _file(root).read_text(encoding="utf-8").partition("\n")
-    except (ConfigError, OSError, ValueError):
+    except (RigError, OSError, ValueError):
         return {}
     if digest != _digest(text):
         return {}
@@ -66,28 +63,18 @@ def load(root: Path, fields: Sequence[str]) -> dict[str, StampedValues]:
         kept = typed.from_json(KeptRows, json.loads(text), _FOLDER)
     except DataError:
         return {}
-    return kept.rows if kept == _kept(fields, kept.rows) else {}
+    return kept.rows if kept.sources == sources_sha256() else {}
 
 
-def save(root: Path, fields: Sequence[str], rows: Mapping[str, StampedValues]) -> None:
-    """Keep rows; a missing cache folder is no error."""
-    text = json.dumps(typed.to_json(_kept(fields, dict(rows))))
-    with suppress(ConfigError, OSError):
-        path = _file(root)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        partial.write_text(f"{_digest(text)}\n{text}", encoding="utf-8")
-        partial.replace(path)
-
-
-def _kept(fields: Sequence[str], rows: dict[str, Any]) -> KeptRows:
-    return KeptRows(
-        form=_FORM, version=version_of("neurorig"), fields=tuple(fields), rows=rows
-    )
+def save(root: Path, rows: Mapping[str, StampedValues]) -> None:
+    """Keep rows; a missing or full cache folder is no error."""
+    text = json.dumps(typed.to_json(KeptRows(sources_sha256(), dict(rows))))
+    with suppress(RigError, OSError):
+        write_text(_file(root), f"{_digest(text)}\n{text}")
 
 
 def _file(root: Path) -> Path:
-    name = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:32]
+    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
     return user_folders.remembered(_FOLDER) / f"{name}.json"
 
 

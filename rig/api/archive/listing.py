@@ -19,7 +19,7 @@ from typing import Any
 
 from rig.api.archive import kept_rows
 from rig.api.archive.tags import Tags
-from rig.errors import DataError, RigError
+from rig.errors import DAMAGE, DataError, RigError, cause_of
 from rig.files import foreign_files, typed
 from rig.problems import Problem
 from rig.results import changed, labels, replication
@@ -45,8 +45,6 @@ EMPTY = "empty"
 UNREADABLE = "unreadable"
 #: The outcome of a session that ended, with a file that was changed after its run.
 CHANGED = "changed after the run"
-#: How a session can stand, from the best to the worst.
-STATUSES = ("success", RUNNING, "abort", "fail", KILLED, EMPTY, UNREADABLE)
 
 _MARKS = (EVENTS, BENCH, PROVENANCE)
 _ENDED_EMPTY = "the run ended before its first line; the folder can be removed"
@@ -168,7 +166,7 @@ class Listing:
 def _kept(root: Path) -> dict[Path, tuple[str, Listed]]:
     """Return the rows that an earlier command kept of a folder of sessions."""
     rows = {}
-    for name, (stamp, values) in kept_rows.load(root, _KEPT_FIELDS).items():
+    for name, (stamp, values) in kept_rows.load(root).items():
         kept = dict(zip(_KEPT_FIELDS, values, strict=True))
         verdict = kept.pop("verdict")
         labels = tuple(kept.pop("labels"))
@@ -190,7 +188,7 @@ def _keep(root: Path, rows: Mapping[Path, tuple[str, Listed]]) -> None:
         for path, (stamp, row) in rows.items()
         if row.status != UNREADABLE
     }
-    kept_rows.save(root, _KEPT_FIELDS, kept)
+    kept_rows.save(root, kept)
 
 
 def read(path: Path) -> Listed:
@@ -202,16 +200,8 @@ def read(path: Path) -> Listed:
             return Listed(path, UNREADABLE, reason=f"{first.name} {first.detail}")
         size_b = _size_b(path)
         return _read(path, size_b)
-    except (
-        RigError,
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ) as error:
-        said = error.cause if isinstance(error, RigError) else repr(error)
-        return Listed(path, UNREADABLE, reason=said)
+    except (RigError, OSError, *DAMAGE) as error:
+        return Listed(path, UNREADABLE, reason=cause_of(error))
 
 
 def search(rows: Iterable[Listed], words: str) -> list[Listed]:

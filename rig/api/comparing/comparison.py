@@ -19,7 +19,7 @@ from enum import Enum
 
 from rig.api.comparing.provenance_changes import ProvenanceChange, changes
 from rig.api.sessions.session import Session
-from rig.errors import DataError, RigError
+from rig.errors import DAMAGE, DataError, RigError, cause_of
 from rig.results import changed
 from rig.results.document import IntervalResult, MetricResult, Results
 from rig.stats.coverage_factor import coverage_factor
@@ -158,16 +158,8 @@ def _both_results(
         try:
             results = session.results
             found.append(results)
-        except (
-            RigError,
-            OSError,
-            LookupError,
-            ValueError,
-            TypeError,
-            ArithmeticError,
-        ) as error:
-            said = error.cause if isinstance(error, RigError) else repr(error)
-            notes.append(f"{session.path.name} has no results: {said}")
+        except (RigError, OSError, *DAMAGE) as error:
+            notes.append(f"{session.path.name} has no results: {cause_of(error)}")
             continue
         if session.changed:
             said = changed.reason(session.changed)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from rig.api.traces import span_lines, uart_lines
 from rig.api.traces.spans import Spans
 from rig.api.traces.trace import SessionTrace, open_trace
 from rig.api.traces.uart_lines import UartLines
-from rig.errors import DataError, RigError
+from rig.errors import DAMAGE, DataError, RigError
 from rig.files import typed
 from rig.problems import PROBLEM_CODES, Problem
 from rig.results import changed, document, labels
@@ -33,7 +34,7 @@ from rig.results.document import Results
 from rig.results.verdict import Outcome
 from rig.store import provenance_file, sample_lines, verified
 from rig.store.sample_lines import TrialLines
-from rig.store.segments import segments
+from rig.store.segments import counted, segments
 from rig.store.session_folder import (
     EVENTS,
     PROVENANCE,
@@ -283,7 +284,7 @@ class Session:
             rows = [
                 (*cells(metric), _per_trial(metric)) for metric in self.metrics.values()
             ]
-        except (RigError, OSError, KeyError, TypeError, ValueError):
+        except (RigError, OSError, *DAMAGE):
             rows = []
         title = (
             f"<p><b>{html.escape(self.path.name)}</b>:"
@@ -301,7 +302,7 @@ class Session:
             count = len(self.results.trials)
             parts = [f"{count} trials", f"{self.verdict}".replace("\n", "; ")]
             return ", ".join(parts)
-        except (RigError, OSError, KeyError, TypeError, ValueError):
+        except (RigError, OSError, *DAMAGE):
             return _UNREADABLE
 
     def _has_older_results(self) -> bool:
@@ -321,7 +322,18 @@ class Session:
                 return self.spans(problem.trial, rail)
             return None
 
-        return placed(problem, rates_hz, spans_of)
+        def moment_of(mark: int) -> float | None:
+            rows = [row for row in self.results.trials if row.number == problem.trial]
+            if not rows or rows[0].timebase is None:
+                return None
+            with suppress(RigError, OSError):
+                steps = chain(*counted(self._folder.recorded(problem.trial)))
+                marks = chain.from_iterable(item.completion.marks for item in steps)
+                for found in islice(marks, max(mark - 1, 0), mark):
+                    return rows[0].timebase.seconds(found.tick)
+            return None
+
+        return placed(problem, rates_hz, spans_of, moment_of)
 
     def _finished(self) -> list[tuple[int, int]]:
         """Return number and seed of each finished trial."""

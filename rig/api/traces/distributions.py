@@ -195,7 +195,8 @@ def _reader(
     hidden = Hidden((*trace.gaps, *trace.reduced))
 
     def read(first: int, last: int) -> Iterator[Array]:
-        for _, current, voltage in blocks(trace, first, last, _BLOCK, stopped, hidden):
+        samples = blocks(trace, first, last, _BLOCK, stopped=stopped, hidden=hidden)
+        for _, current, voltage in samples:
             power = np.multiply(current, voltage, dtype=np.float64)
             if signal == "power":
                 yield power

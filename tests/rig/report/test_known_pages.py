@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,6 @@ from tests import checking
 from tests.conftest import VIRTUAL_NULL
 
 SETTINGS = ("task.null.samples=4", "scenario.single_stream.idle_s=0.05")
-
-
-@pytest.fixture(autouse=True)
-def _whole_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the rig be of a revision without edits."""
-    monkeypatch.setattr(known_pages, "revision", lambda: "0123")
 
 
 @pytest.fixture
@@ -91,13 +86,25 @@ def test_a_page_of_other_files_is_not_known(session: Path, tmp_path: Path) -> No
     assert not known_pages.is_known(SessionFolder(copy), page)
 
 
-def test_a_page_of_another_revision_or_an_edited_checkout_is_not_known(
+def test_a_page_of_other_sources_is_not_known(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (session / REPORT).read_text(encoding="utf-8")
-    for revision in ("4567", "0123+changes"):
-        monkeypatch.setattr(known_pages, "revision", lambda this=revision: this)
-        assert not known_pages.is_known(SessionFolder(session), page), revision
+    monkeypatch.setattr(known_pages, "sources_sha256", lambda: "0123")
+    assert not known_pages.is_known(SessionFolder(session), page)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_a_cache_folder_that_others_may_write_to_is_not_used(
+    session: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.setenv("NEURORIG_CACHE", str(shared))
+    page = write_report(session, hashed=True).read_text(encoding="utf-8")
+    assert known_pages.is_known(SessionFolder(session), page)
+    (shared / "reports").chmod(0o775)
+    assert not known_pages.is_known(SessionFolder(session), page)
+    assert "made again, byte for byte equal" in details(session)
 
 
 def test_a_page_of_changed_files_is_not_remembered(session: Path) -> None:

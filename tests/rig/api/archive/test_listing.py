@@ -5,7 +5,9 @@ quick."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -207,7 +209,7 @@ def test_a_later_command_reads_no_session_that_did_not_change(
     assert row.size_b == size_b - trace_b
 
 
-@pytest.mark.parametrize("damage", ["cut", "edited", "no text", "other version"])
+@pytest.mark.parametrize("damage", ["cut", "edited", "no text", "other sources"])
 def test_a_cache_that_is_damaged_or_outdated_is_ignored_and_made_again(
     finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str
 ) -> None:
@@ -223,7 +225,7 @@ def test_a_cache_that_is_damaged_or_outdated_is_ignored_and_made_again(
         path.write_bytes(b"\xff\xfe\n" + whole)
     else:
         with monkeypatch.context() as patch:
-            patch.setattr(kept_rows, "version_of", lambda name: "0.0.1")
+            patch.setattr(kept_rows, "sources_sha256", lambda: "0123")
             Listing(root).rows()
         assert path.read_bytes() != whole
     with monkeypatch.context() as patch:
@@ -232,6 +234,19 @@ def test_a_cache_that_is_damaged_or_outdated_is_ignored_and_made_again(
             Listing(root).rows()
     assert Listing(root).rows() == expected
     assert path.read_bytes() == whole
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of bytes")
+def test_a_folder_with_a_name_that_is_no_text_is_listed(
+    finished: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / os.fsdecode(b"bench-\xff")
+    shutil.copytree(finished, root / finished.name)
+    for _ in range(2):
+        assert [row.name for row in Listing(root).rows()] == [finished.name]
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert Listing(loop).rows() == []
 
 
 def test_a_session_that_cannot_be_read_or_runs_is_not_kept(

@@ -114,7 +114,10 @@ def test_problems_of_older_results_have_the_places_that_their_evidence_names(
     inside = spans.step == span.step
 
     def of(detail: str) -> Problem:
-        return placed(Problem("clock", detail), rates_hz, lambda _: spans)
+        moments_s = {3: 0.5}
+        return placed(
+            Problem("clock", detail), rates_hz, lambda _: spans, moments_s.get
+        )
 
     whole = of(f"step {span.step} has marks that are not due (1 such steps)")
     assert (whole.rail, whole.segment, whole.step) == ("core", 1, span.step)
@@ -127,6 +130,16 @@ def test_problems_of_older_results_have_the_places_that_their_evidence_names(
     assert (lost.rail, lost.segment, lost.start_s, lost.stop_s) == ("io", 2, 1.0, 1.2)
     edge = of("sitting 3: no mark for edge 17, 1 edges are too many")
     assert (edge.segment, edge.edge, edge.step) == (3, 17, None)
+    of_phase = of(f"1 of 14 windows, shortest infer of step {span.step} with 1.0 us")
+    assert (of_phase.start_s, of_phase.stop_s) == (span.start_s, span.stop_s)
+    for detail in (
+        "4 marks, 3 falling edges, 3 pairs; no edge for mark 3",
+        "mark 3 has tick 5, less than the one before, 9: did",
+    ):
+        marked = of(detail)
+        assert (marked.start_s, marked.stop_s, marked.edge) == (0.5, 0.5, None)
+    # A word with a colon is a rail only where there is one of this name.
+    assert of("bounced: edge 5").edge == 5
     nowhere = of("the monitor sees device time stretched 1.1 times")
     assert nowhere.start_s is None and nowhere.step is None and nowhere.edge is None
 
@@ -145,3 +158,8 @@ def test_results_of_an_older_schema_have_places_too(session: rig.Session) -> Non
     assert isinstance(found, rig.SessionProblem) and found.step == span.step
     assert found.start_s is not None and found.start_s <= span.start_s
     assert str(found) == f"trial 1: clock: {detail}"
+    tree["problems"][0]["detail"] = "9 marks, 8 falling edges; no edge for mark 1"
+    path.write_text(json.dumps(tree))
+    [found] = rig.Session(session.path).problems
+    first_s = min(session.trace(1).falls())
+    assert found.start_s == pytest.approx(first_s, abs=1e-4)
