@@ -22,7 +22,7 @@ demo: firmware
 gui: setup
 	$(BIN)/rig gui --demo
 
-# The pictures of docs/GUI.md, made without a display.
+# The pictures of docs/how-to/GUI.md, made without a display.
 screenshots: setup
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.screenshots
 

@@ -97,7 +97,8 @@ SURE = 0.999
 PLAIN = ("accuracy", "recognised", "within_deadline", "auc")
 BINOMIAL = ", binomial"
 #: The 99th of 400 values lies in the gap above the 396th, which noise does not fill:
-#: the limit of many trials is no value that five trials show (docs/UNCERTAINTY.md).
+#: the limit of many trials is no value that five trials show
+#: (docs/explanation/UNCERTAINTY.md).
 KNOWN = (("ranks of 400", "latency_infer_p99"),)
 KNOWN_REMARK = "known: between two samples"
 #: Decisions of a stream: a window is half heard before, the first one whole; each

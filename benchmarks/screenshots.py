@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the pictures of docs/GUI.md: drive every screen on virtual sessions, without a
-display.
+"""Make the pictures of docs/how-to/GUI.md: drive every screen on virtual sessions,
+without a display.
 
 make screenshots
 QT_QPA_PLATFORM=offscreen python -m benchmarks.screenshots --dark --out /tmp/pictures

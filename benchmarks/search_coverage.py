@@ -3,10 +3,10 @@
 known.
 
 Run it: `python -m benchmarks.search_coverage [RUNS] [--seed N] [--page
-docs/QUBO.md]`; 2000 runs of each case by default, with a seed from the clock, which is
-printed. Nothing takes real time, and nothing is measured: trials are made of searches
-as the scenario `optimization` gets them, and its own function gives the intervals.
-`--page` puts both tables into a page, between its marks.
+docs/reference/QUBO.md]`; 2000 runs of each case by default, with a seed from the clock,
+which is printed. Nothing takes real time, and nothing is measured: trials are made of
+searches as the scenario `optimization` gets them, and its own function gives the
+intervals. `--page` puts both tables into a page, between its marks.
 
 The aim is 93 to 97 %, for other workloads 93 to 99 %, as their interval contains that
 of the same ones. Exact intervals of counts and ranks hold the truth at least as often

@@ -138,7 +138,7 @@ class Playback(Driver):
                 evidence=f"{path} lies in no session folder",
                 try_next=(
                     'calibration = "FILE.toml" with the limits from its data sheet: '
-                    "docs/UNCERTAINTY.md shows one"
+                    "docs/explanation/UNCERTAINTY.md shows one"
                 ),
             )
         scratch = tempfile.TemporaryDirectory(prefix="rig-playback-")

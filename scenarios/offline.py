@@ -102,7 +102,7 @@ class Offline(Scenario):
                 path="scenario.offline",
                 try_next=(
                     "[scenario.single_stream]; or firmware that knows BATCH, in the"
-                    " framed layer (docs/PROTOCOL.md section 4)"
+                    " framed layer (docs/reference/PROTOCOL.md section 4)"
                 ),
             )
         if self.settings.chunk > info.batch_max:

@@ -163,6 +163,6 @@ def test_the_peer_reads_what_an_lpm01a_writes() -> None:
 
 
 def test_the_revision_of_the_peer_is_the_one_that_the_documentation_names() -> None:
-    assert peer.REVISION in (ROOT / "docs" / "COMPATIBILITY.md").read_text(
+    assert peer.REVISION in (ROOT / "docs/reference/COMPATIBILITY.md").read_text(
         encoding="utf-8"
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every wait for something outside ends within the limit that docs/WAITS.md states."""
+"""Every wait for something outside ends within the limit that docs/reference/WAITS.md
+states."""
 
 from __future__ import annotations
 
@@ -303,13 +304,13 @@ def test_an_installer_that_hangs() -> None:
 
 # The page
 
-PAGE = (ROOT / "docs" / "WAITS.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/WAITS.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in PAGE.splitlines()
     if line.startswith("|") and "::" in line
 ]
-SETTINGS = (ROOT / "docs" / "SETTINGS.md").read_text(encoding="utf-8")
+SETTINGS = (ROOT / "docs/reference/SETTINGS.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
@@ -371,4 +372,4 @@ def test_what_waits_without_a_limit_is_on_the_page_with_its_reason() -> None:
         if path.parent.name != "sim" and endless(path)
     }
     said = set(re.findall(r"^\* `(\S+\.py)`", PAGE, re.MULTILINE))
-    assert found == said, "give the wait a limit, or docs/WAITS.md its reason"
+    assert found == said, "give the wait a limit, or docs/reference/WAITS.md its reason"

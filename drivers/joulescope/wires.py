@@ -13,7 +13,7 @@ _TRIGGER = 7
 
 
 def wires(settings: Any) -> Sequence[Connection]:
-    """Return them: it lies between a supply and the DUT (docs/MONITORS.md)."""
+    """Return them: it lies between a supply and the DUT (docs/how-to/MONITORS.md)."""
     found = [
         Connection(WireName.SUPPLY, Pin("feed", "+"), Pin("monitor", "input +")),
         Connection(WireName.SUPPLY, Pin("monitor", "output +"), Pin("dut", "supply +")),

@@ -11,7 +11,7 @@ from rig.model.wiring import Connection, Pin, WireName
 
 def wires(settings: Any) -> Sequence[Connection]:
     """Return them: a channel supplies the DUT; SYNC goes where `sync` says
-    (docs/MONITORS.md)."""
+    (docs/how-to/MONITORS.md)."""
     s = settings
     found = [
         Connection(
@@ -41,7 +41,7 @@ def wires(settings: Any) -> Sequence[Connection]:
         note = "the first falling edge starts the log"
     else:
         to = Pin("io manager", "8 (ICP1)")
-        note = "stamps each edge: docs/IO_MANAGER.md"
+        note = "stamps each edge: docs/how-to/IO_MANAGER.md"
         found.append(
             Connection(WireName.GROUND, Pin("dut", "ground"), Pin("io manager", "GND"))
         )

@@ -11,7 +11,7 @@ from rig.model.wiring import Connection, Pin, WireName
 
 def wires(settings: Any) -> Sequence[Connection]:
     """Return them: the board supplies the DUT, SYNC goes to its D7
-    (docs/MONITORS.md)."""
+    (docs/how-to/MONITORS.md)."""
     found = [
         Connection(
             WireName.SUPPLY,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames: COBS (Cheshire & Baker 1999) around type, seq, payload and CRC-32; docs/PROTOCOL.md,
-   section 2. Both directions work byte by byte in memory of the caller, so that a frame never has
-   to exist twice. */
+/* Frames: COBS (Cheshire & Baker 1999) around type, seq, payload and CRC-32;
+   docs/reference/PROTOCOL.md, section 2. Both directions work byte by byte in memory of the caller,
+   so that a frame never has to exist twice. */
 #ifndef NR_FRAME_H
 #define NR_FRAME_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session and order of the framed layer: which frame is executed, repeated, acknowledged or passed
-   over; docs/PROTOCOL.md, section 3. */
+   over; docs/reference/PROTOCOL.md, section 3. */
 #include "nr_shim_parts.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OPTIMIZE: a search that ends at a target or by time, and marks the costs it reaches;
-   docs/PROTOCOL.md, section 4. */
+   docs/reference/PROTOCOL.md, section 4. */
 #include "nr_shim_parts.h"
 
 enum { THRESHOLD_B = 4 };

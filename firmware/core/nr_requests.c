@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of the framed layer, which come here in order and once; docs/PROTOCOL.md, section 4. */
+/* Requests of the framed layer, which come here in order and once; docs/reference/PROTOCOL.md,
+   section 4. */
 #include "nr_shim_parts.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELFTEST: measurements of a device on its own port; docs/PROTOCOL.md, section 7. The host judges
-   them. */
+/* SELFTEST: measurements of a device on its own port; docs/reference/PROTOCOL.md, section 7. The
+   host judges them. */
 #include "nr_shim_parts.h"
 
 enum { QUERIES = 8, LEVEL_UNKNOWN = 0xFF };

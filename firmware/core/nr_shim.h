@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shim: one state machine between a UART and a workload, as docs/PROTOCOL.md specifies. All
-   memory is the caller's: this struct, the slots and the output. Call init once, then poll for
-   ever. */
+/* The shim: one state machine between a UART and a workload, as docs/reference/PROTOCOL.md
+   specifies. All memory is the caller's: this struct, the slots and the output. Call init once,
+   then poll for ever. */
 #ifndef NR_SHIM_H
 #define NR_SHIM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* STREAM: a signal played by the device's own timer, answered window by window while the next ones
-   come in; docs/PROTOCOL.md, section 9. */
+   come in; docs/reference/PROTOCOL.md, section 9. */
 #include "nr_division.h"
 #include "nr_shim_parts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text layer's words and numbers: docs/PROTOCOL.md, section 1. Parses and prints; the commands
-   are executed in nr_text_classic.c. */
+/* The text layer's words and numbers: docs/reference/PROTOCOL.md, section 1. Parses and prints; the
+   commands are executed in nr_text_classic.c. */
 #ifndef NR_TEXT_H
 #define NR_TEXT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All commands of the text layer: docs/PROTOCOL.md, section 1. Their words and numbers are taken
-   apart in nr_text.c. */
+/* All commands of the text layer: docs/reference/PROTOCOL.md, section 1. Their words and numbers
+   are taken apart in nr_text.c. */
 #include "nr_shim_parts.h"
 
 /* ---- lines ---- */

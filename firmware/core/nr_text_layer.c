@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text layer between bytes and commands: docs/PROTOCOL.md, section 1. */
+/* The text layer between bytes and commands: docs/reference/PROTOCOL.md, section 1. */
 #include "nr_shim_parts.h"
 
 static void say_ready(struct nr_shim *shim)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers on the wire: docs/PROTOCOL.md, sections 2 to 4.
+/* Numbers on the wire: docs/reference/PROTOCOL.md, sections 2 to 4.
    Made by wire_header.py from sut_backends/shim/messages: change them there. */
 #ifndef NR_WIRE_H
 #define NR_WIRE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The IO manager: a proxy between the host and a DUT that is fed through an energy monitor, with a
-   clock for SYNC edges. docs/PROTOCOL.md, section 8. All memory is the caller's: this struct and
-   that of the port. Call init once, then poll. */
+   clock for SYNC edges. docs/reference/PROTOCOL.md, section 8. All memory is the caller's: this
+   struct and that of the port. Call init once, then poll. */
 #ifndef NR_IO_MANAGER_H
 #define NR_IO_MANAGER_H
 

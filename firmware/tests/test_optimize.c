@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OPTIMIZE: docs/PROTOCOL.md, section 4, one test a rule. The search is the fake's: costs as the
-   test says, 250 us a move. */
+/* OPTIMIZE: docs/reference/PROTOCOL.md, section 4, one test a rule. The search is the fake's: costs
+   as the test says, 250 us a move. */
 #include <string.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELFTEST: docs/PROTOCOL.md, section 7; each part on a device that is well, and on one that is
-   not. */
+/* SELFTEST: docs/reference/PROTOCOL.md, section 7; each part on a device that is well, and on one
+   that is not. */
 #include <string.h>
 
 #include "check.h"

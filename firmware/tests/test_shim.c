@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The framed layer: docs/PROTOCOL.md, sections 2 to 6, one test a rule. */
+/* The framed layer: docs/reference/PROTOCOL.md, sections 2 to 6, one test a rule. */
 #include <string.h>
 
 #include "check.h"

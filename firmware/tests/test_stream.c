@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: docs/PROTOCOL.md, section 9, one test a rule. The signal has 1000 samples a second, a
-   window 40 of them, a hop 20; the device has 2 slots, ticks of 1 us, and takes 2 ms for a
-   window. */
+/* Streams: docs/reference/PROTOCOL.md, section 9, one test a rule. The signal has 1000 samples a
+   second, a window 40 of them, a hop 20; the device has 2 slots, ticks of 1 us, and takes 2 ms for
+   a window. */
 #include <string.h>
 
 #include "check.h"

@@ -2,8 +2,8 @@
 """A forger of sessions: changes that somebody makes on purpose, and who then makes all
 hashes again.
 
-The hashes and the chain are made by docs/RESULTS.md, without the rig's own code;
-derived files by the rig, as a forger would.
+The hashes and the chain are made by docs/reference/RESULTS.md, without the rig's own
+code; derived files by the rig, as a forger would.
 """
 
 from __future__ import annotations

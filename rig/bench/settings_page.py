@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/SETTINGS.md: every setting of every installed plug-in, as its Settings declare
-it.
+"""docs/reference/SETTINGS.md: every setting of every installed plug-in, as its Settings
+declare it.
 
-python -m rig.bench.settings_page > docs/SETTINGS.md
+python -m rig.bench.settings_page > docs/reference/SETTINGS.md
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEAD = """\
 
 Every key of a bench file: its type, unit, default and range, as the code declares it. `rig list
 sut.uart` prints the same for one kind. A value outside its range is refused before anything is
-opened. This page is generated: `python -m rig.bench.settings_page > docs/SETTINGS.md`.
+opened. This page is generated: `python -m rig.bench.settings_page > docs/reference/SETTINGS.md`.
 
 Units: `1` is a ratio, `count` a number of things, `number` names one of several or is a seed.
 """  # noqa: E501

@@ -17,8 +17,8 @@ from rig.units import quantity
 
 _OTHERS = (
     "unplug USB, debug probe, UART adapter and SYNC, one after the other: each of them"
-    " may feed the device, a UART or SYNC through its pins (docs/MONITORS.md); then"
-    " look at jumpers that join supplies"
+    " may feed the device, a UART or SYNC through its pins (docs/how-to/MONITORS.md);"
+    " then look at jumpers that join supplies"
 )
 _SIGMAS = 3.0
 #: What may flow in either direction where the supply is off: an instrument's leakage,

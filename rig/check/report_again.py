@@ -2,7 +2,7 @@
 """A session's report made again, and compared with the stored one.
 
 The same versions write the same bytes. Of other versions layout, wording and pictures
-may differ, and numbers and labels may not (docs/CHECK.md).
+may differ, and numbers and labels may not (docs/how-to/CHECK.md).
 """
 
 from __future__ import annotations

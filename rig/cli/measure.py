@@ -47,7 +47,7 @@ _UNKNOWN = "uncertainty unknown: --calibration FILE says what the instrument pro
     "--calibration",
     type=FILE,
     metavar="FILE",
-    help="Limits of error of the instrument: docs/UNCERTAINTY.md.",
+    help="Limits of error of the instrument: docs/explanation/UNCERTAINTY.md.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, SI units, all digits.")
 @click.option(

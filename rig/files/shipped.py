@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: A file that each folder has, by which it is known.
 _MARKS = {
     "benches": "virtual-asc.toml",
-    "docs": "PROTOCOL.md",
+    "docs": "README.md",
     "firmware": "core/nr_shim.h",
 }
 _INSTALLED = "share/neurorig"

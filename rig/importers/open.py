@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open a trace of any origin: the rig's own, a JLS file that another program wrote, or
-a table. How: docs/MEASURE.md.
+a table. How: docs/how-to/MEASURE.md.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ class StepKind(Generic[StepT]):
     def due(
         self, item: StepRecord, step: StepT, phases: Sequence[str]
     ) -> list[int] | None:
-        """Return the phase codes that its marks must have (docs/PROTOCOL.md section 4);
-        None where any are valid.
+        """Return the phase codes that its marks must have (docs/reference/PROTOCOL.md
+        section 4); None where any are valid.
         """
         return []
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams: scenes are played to a device that answers for a window of samples every hop
-while it listens; docs/PROTOCOL.md section 9.
+while it listens; docs/reference/PROTOCOL.md section 9.
 """
 
 from __future__ import annotations
@@ -214,8 +214,8 @@ def answered(marks: Sequence[Mark]) -> int:
 
 
 def captured(began: int, sample: int, sample_hz: int, tick_hz: float) -> int:
-    """Return the tick at which a sample of the signal was captured: docs/PROTOCOL.md,
-    STREAM.
+    """Return the tick at which a sample of the signal was captured:
+    docs/reference/PROTOCOL.md, STREAM.
     """
     # Whole numbers: in floating point a long stream would end a tick early or late.
     return began + (sample + 1) * round(tick_hz) // sample_hz

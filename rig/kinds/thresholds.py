@@ -9,7 +9,7 @@ from itertools import pairwise
 from rig.model.completion import END, REACHED, Completion, Mark
 from rig.model.steps import Solve
 
-#: A search begins with the mark of a first phase: docs/PROTOCOL.md section 4.
+#: A search begins with the mark of a first phase: docs/reference/PROTOCOL.md section 4.
 BEGIN = 0x01
 
 

@@ -24,7 +24,7 @@ REACHED = 0x60
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One SYNC pulse in the device's own time: the phase that begins, as
-    docs/PROTOCOL.md section 4 numbers it, and the tick.
+    docs/reference/PROTOCOL.md section 4 numbers it, and the tick.
     """
 
     phase: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The complexity of a network, counted from its run: footprint, sparsities, synaptic
 operations and execution rate, as NeuroBench's algorithm track defines them
-(docs/MODELS.md has its odd ends).
+(docs/reference/MODELS.md has its odd ends).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rig.units import bytes_text, quantity
 #: Where each is defined.
 MEANING = (
     "counted in the reference interpreter; definitions of NeuroBench's algorithm track "
-    "(docs/MODELS.md)"
+    "(docs/reference/MODELS.md)"
 )
 
 

@@ -96,9 +96,10 @@ class Conventions:
 #: The most spikes of a neuron in one step that can be asked for.
 SPIKES_MAX = 255
 
-#: What other programs do with a file that they wrote, by their defaults (docs/MODELS.md
-#: says which were compared, and how). "snntorch-zero" is a Leaky whose reset_mechanism
-#: is "zero"; of lava-dl the converter of NIR's own repository writes the file.
+#: What other programs do with a file that they wrote, by their defaults
+#: (docs/reference/MODELS.md says which were compared, and how). "snntorch-zero" is a
+#: Leaky whose reset_mechanism is "zero"; of lava-dl the converter of NIR's own
+#: repository writes the file.
 PRESETS = {
     "nir": Conventions(),
     "norse": Conventions(),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin: benches and their sessions as fixtures; docs/PYTHON.md explains it.
+"""A pytest plugin: benches and their sessions as fixtures; docs/tutorials/PYTHON.md
+explains it.
 
     def test_energy(rig_session):
         assert rig_session.metrics["energy_infer"].surely_below(2e-3)

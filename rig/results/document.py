@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of results.json as frozen dataclasses, and its text.
 
-A field is a key of the file, in the file's order; docs/RESULTS.md has their meanings.
-Numbers that do not exist are None here and null in the file.
+A field is a key of the file, in the file's order; docs/reference/RESULTS.md has their
+meanings. Numbers that do not exist are None here and null in the file.
 
 To add a field: `name: float | None = typed.since(N, None)` with the next schema N, and
 SCHEMA raised to it. A session of an older schema is read with the default, and `rig

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the JSON schemas of a session's files from their dataclasses: `python -m
-rig.results.schemas docs/schemas`.
+rig.results.schemas docs/reference/schemas`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def samples() -> dict[str, Any]:
     }
 
 
-#: File in docs/schemas -> what makes it.
+#: File in docs/reference/schemas -> what makes it.
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "results.schema.json": results,
     "provenance.schema.json": provenance,

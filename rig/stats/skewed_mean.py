@@ -54,7 +54,7 @@ def ends(mean: float, scatter: Scatter) -> tuple[float, float]:
     one by Hall's transformation where that is higher.
 
     Hall's skewness is the one found, or that of the gamma distribution if more: a few
-    values with long tails show too little of it. Coverage: docs/QUBO.md.
+    values with long tails show too little of it. Coverage: docs/reference/QUBO.md.
     """
     low, high = gamma_ends(mean, scatter.variance.half_width)
     if mean <= 0 or not scatter.variance.value:

@@ -47,8 +47,8 @@ class DeviceClock:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """A task's statements about its data and model; docs/RESULTS.md lists which of it
-    becomes a label of the results.
+    """A task's statements about its data and model; docs/reference/RESULTS.md lists
+    which of it becomes a label of the results.
 
     `phases` are those that the device marks. `samples` of the `test_samples` of the
     data are measured, `subset` says which. `names` are those of the samples, where they

@@ -28,8 +28,8 @@ from rig.timebase.timebase import Timebase
 #: mark was made somewhere within it.
 RESIDUAL_LIMIT_PERIODS = 2.0
 #: A line bounces about its fall, and about its rise one hold later; the next mark is
-#: two holds away or further (docs/PROTOCOL.md section 5): a fall within so many holds
-#: of another is a bounce.
+#: two holds away or further (docs/reference/PROTOCOL.md section 5): a fall within so
+#: many holds of another is a bounce.
 DEBOUNCE_HOLDS = 1.25
 #: Multiples of the limit that are tried while fewer than `_ENOUGH` of the edges lie
 #: within it, until `_NEARLY_ALL` do: edges that scatter are not missing.

@@ -91,8 +91,8 @@ def _inverted(trace: Trace, links: Sequence[tuple[int, int]]) -> tuple[Problem, 
     """Return the problem of a line on which the ends of pulses are taken for marks. As
     all marks are shifted alike, no other check shows it.
 
-    A pulse is low, and the next begins at least as long after its end (docs/PROTOCOL.md
-    section 5). Monitors that see no rises are not checked.
+    A pulse is low, and the next begins at least as long after its end
+    (docs/reference/PROTOCOL.md section 5). Monitors that see no rises are not checked.
     """
     paired_s = trace.falls_s[[edge for _, edge in links]] if links else trace.falls_s
     falls_s = paired_s[:-1]

@@ -30,7 +30,7 @@ _KINDS = {
 _MOST = 1e12
 #: Beside a trace of no session: the limits of the instrument that recorded it.
 LIMITS = "accuracy.toml"
-_SHOWN = "docs/UNCERTAINTY.md shows a calibration file"
+_SHOWN = "docs/explanation/UNCERTAINTY.md shows a calibration file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ class Accuracy:
 
 
 def load(path: Path) -> Accuracy:
-    """Read a calibration file (docs/UNCERTAINTY.md shows one); raises ConfigError that
-    names the file and the key.
+    """Read a calibration file (docs/explanation/UNCERTAINTY.md shows one); raises
+    ConfigError that names the file and the key.
     """
     try:
         content = tomllib.loads(small_text.read(path))

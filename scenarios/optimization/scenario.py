@@ -173,7 +173,7 @@ class Optimization(Scenario):
                 path="scenario.optimization",
                 try_next=(
                     "firmware that knows OPTIMIZE, in the framed layer"
-                    " (docs/PROTOCOL.md section 4); [sut.cpu], [sut.virtual]"
+                    " (docs/reference/PROTOCOL.md section 4); [sut.cpu], [sut.virtual]"
                 ),
             )
         most = len(self._gaps)

@@ -143,7 +143,7 @@ class RealTime(Scenario):
                 path="scenario.real_time",
                 try_next=(
                     "firmware that knows STREAM, in the framed layer, with two slots or"
-                    " more (docs/PROTOCOL.md section 4)"
+                    " more (docs/reference/PROTOCOL.md section 4)"
                 ),
             )
         return RealTime(self.settings, info.slots)

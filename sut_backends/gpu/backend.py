@@ -3,7 +3,7 @@
 in a worker of its own. `device = "cpu"` runs the same on this computer's processor.
 
 Marks are CLOCK_MONOTONIC, read in the worker after a synchronise of the device; the
-board's energy counter is read by the same clock (docs/GPU.md).
+board's energy counter is read by the same clock (docs/how-to/GPU.md).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 """Neurons in torch, many samples side by side: in floating point by the conventions of
 a network, or in whole numbers as the file's shifts say.
 
-Written for the worker: numpy and torch alone. The equations are those of docs/MODELS.md
-and docs/ASC.md section 2. Parameters are on the device once; `begin` makes the states
-of a run.
+Written for the worker: numpy and torch alone. The equations are those of
+docs/reference/MODELS.md and docs/reference/ASC.md section 2. Parameters are on the
+device once; `begin` makes the states of a run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The line to a DUT through an IO manager, which passes commands and, if it is one of
-ours, frames: docs/PROTOCOL.md section 8.
+ours, frames: docs/reference/PROTOCOL.md section 8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One step of a neuron, in numpy: by a file's conventions, or in whole numbers as
-docs/ASC.md states them. It runs in the worker, inside Lava's process models."""
+docs/reference/ASC.md states them. It runs in the worker, inside Lava's process
+models."""
 
 from __future__ import annotations
 

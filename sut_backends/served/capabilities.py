@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capabilities of a served backend as CAPS; docs/PROTOCOL.md section 4."""
+"""Capabilities of a served backend as CAPS; docs/reference/PROTOCOL.md section 4."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session and frame order on the device side of the framed layer: whether a frame is
-executed, answered again, acknowledged or ignored; docs/PROTOCOL.md section 3. No port,
-no clock.
+executed, answered again, acknowledged or ignored; docs/reference/PROTOCOL.md section 3.
+No port, no clock.
 """
 
 from __future__ import annotations

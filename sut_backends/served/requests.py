@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Execution of the requests of the framed layer, each in order and once:
-docs/PROTOCOL.md section 4.
+docs/reference/PROTOCOL.md section 4.
 """
 
 from __future__ import annotations

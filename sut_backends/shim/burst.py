@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames back to back that the DUT acknowledges and does not execute: docs/PROTOCOL.md
-section 7. No port, no clock.
+"""Frames back to back that the DUT acknowledges and does not execute:
+docs/reference/PROTOCOL.md section 7. No port, no clock.
 """
 
 from __future__ import annotations

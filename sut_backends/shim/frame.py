@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames on the wire: COBS with a CRC, docs/PROTOCOL.md section 2. Bytes in, frames
-out; no port, no clock.
+"""Frames on the wire: COBS with a CRC, docs/reference/PROTOCOL.md section 2. Bytes in,
+frames out; no port, no clock.
 
 COBS is from S. Cheshire and M. Baker, "Consistent overhead byte stuffing", IEEE/ACM
 Trans. Networking 7(2), 1999; the library `cobs` implements it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request that awaits its answer, also across a silent window: docs/PROTOCOL.md
-section 3. No port, no clock.
+"""One request that awaits its answer, also across a silent window:
+docs/reference/PROTOCOL.md section 3. No port, no clock.
 """
 
 from __future__ import annotations

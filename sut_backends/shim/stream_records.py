@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks of a stream, made of the records that TAKEN brought: docs/PROTOCOL.md
-section 9."""
+"""The marks of a stream, made of the records that TAKEN brought:
+docs/reference/PROTOCOL.md section 9."""
 
 from __future__ import annotations
 

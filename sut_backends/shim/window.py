@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of requests through a window with selective repetition: docs/PROTOCOL.md
-section 3. No port, no clock.
+"""A stream of requests through a window with selective repetition:
+docs/reference/PROTOCOL.md section 3. No port, no clock.
 """
 
 from __future__ import annotations

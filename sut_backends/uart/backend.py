@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backend of a device on a UART: any pyserial URL, the text or the framed layer of
-docs/PROTOCOL.md.
+docs/reference/PROTOCOL.md.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _SYMBOLS_TEXT = 2.3
 _REQUEST_S = 2e-3
 #: Silent time around a window if the firmware knows GO; 40 ms without GO.
 _SILENT_S = 0.005
-#: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
+#: Multiples of the SYNC period after each pulse: docs/reference/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
 
 

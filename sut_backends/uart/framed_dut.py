@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DUT in the framed layer: docs/PROTOCOL.md sections 4 to 6."""
+"""A DUT in the framed layer: docs/reference/PROTOCOL.md sections 4 to 6."""
 
 from __future__ import annotations
 

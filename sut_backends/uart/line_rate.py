@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The change of the line rate: docs/PROTOCOL.md section 6."""
+"""The change of the line rate: docs/reference/PROTOCOL.md section 6."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Self-test of a DUT, and the host's judgement of it: docs/PROTOCOL.md section 7."""
+"""Self-test of a DUT, and the host's judgement of it: docs/reference/PROTOCOL.md
+section 7."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stream, as the host sees it: it keeps the DUT's slots filled and fetches the
-answers; docs/PROTOCOL.md section 9.
+answers; docs/reference/PROTOCOL.md section 9.
 """
 
 from __future__ import annotations

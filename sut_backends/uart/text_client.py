@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the text layer: docs/PROTOCOL.md section 1. The layer has no check sum;
-every property of an answer that can be checked is checked here.
+"""The client of the text layer: docs/reference/PROTOCOL.md section 1. The layer has no
+check sum; every property of an answer that can be checked is checked here.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 """The wires between host and DUT, and tests of single wires.
 
 At power-up the firmware sends text by itself, which needs only its Tx; `timestamp`
-pulses SYNC, which needs only its Rx and a monitor (docs/PROTOCOL.md section 1).
+pulses SYNC, which needs only its Rx and a monitor (docs/reference/PROTOCOL.md section
+1).
 """
 
 from __future__ import annotations

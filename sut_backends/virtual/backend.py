@@ -38,13 +38,14 @@ from sut_backends.virtual.search import VirtualSearch
 from sut_backends.virtual.settings import PhaseModel, VirtualSutSettings
 from sut_backends.virtual.stream import WindowLink
 
-#: Multiples of the SYNC period after each pulse: docs/PROTOCOL.md section 4.
+#: Multiples of the SYNC period after each pulse: docs/reference/PROTOCOL.md section 4.
 _PATTERN = (1, 2, 1, 4)
 #: Time from the end of a step to the device's answer.
 _AFTER_S = 0.001
 #: So long after its start a search draws another power for the first time.
 _REDRAW_S = 1e-3
-#: docs/PROTOCOL.md, OPTIMIZE; and the answer of a device without room for a payload.
+#: docs/reference/PROTOCOL.md, OPTIMIZE; and the answer of a device without room for a
+#: payload.
 THRESHOLDS_MAX = 16
 TOO_LARGE = 4
 _ANSWERS_KEPT = 1024

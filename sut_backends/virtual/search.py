@@ -109,7 +109,7 @@ class VirtualSearch:
         """Return the device's answer, with its faults."""
         output = self._searcher.output(self._met)
         if self._model.wrong_cost:
-            # The cost comes first: docs/QUBO.md.
+            # The cost comes first: docs/reference/QUBO.md.
             (cost,) = struct.unpack_from("<i", output)
             output = struct.pack("<i", cost - self._model.wrong_cost) + output[4:]
         return output[:-1] if self._model.short_vector else output

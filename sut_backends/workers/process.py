@@ -254,7 +254,7 @@ def _what_helps(refusal: Refusal, interpreter: str) -> str:
     if refusal.missing:
         return f"{refusal.missing} is missing in {interpreter}: rig sdk doctor"
     if refusal.refused:
-        return "what it says; docs/BACKENDS.md has what each backend runs"
+        return "what it says; docs/reference/BACKENDS.md has what each backend runs"
     return "the task's own model and data"
 
 

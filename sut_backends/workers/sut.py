@@ -34,7 +34,7 @@ from sut_backends.workers.process import Worker
 
 _LOAD_S = 20.0
 #: A burst: count, period, and multiples of the period after each pulse
-#: (docs/PROTOCOL.md section 4).
+#: (docs/reference/PROTOCOL.md section 4).
 _PULSES = 8
 _PERIOD_S = 0.002003
 _PATTERN = (1, 2, 1, 4)

@@ -15,8 +15,8 @@ from sut_backends.workers.inside.job import Job
 
 WEIGHT_MAX = 127
 THRESHOLD_MAX = 32_767
-#: How the chips step a network, in the words of docs/MODELS.md; an output fires once a
-#: step.
+#: How the chips step a network, in the words of docs/reference/MODELS.md; an output
+#: fires once a step.
 _RULE = {
     "reset": "subtract",
     "above": False,

@@ -16,7 +16,8 @@ from tests.conftest import ROOT
 
 def blocks(page: str, language: str) -> list[str]:
     """Return the code blocks of a page that are in a language."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    [path] = (ROOT / "docs").glob(f"*/{page}")
+    text = path.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/ARCHITECTURE.md shows the packages that are there, in the layers that are
-enforced."""
+"""docs/explanation/ARCHITECTURE.md shows the packages that are there, in the layers
+that are enforced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/explanation/ARCHITECTURE.md").read_text(encoding="utf-8")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
     "tool"
 ]["importlinter"]["contracts"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend of docs/BACKEND_GUIDE.md runs as printed, its SDK under an interpreter of
-its own."""
+"""The backend of docs/how-to/BACKEND_GUIDE.md runs as printed, its SDK under an
+interpreter of its own."""
 
 from __future__ import annotations
 

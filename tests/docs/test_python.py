@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/PYTHON.md shows runs as printed."""
+"""What docs/tutorials/PYTHON.md shows runs as printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests import commands
 from tests.commands import pytest_in
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "PYTHON.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/tutorials/PYTHON.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 VIRTUAL_ASC = ROOT / "benches" / "virtual-asc.toml"
 

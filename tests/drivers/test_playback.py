@@ -342,7 +342,7 @@ def test_without_an_accuracy_a_recording_is_refused_with_what_to_write(
         opened(table_file(tmp_path))
     assert (
         error.value.path == "monitor.playback.calibration"
-        and "docs/UNCERTAINTY.md" in error.value.try_next
+        and "docs/explanation/UNCERTAINTY.md" in error.value.try_next
     )
 
 

@@ -111,7 +111,7 @@ def test_lost_records_end_the_session_and_are_named(
         .split(": ")
     )
     # Up to two are hidden by when in a record the instrument was asked
-    # (docs/MONITORS.md).
+    # (docs/how-to/MONITORS.md).
     assert lost - 2 <= int(count) <= lost and int(count) >= 1
     assert int(place) >= 0.3 / PERIOD_S
     if lost > 1:

@@ -148,9 +148,7 @@ def test_it_brings_benches_pages_and_firmware(
     benches, docs, _ = map(Path, done(python, "-c", where, cwd=tmp_path).split())
     assert benches.is_relative_to(python.parents[1])
     assert names(benches) == names(ROOT / "benches")
-    assert names(docs) == {
-        name for name in names(ROOT / "docs") if not name.startswith("decisions/")
-    }
+    assert names(docs) == names(ROOT / "docs")
     create = (
         "import pathlib, sys; from rig.firmware import project; origin ="
         " project.sources()\nfor port in project.ports(origin):"
@@ -180,7 +178,7 @@ def test_its_messages_name_nothing_that_it_lacks(python: Path, tmp_path: Path) -
             for text in messages(path):
                 missing = [
                     page
-                    for page in re.findall(r"docs/(\w+\.md)", text)
+                    for page in re.findall(r"docs/([\w/-]+\.md)", text)
                     if not (docs / page).exists()
                 ]
                 assert not missing, f"{path}: {text}"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Acoustic scene classification: one second of audio (8000 x int16 little endian, 8 kHz) to four
-   classes. docs/ASC.md defines the arithmetic; the numbers of the model are in nr_asc_model.h,
-   generated from a NIR file. */
+   classes. docs/reference/ASC.md defines the arithmetic; the numbers of the model are in
+   nr_asc_model.h, generated from a NIR file. */
 #ifndef NR_ASC_H
 #define NR_ASC_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A spiking network in integers, from tables: docs/FIXED_POINT.md defines the arithmetic. It has no
-   allocation and no globals: the caller owns tables and memory. */
+/* A spiking network in integers, from tables: docs/reference/FIXED_POINT.md defines the arithmetic.
+   It has no allocation and no globals: the caller owns tables and memory. */
 #ifndef NR_NETWORK_H
 #define NR_NETWORK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounded shifts and limits: docs/FIXED_POINT.md, section 1. */
+/* Rounded shifts and limits: docs/reference/FIXED_POINT.md, section 1. */
 #ifndef NR_NETWORK_ARITHMETIC_H
 #define NR_NETWORK_ARITHMETIC_H
 

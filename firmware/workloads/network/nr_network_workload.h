@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network of nr_network_model.h as a workload of the shim. A payload is its input, step after
-   step: a uint8, or an int16, little endian, for each value (docs/FIXED_POINT.md). The output is
-   nr_network_answer's. */
+   step: a uint8, or an int16, little endian, for each value (docs/reference/FIXED_POINT.md). The
+   output is nr_network_answer's. */
 #ifndef NR_NETWORK_WORKLOAD_H
 #define NR_NETWORK_WORKLOAD_H
 

@@ -74,8 +74,8 @@ uint64_t nr_qubo_memory_b(uint32_t nodes, uint32_t edges);
 enum nr_qubo_refusal nr_qubo_sizes(const uint8_t *data, uint32_t length_b, uint32_t *nodes,
                                    uint32_t *edges);
 
-/* Takes the graph on the wire (docs/QUBO.md) into `memory` of `memory_b` bytes, which stays in use.
-   `data` is not needed afterwards. Call nr_qubo_start next. */
+/* Takes the graph on the wire (docs/reference/QUBO.md) into `memory` of `memory_b` bytes, which
+   stays in use. `data` is not needed afterwards. Call nr_qubo_start next. */
 enum nr_qubo_refusal nr_qubo_load(struct nr_qubo *qubo, uint32_t *memory, uint32_t memory_b,
                                   const uint8_t *data, uint32_t length_b);
 

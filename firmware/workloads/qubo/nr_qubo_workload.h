@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search of nr_qubo.h as a workload: an input is a graph on the wire (docs/QUBO.md), and
-   OPTIMIZE is all it does. Output: cost:4 signed, as the search counts it; end:1, 0 time-out, 1
+/* The search of nr_qubo.h as a workload: an input is a graph on the wire (docs/reference/QUBO.md),
+   and OPTIMIZE is all it does. Output: cost:4 signed, as the search counts it; end:1, 0 time-out, 1
    target; nodes:4; then the best vector, one bit a node, low bits first. */
 #ifndef NR_QUBO_WORKLOAD_H
 #define NR_QUBO_WORKLOAD_H
@@ -10,7 +10,7 @@
 
 /* Settings of a build: memory for the graph and the search on it (nr_qubo_memory_b), the longest
    graph on the wire, and the number of touched neighbours between two readings of the clock
-   (docs/QUBO.md, "The solver"). */
+   (docs/reference/QUBO.md, "The solver"). */
 #ifndef NR_QUBO_MEMORY_B
 #define NR_QUBO_MEMORY_B 16384
 #endif

@@ -42,7 +42,8 @@ _OF_MODEL = (
 
 @click.group(cls=LazyGroup)
 def firmware() -> None:
-    """Make, build, emulate and flash the firmware of a board: docs/PORTING.md."""
+    """Make, build, emulate and flash the firmware of a board:
+    docs/tutorials/PORTING.md."""
 
 
 @firmware.command()
@@ -68,7 +69,10 @@ def new(folder: Path, name: str) -> None:
     "--model",
     metavar="MODEL.nir",
     type=FILE,
-    help="Build only the workload `network`, with this network: docs/FIXED_POINT.md.",
+    help=(
+        "Build only the workload `network`, with this network:"
+        " docs/reference/FIXED_POINT.md."
+    ),
 )
 @click.option(
     "--target",

@@ -67,8 +67,8 @@ def quantize(
 ) -> None:
     """Quantise a network to whole numbers; print what is lost.
 
-    docs/FIXED_POINT.md describes how it runs. Without inputs, its agreement with
-    floating point is not known.
+    docs/reference/FIXED_POINT.md describes how it runs. Without inputs, its agreement
+    with floating point is not known.
     """
     read = graph.read(path)
     values = None if inputs is None else array_of(inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounded shifts and limits: docs/FIXED_POINT.md, section 1."""
+"""Rounded shifts and limits: docs/reference/FIXED_POINT.md, section 1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network in whole numbers: every number that its arithmetic needs
-(docs/FIXED_POINT.md).
+(docs/reference/FIXED_POINT.md).
 
 A number times the scale of its node is the number of the NIR file, nearly. The firmware
 has no floating point; the scales serve readers of the answer.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The integer model: a network in whole numbers run step by step, many samples at once.
 
-Written from docs/FIXED_POINT.md, section 2, not from the firmware: the two are compared
-bit by bit in the tests.
+Written from docs/reference/FIXED_POINT.md, section 2, not from the firmware: the two
+are compared bit by bit in the tests.
 """
 
 from __future__ import annotations

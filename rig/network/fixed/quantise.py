@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network of a NIR file turned into whole numbers: docs/FIXED_POINT.md, section 3."""
+"""A network of a NIR file turned into whole numbers: docs/reference/FIXED_POINT.md,
+section 3."""
 
 from __future__ import annotations
 

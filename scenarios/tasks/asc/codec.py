@@ -22,7 +22,7 @@ _KINDS = {"b0": np.int32, "a1": np.int32, "a2": np.int32, "offset": np.int16}
 
 class AscCodec:
     """Audio to spike counts of 16 channels, spikes and membranes of four neurons to the
-    answer (docs/ASC.md sections 2 and 3).
+    answer (docs/reference/ASC.md sections 2 and 3).
     """
 
     def __init__(self, bank: FilterBank) -> None:
@@ -64,8 +64,8 @@ def arguments(bank: FilterBank) -> dict[str, Any]:
 
 
 def answer(fired: Any, membrane: Any) -> bytes:
-    """Return the output as docs/ASC.md section 3 has it, the membrane rounded to a
-    whole number within 16 bits.
+    """Return the output as docs/reference/ASC.md section 3 has it, the membrane rounded
+    to a whole number within 16 bits.
     """
     whole = np.clip(np.rint(membrane), -STATE_MAX - 1, STATE_MAX)
     output: bytes = (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model in numpy: the integer arithmetic of docs/ASC.md, many slices at once.
+"""The model in numpy: the integer arithmetic of docs/reference/ASC.md, many slices at
+once.
 
 Written from the definition, not from the C code: the two are compared byte by byte in
 the tests.

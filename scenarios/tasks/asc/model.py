@@ -2,8 +2,8 @@
 """The trained model as numbers: a filter bank that turns audio into spike counts, and
 layers of spiking neurons.
 
-All arithmetic on these numbers is integer; docs/ASC.md defines it, integer.py and
-firmware/workloads/asc/nr_asc.c carry it out.
+All arithmetic on these numbers is integer; docs/reference/ASC.md defines it, integer.py
+and firmware/workloads/asc/nr_asc.c carry it out.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 """The model as a NIR file: Linear and CubaLIF nodes, with the front end and the
 quantisation in the nodes' metadata.
 
-Conventions (docs/ASC.md section 4 says why): weights and thresholds are the integers
-themselves times `scale`; times are seconds, tau = dt 2^dash; r = tau_mem / dt - 1 as
-Rockpool's importer wants it, and w_in makes up for it where r and w_in are honoured.
+Conventions (docs/reference/ASC.md section 4 says why): weights and thresholds are the
+integers themselves times `scale`; times are seconds, tau = dt 2^dash; r = tau_mem / dt
+- 1 as Rockpool's importer wants it, and w_in makes up for it where r and w_in are
+honoured.
 """
 
 from __future__ import annotations

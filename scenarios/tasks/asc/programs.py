@@ -2,9 +2,9 @@
 """The task as what backends run in a process of its own: its integer arithmetic as a
 program for this computer's processor, and its network.
 
-They share the front end, which is integer arithmetic by definition (docs/ASC.md section
-2). The program is numpy: the same model in C is the firmware on the host, [sut.posix]
-with host_clock.
+They share the front end, which is integer arithmetic by definition
+(docs/reference/ASC.md section 2). The program is numpy: the same model in C is the
+firmware on the host, [sut.posix] with host_clock.
 """
 
 from __future__ import annotations

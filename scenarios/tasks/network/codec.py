@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bytes around a network: its input step after step, and its answer
-(docs/FIXED_POINT.md).
+(docs/reference/FIXED_POINT.md).
 
 It runs in a worker, maybe under another Python: the standard library and numpy are all
 there is.

@@ -49,7 +49,7 @@ EXAMPLE = Path(__file__).with_name("example.nir")
 
 class NetworkTask(Task):
     """Any NIR file: a payload is the network's input step after step, an output the
-    sums of its outputs and their last membranes (docs/FIXED_POINT.md).
+    sums of its outputs and their last membranes (docs/reference/FIXED_POINT.md).
     """
 
     name = NAME

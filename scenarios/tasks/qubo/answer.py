@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of a search's answer: docs/QUBO.md, "The solver".
+"""Bytes of a search's answer: docs/reference/QUBO.md, "The solver".
 
 Cost (4 bytes, signed, by the device's own account), how it ended (1: 0 time-out, 1
 target), nodes (4), low byte first; then the vector, one bit a node, low bits first.

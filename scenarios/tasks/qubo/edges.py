@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs as bytes, for the way to the device: docs/QUBO.md, "The graph on the wire";
-firmware/workloads/qubo has the other side.
+"""Graphs as bytes, for the way to the device: docs/reference/QUBO.md, "The graph on the
+wire"; firmware/workloads/qubo has the other side.
 
 Nodes, edges and a checksum (CRC-32 of the rest), 4 bytes each, low first. Then for each
 node but the last the number of its greater neighbours, and for each of them how many

@@ -174,7 +174,7 @@ class QuboTask(OptimizationTask):
         return len(self._workloads)
 
     def payload(self, index: int) -> bytes:
-        """Return the graph of workload `index` on the wire (docs/QUBO.md)."""
+        """Return the graph of workload `index` on the wire (docs/reference/QUBO.md)."""
         return edges.encode(self._graphs.of(self._workloads[index]))
 
     def catalogue(self) -> list[Entry]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of the framed layer and the numbers in them: docs/PROTOCOL.md, sections 2 to
-4."""
+"""Messages of the framed layer and the numbers in them: docs/reference/PROTOCOL.md,
+sections 2 to 4."""
 
 from sut_backends.shim.messages.answers import (
     AckMessage,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of the DUT: docs/PROTOCOL.md, section 4. Lengths are in bytes."""
+"""Answers of the DUT: docs/reference/PROTOCOL.md, section 4. Lengths are in bytes."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class CapsMessage(Payload):
 
 @message(MessageKind.REPORT)
 class ReportMessage(Payload):
-    """Result of a DUT's self-test: docs/PROTOCOL.md section 7. Received bytes and
-    frames are counted since the previous REPORT.
+    """Result of a DUT's self-test: docs/reference/PROTOCOL.md section 7. Received bytes
+    and frames are counted since the previous REPORT.
     """
 
     unknown: ClassVar[int] = _UNKNOWN_U32

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of the protocol: kinds of messages, flags, error codes, limits;
-docs/PROTOCOL.md.
+docs/reference/PROTOCOL.md.
 
 firmware/core/nr_wire.h is made from them by firmware/wire_header.py.
 """

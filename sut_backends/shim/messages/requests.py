@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the host: docs/PROTOCOL.md, section 4. Lengths are in bytes."""
+"""Requests of the host: docs/reference/PROTOCOL.md, section 4. Lengths are in bytes."""
 
 from __future__ import annotations
 

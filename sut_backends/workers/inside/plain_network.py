@@ -49,8 +49,8 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Metadata:
-    """Metadata of neurons for their rule in whole numbers (docs/ASC.md section 2);
-    None: not stated."""
+    """Metadata of neurons for their rule in whole numbers (docs/reference/ASC.md
+    section 2); None: not stated."""
 
     dash_syn: Any = None
     dash_mem: Any = None
@@ -60,7 +60,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class PlainConventions:
-    """How a network is stepped, each choice by its name (docs/MODELS.md)."""
+    """How a network is stepped, each choice by its name (docs/reference/MODELS.md)."""
 
     scheme: str
     current: str

@@ -2,9 +2,9 @@
 """A stream in the process of a program: played by CLOCK_MONOTONIC, its windows taken
 from the pipe while it plays.
 
-The rules are a device's, docs/PROTOCOL.md section 9. Between windows the process
-sleeps, as one that listens would: it does not spin, which would draw power, so a window
-begins as late as the system wakes a sleeper up.
+The rules are a device's, docs/reference/PROTOCOL.md section 9. Between windows the
+process sleeps, as one that listens would: it does not spin, which would draw power, so
+a window begins as late as the system wakes a sleeper up.
 """
 
 from __future__ import annotations

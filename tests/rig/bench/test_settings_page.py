@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/SETTINGS.md and `rig list SECTION.KIND` say what the settings declare."""
+"""docs/reference/SETTINGS.md and `rig list SECTION.KIND` say what the settings
+declare."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from tests.conftest import ROOT
 
 
 def test_the_page_is_what_the_code_declares() -> None:
-    stored = (ROOT / "docs" / "SETTINGS.md").read_text(encoding="utf-8")
-    assert stored == page(), "python -m rig.bench.settings_page > docs/SETTINGS.md"
+    stored = (ROOT / "docs/reference/SETTINGS.md").read_text(encoding="utf-8")
+    assert stored == page(), (
+        "python -m rig.bench.settings_page > docs/reference/SETTINGS.md"
+    )
 
 
 def test_a_kind_is_listed_with_its_settings() -> None:

@@ -26,7 +26,7 @@ _IN_BLOCK = re.compile(r"^ *(?:\$ )?rig ([a-z][^#\n]*)", re.MULTILINE)
 _IN_LINE = re.compile(r"`rig ([a-z][^`]*)`")
 _FENCED = re.compile(r"^```.*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PRODUCT = ("rig", "drivers", "sut_backends", "scenarios", "gui")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/[A-Z]*.md"))]
 
 
 def in_messages() -> Iterator[tuple[str, str]]:

@@ -228,9 +228,11 @@ def firmware_build(out: Terminal) -> None:
 @text
 def docs_pages(out: Terminal) -> None:
     pages = {
-        "CHECK": "Checking a session: your own, or one from an untrusted source",
-        "MEASURE": "rig measure: the energy of a trace of any origin",
-        "WRITE_A_SCENARIO": "Write a scenario",
+        "tutorials": [("WRITE_A_SCENARIO", "Write a scenario")],
+        "how-to": [
+            ("CHECK", "Checking a session: your own, or one from an untrusted source"),
+            ("MEASURE", "rig measure: the energy of a trace of any origin"),
+        ],
     }
     docs.print_pages(out, pages)
 

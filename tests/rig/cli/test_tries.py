@@ -71,7 +71,7 @@ _PATH = re.compile(
 _TABLE = re.compile(r"\[(sut|monitor|scenario|task)\.([a-z]\w*)\]")
 _SETTING = re.compile(r"(?<![\w.])([a-z][a-z0-9_.]*) = ")
 _EXTRA = re.compile(r"neurorig\[(\w+)\]")
-_PAGE = re.compile(r"docs/(\w+\.md)(?: section (\d+))?")
+_PAGE = re.compile(r"docs/([\w/-]+\.md)(?: section (\d+))?")
 
 
 @cache
@@ -215,7 +215,7 @@ def every_hint() -> tuple[Hint, ...]:
     [
         (wrong_options, "--supply-v VOLTS"),
         (wrong_settings, "task.asc.cache"),
-        (wrong_places, "docs/PROTOCOL.md section 4"),
+        (wrong_places, "docs/reference/PROTOCOL.md section 4"),
     ],
 )
 def test_what_is_to_be_tried_exists(wrong: object, known: str) -> None:
@@ -245,7 +245,7 @@ def test_what_is_to_be_tried_exists(wrong: object, known: str) -> None:
         (wrong_settings, "sut_backends/gpu/backend.py", "slost = 2"),
         (wrong_places, "rig/bench/scan.py", "pip install 'neurorig[posix]'"),
         (wrong_places, "rig/bench/scan.py", "docs/NOSUCH.md"),
-        (wrong_places, "rig/bench/scan.py", "docs/PROTOCOL.md section 99"),
+        (wrong_places, "rig/bench/scan.py", "docs/reference/PROTOCOL.md section 99"),
     ],
 )
 def test_what_does_not_exist_is_found(wrong: object, path: str, text: str) -> None:

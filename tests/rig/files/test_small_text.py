@@ -59,7 +59,7 @@ def test_a_file_larger_than_any_of_its_kind_is_refused(
 
 
 CALIBRATION = (
-    (ROOT / "docs" / "UNCERTAINTY.md").read_text("utf-8").split("```toml\n")[1]
+    (ROOT / "docs/explanation/UNCERTAINTY.md").read_text("utf-8").split("```toml\n")[1]
 )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON schemas in docs/schemas are those of the dataclasses, and real sessions meet
-them."""
+"""The JSON schemas in docs/reference/schemas are those of the dataclasses, and real
+sessions meet them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rig.session.session import SessionResult, open_bench
 from rig.store.session_folder import json_text
 from tests.conftest import ROOT
 
-FOLDER = ROOT / "docs" / "schemas"
+FOLDER = ROOT / "docs/reference/schemas"
 
 
 @cache
@@ -37,7 +37,7 @@ def problems(name: str, tree: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", schemas.SCHEMAS)
 def test_what_is_in_docs_is_generated(name: str) -> None:
-    """Make it again with `python -m rig.results.schemas docs/schemas`."""
+    """Make it again with `python -m rig.results.schemas docs/reference/schemas`."""
     stored = (FOLDER / name).read_text(encoding="utf-8")
     assert stored == json_text(schemas.SCHEMAS[name]())
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.computes
 
 HZ = 1_000_000
 HOLD_S = 50e-6
-#: Intervals of a SYNC burst, docs/PROTOCOL.md section 4.
+#: Intervals of a SYNC burst, docs/reference/PROTOCOL.md section 4.
 BURST = np.array([1, 2, 1, 4, 1, 2, 1, 4]) * 5003e-6
 #: The rates of instruments: a fast one, the virtual monitor, and the N6705's data
 #: logger.

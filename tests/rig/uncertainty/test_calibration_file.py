@@ -155,7 +155,7 @@ def test_a_fault_of_a_calibration_file_is_named_with_its_file_and_key(
 def test_a_calibration_file_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read") as caught:
         load(tmp_path / "no.toml")
-    assert "docs/UNCERTAINTY.md" in caught.value.try_next
+    assert "docs/explanation/UNCERTAINTY.md" in caught.value.try_next
 
 
 def test_a_run_is_refused_before_it_begins_when_its_calibration_has_a_limit_that_is_no_number(

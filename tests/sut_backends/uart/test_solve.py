@@ -36,15 +36,15 @@ WORKLOADS = (Workload(100, 0.25, 0), Workload(250, 0.05, 1), Workload(50, 0.1, 2
 MEMORY_B = 13_000_000
 START = 1
 # between two looks at the clock lie moves that touch about 64 neighbours
-# (docs/QUBO.md): 7 us, measured
+# (docs/reference/QUBO.md): 7 us, measured
 LOOK_TICKS = 20
 WORST = (0, -5, -10, -40)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An output, taken apart here as docs/QUBO.md says, and the cost of its vector on
-    an edge list that is not the product's.
+    """An output, taken apart here as docs/reference/QUBO.md says, and the cost of its
+    vector on an edge list that is not the product's.
     """
 
     claimed: int

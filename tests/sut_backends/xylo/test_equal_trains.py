@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XyloSim fires as the integer arithmetic of docs/ASC.md does: stored trains in every
-run, and the simulator itself where an environment for it is there.
+"""XyloSim fires as the integer arithmetic of docs/reference/ASC.md does: stored trains
+in every run, and the simulator itself where an environment for it is there.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def stored(name: str) -> dict[str, Ints]:
 
 
 def by_integers(path: Path, spikes: Ints) -> tuple[Ints, Ints]:
-    """Step a chain of whole weights, written from docs/ASC.md; neurons_0 may feed
-    itself. Outputs fire once a step, hidden neurons up to 31 times.
+    """Step a chain of whole weights, written from docs/reference/ASC.md; neurons_0 may
+    feed itself. Outputs fire once a step, hidden neurons up to 31 times.
     """
     graph = nir.read(path, type_check=False)
     dt_s = graph.metadata["dt_s"]

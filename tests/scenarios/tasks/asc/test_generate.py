@@ -24,8 +24,8 @@ pytestmark = pytest.mark.computes
 LISTS = tuple(
     f"evaluation_setup/fold1_{name}.csv" for name in ("train", "evaluate", "test")
 )
-# On 3600 held-out slices it is at most 46 % (docs/ASC.md); in-sample, on few slices, it
-# is more. Chance is 25 %.
+# On 3600 held-out slices it is at most 46 % (docs/reference/ASC.md); in-sample, on few
+# slices, it is more. Chance is 25 %.
 ONE_FEATURE_LIMIT = 0.65
 
 

@@ -51,7 +51,7 @@ def test_the_model_recognises_places_it_has_never_heard(cache: Path) -> None:
         for index, answer in enumerate(answers)
     )
     assert correct >= 64, (
-        f"{correct} of {len(task)}; docs/ASC.md states the figure of a larger held-out"
+        f"{correct} of {len(task)}; docs/reference/ASC.md states the figure of a larger held-out"
         " split"
     )
 

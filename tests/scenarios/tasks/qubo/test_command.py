@@ -143,7 +143,7 @@ def test_a_seed_that_is_not_published_does_not_go_into_the_shipped_table() -> No
 def test_the_page_has_the_table_that_the_command_prints() -> None:
     result = command("--show")
     shown = [line for line in result.output.splitlines() if line.startswith("|")]
-    page = (ROOT / "docs" / "QUBO.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/QUBO.md").read_text(encoding="utf-8")
     assert len(shown) == 2 + 36
     assert "\n".join(shown) in page
 

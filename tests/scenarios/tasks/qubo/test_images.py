@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of images in docs/QUBO.md: memory as the builds give it, and what fits by
-what the solver and the encoder say.
+"""The table of images in docs/reference/QUBO.md: memory as the builds give it, and what
+fits by what the solver and the encoder say.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIZES = {
 
 def rows() -> dict[str, tuple[int, int, tuple[int, ...]]]:
     """Return image -> memory, slot, most nodes at each density."""
-    page = (ROOT / "docs" / "QUBO.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/QUBO.md").read_text(encoding="utf-8")
     found = re.findall(
         r"^\| (\w+)[^|]* \| (\d+) \| (\d+) \| (\d+, \d+, \d+, \d+) \|$",
         page,

@@ -35,7 +35,7 @@ def opened(settings: QuboTask.Settings = SMALL, folder: Path = ROOT) -> QuboTask
 
 
 def answered(claimed: int, nodes: int, bits: bytes, end: int = 0) -> bytes:
-    """Write an answer as docs/QUBO.md has it."""
+    """Write an answer as docs/reference/QUBO.md has it."""
     return struct.pack("<iBI", claimed, end, nodes) + bits
 
 
