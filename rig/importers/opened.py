@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from rig.importers.as_stamped import Stamped
 from rig.importers.markers import Marked
 from rig.importers.options import LARGEST, LEAST_HZ, MOST_HZ
 from rig.model.origin import Origin
+from rig.trace.edges import Edges
 from rig.trace.trace import Trace
 from rig.uncertainty.accuracy import Accuracy
 
@@ -31,7 +33,8 @@ class Opened:
     `about` is the metadata of its recorder, where that was the rig; `marked` says where
     its markers are, where it can have any. `rate_ppm` is how far the sampling rate may
     be off, where the file leaves that open. `stamped` are the rows of a table that was
-    integrated as stamped.
+    integrated as stamped. `lines` are the edges of all digital lines, or why one has
+    none, where the conversion has read them.
     """
 
     trace: Trace
@@ -42,6 +45,7 @@ class Opened:
     about: dict[str, Any] = field(default_factory=dict)
     rate_ppm: float = 0.0
     stamped: Stamped | None = None
+    lines: Mapping[str, Edges | DataError] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ class SessionTrace:
         self._options = options
         self._marked = opened.marked
         self._about = opened.about
+        self._lines = opened.lines
         self._labels = opened.labels
         self._trace: Trace = opened.trace
         self._hidden = Hidden(opened.trace.gaps)
@@ -446,9 +447,12 @@ class SessionTrace:
 
     def line_edges(self, name: str) -> Edges:
         """Return the falling and rising edges of one of `lines`, in seconds of the
-        trace. A converted file is read once more; raises RigError.
+        trace. A table is converted once more; raises RigError.
         """
-        return digital_lines.line_edges(self.path, self._options, name)
+        known = self._lines.get(name)
+        if isinstance(known, DataError):
+            raise known
+        return known or digital_lines.line_edges(self.path, self._options, name)
 
     def picture(self, start: float = 0.0, stop: float = math.inf) -> Picture:
         """Draw [start, stop): current, voltage, power and SYNC with their units, phases

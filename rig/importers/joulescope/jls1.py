@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
 from rig.importers import given_rate
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, LevelStretches
+from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.joulescope import js110_raw
 from rig.importers.joulescope.jls1_container import ContainerBlock, TaggedFile
 from rig.importers.joulescope.js110_raw import Calibration, RawDecoder
@@ -90,7 +90,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
     """
     _check(options)
     recording = _Recording(path.name)
-    levels = LevelStretches(options.sync)
+    digital = DigitalLines(LINES, options.sync)
     kind = "none" if options.sync in ("", "none") else "stamps"
     with path.open("rb") as stream:
         file = TaggedFile(stream, path.name)
@@ -117,7 +117,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         ) as writer:
             beside = PowerBeside("power")
             for piece in _pieces(blocks, recording):
-                _write(piece, options, levels, writer, beside)
+                _write(piece, options, digital, writer, beside)
             if not (options.power or recording.is_raw):
                 recording.notes += beside.notes(options.supply_v)
             for first, stop in recording.decoder.slips if recording.decoder else []:
@@ -129,7 +129,7 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
                             "samples were lost here, nobody knows how many",
                         )
                     )
-            levels.stamp(rate_hz, writer, recording.notes)
+            digital.stamp(rate_hz, writer, recording.notes)
     notes = (*_said(options), *_ended(file.is_closed, recording), *recording.notes)
     off_ppm = given_rate.unconfirmed_ppm(rate_hz, said)
     facts = about | {"sync": kind}
@@ -139,9 +139,9 @@ def convert(path: Path, scratch: Path, options: Options) -> Opened:
         origin="jls1",
         notes=notes,
         has_current=not options.power,
-        marked=None,
         about=facts,
         rate_ppm=off_ppm,
+        lines=digital.edges(rate_hz),
     )
 
 
@@ -399,13 +399,14 @@ def _unpack(value: bytes) -> dict[int, NDArray[Any]]:
 def _write(
     piece: _Piece,
     options: Options,
-    levels: LevelStretches,
+    digital: DigitalLines,
     writer: TraceWriter,
     beside: PowerBeside,
 ) -> None:
-    if options.sync in LINES:
-        levels.add(writer.samples, piece.bits[:, LINES.index(options.sync)])
     count = len(piece.current)
+    places = np.arange(writer.samples, writer.samples + count, dtype=np.int64)
+    for name, levels in zip(LINES, piece.bits.T, strict=True):
+        digital.add_at(name, places, levels)
     lost = "the instrument lost these samples"
     if options.power:
         writer.analog(piece.power, np.ones(count, dtype=np.float32), unreadable=lost)

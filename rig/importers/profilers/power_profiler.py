@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.errors import ConfigError, DataError
-from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, LevelStretches
+from rig.importers.digital_levels import BOTH, HIGH, LOW, UNKNOWN, DigitalLines
 from rig.importers.opened import Opened
 from rig.importers.options import Options
 from rig.trace.trace import TRACE, Trace
@@ -81,7 +81,7 @@ def written(
     folder.mkdir(parents=True, exist_ok=True)
     sync_kind = "stamps" if is_synced(options) else "none"
     about = {"converted_from": path.name, "simulated": False}
-    levels = LevelStretches(options.sync)
+    digital = DigitalLines(LINES, options.sync)
     with TraceWriter(
         folder,
         sample_hz=rate_hz,
@@ -92,16 +92,13 @@ def written(
         sync_kind=sync_kind,
     ) as writer:
         for current_ua, lines in pieces:
-            if is_synced(options):
-                levels.add(
-                    writer.samples, _levels(current_ua, lines, int(options.sync[1]))
-                )
+            _add(digital, writer.samples, current_ua, lines)
             writer.analog(
                 current_ua.astype(np.float64) / 1e6,
                 np.full(len(current_ua), options.supply_v),
                 unreadable="the instrument lost these samples",
             )
-        levels.stamp(rate_hz, writer, notes)
+        digital.stamp(rate_hz, writer, notes)
         if not writer.samples:
             raise DataError(f"{path.name} has no samples")
     trace = Trace.open(folder / TRACE)
@@ -110,14 +107,24 @@ def written(
         origin=kind,
         notes=tuple(notes),
         has_current=True,
-        marked=None,
         about=about | {"sync": sync_kind},
+        lines=digital.edges(rate_hz),
     )
 
 
-def _levels(
-    current_ua: NDArray[Any], lines: NDArray[Any], line: int
-) -> NDArray[np.int8]:
+def _add(
+    digital: DigitalLines,
+    first: int,
+    current_ua: NDArray[Any],
+    lines: NDArray[Any],
+) -> None:
+    """Append the levels of all lines at the samples where one of them changes; a file
+    may be without lines.
+    """
+    if len(lines) != len(current_ua):
+        return
     # Where a sample was lost the application writes all lines as low.
-    levels = _LEVELS[(lines >> (2 * line)) & 3]
-    return np.where(np.isnan(current_ua), np.int8(UNKNOWN), levels)
+    words = np.where(np.isnan(current_ua), 0, lines)
+    at = np.flatnonzero(np.diff(words, prepend=~words[:1]))
+    for number, name in enumerate(LINES):
+        digital.add_at(name, first + at, _LEVELS[(words[at] >> (2 * number)) & 3])

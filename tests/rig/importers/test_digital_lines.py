@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,44 @@ def test_the_lines_of_a_power_profiler(ppk2: Path) -> None:
         assert not len(trace.line_edges("D7").rises_s)
         with pytest.raises(DataError, match="D9"):
             trace.line_edges("D9")
+
+
+def test_a_recording_is_converted_once_for_all_its_lines(
+    ppk2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_trace(ppk2, supply_v=3.0) as trace:
+        monkeypatch.setattr("rig.api.traces.trace.open_any", None)
+        monkeypatch.setattr("rig.importers.digital_lines.open_any", None)
+        edges = {name: trace.line_edges(name) for name in trace.lines}
+    assert len(edges) == 8
+    assert edges["D1"].falls_s.tolist() == pytest.approx([19.5e-5])
+    assert edges["D2"].rises_s.tolist() == pytest.approx([19.5e-5])
+
+
+def test_each_line_has_the_edges_that_it_has_as_sync(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(7).integers(0, 4, (300, 8))
+    rows = [
+        frame(math.nan if number % 50 == 49 else 1.0, dict(enumerate(levels)))
+        for number, levels in enumerate(drawn.tolist())
+    ]
+    path = tmp_path / "a.ppk2"
+    path.write_bytes(archive(b"".join(rows)))
+    with open_trace(path, supply_v=3.0) as trace:
+        for name in trace.lines:
+            edges = trace.line_edges(name)
+            with open_trace(path, supply_v=3.0, sync=name) as synced:
+                assert edges.falls_s.tolist() == synced.falls().tolist()
+                assert edges.rises_s.tolist() == synced.rises().tolist()
+
+
+def test_a_line_of_noise_leaves_the_others_their_edges(
+    ppk2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rig.importers.digital_levels._CHANGES", 1)
+    with open_trace(ppk2, supply_v=3.0) as trace:
+        with pytest.raises(DataError, match="D1 changes more than 1 times"):
+            trace.line_edges("D1")
+        assert not len(trace.line_edges("D0").falls_s)
 
 
 @pytest.mark.parametrize(
