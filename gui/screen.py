@@ -8,8 +8,15 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QWidget
 
+from gui.engine_thread import EngineThread
 from gui.shell import Shell, TraceRequest
+from gui.widgets.notice import Notice, Severity
 from rig.api.sessions.session import Session
+
+_STILL_ON = (
+    "the engine has not ended yet: the supply may still be on\n"
+    "try: close the window again in a moment, or switch the supply off by hand"
+)
 
 
 class Screen(QWidget):
@@ -48,3 +55,16 @@ class Screen(QWidget):
         window may close.
         """
         return True
+
+    @staticmethod
+    def _ends(thread: EngineThread | None, limit_s: float, notice: Notice) -> bool:
+        """Stop work of the engine; return whether it ended within a limit, else a
+        notice warns of the supply.
+        """
+        if thread is None or not thread.alive:
+            return True
+        thread.stop()
+        if thread.wait(limit_s):
+            return True
+        notice.show_text(_STILL_ON, Severity.ERROR)
+        return False

@@ -25,7 +25,7 @@ _COLOURS = {"✓ ok": "ok", "✗ fails": "bad", "– not tested": "muted", "… 
 
 
 @dataclass(frozen=True, slots=True)
-class FormRow:
+class FindingRow:
     """A row: part, state, finding, probable cause, and the next step to try."""
 
     name: str
@@ -71,7 +71,7 @@ class RowsView(QWidget):
         column.addWidget(self._why)
 
     @property
-    def rows(self) -> list[FormRow]:
+    def rows(self) -> list[FindingRow]:
         """Return the rows."""
         return self.table.rows
 
@@ -84,15 +84,15 @@ class RowsView(QWidget):
         """Show the rows to come, each as waiting."""
         self._heading.setText(heading)
         self._why.hide()
-        self._show(
-            [FormRow(name, "… waits", _how(name), rail=rail) for name, rail in due]
+        self.table.set_rows(
+            [FindingRow(name, "… waits", _how(name), rail=rail) for name, rail in due]
         )
 
     def say(self, heading: str) -> None:
         """Show another heading over the same rows."""
         self._heading.setText(heading)
 
-    def add(self, row: FormRow) -> None:
+    def add(self, row: FindingRow) -> None:
         """Show a row, in the place of the one that waited for it."""
         rows = list(self.rows)
         for at, each in enumerate(rows):
@@ -101,7 +101,7 @@ class RowsView(QWidget):
                 break
         else:
             rows.append(row)
-        self._show(rows)
+        self.table.set_rows(rows)
         if row.sign == _SIGNS[False]:
             self.table.choose(row)
             self._explain(row)
@@ -109,17 +109,14 @@ class RowsView(QWidget):
     def end(self, result: str) -> None:
         """Show the result; rows that still wait are shown as not tested."""
         self._heading.setText(result)
-        self._show(
+        self.table.set_rows(
             [
                 replace(row, sign=_SIGNS[None]) if row.sign == "… waits" else row
                 for row in self.rows
             ]
         )
 
-    def _show(self, rows: list[FormRow]) -> None:
-        self.table.set_rows(rows)
-
-    def _explain(self, row: FormRow) -> None:
+    def _explain(self, row: FindingRow) -> None:
         parts = [row.detail]
         parts += [f"Probable cause: {row.cause}."] if row.cause else []
         parts += [f"Try: {row.try_next}"] if row.try_next else []
@@ -127,9 +124,9 @@ class RowsView(QWidget):
         self._why.setVisible(bool(row.cause or row.try_next or len(row.detail) > 60))
 
 
-def of_finding(finding: Finding) -> FormRow:
+def of_finding(finding: Finding) -> FindingRow:
     """Return the row of a probe's finding."""
-    return FormRow(
+    return FindingRow(
         name=finding.name,
         sign=_SIGNS[finding.passed],
         detail=finding.detail,
@@ -137,9 +134,9 @@ def of_finding(finding: Finding) -> FormRow:
     )
 
 
-def of_wire(finding: WireFinding) -> FormRow:
+def of_wire(finding: WireFinding) -> FindingRow:
     """Return the row of a wire."""
-    return FormRow(
+    return FindingRow(
         name=str(finding.wire),
         sign=_SIGNS[finding.ok],
         detail=finding.detail,
@@ -149,36 +146,29 @@ def of_wire(finding: WireFinding) -> FormRow:
     )
 
 
-def of_part(opened: PartOpened) -> FormRow:
+def of_part(opened: PartOpened) -> FindingRow:
     """Return the row of a part that was opened."""
     info = opened.info
     if isinstance(info, SutInfo):
-        return FormRow("device", _SIGNS[True], about(info))
+        return FindingRow("device", _SIGNS[True], about(info))
     assert isinstance(info, MonitorInfo)
     serial = f", serial number {info.serial}" if info.serial else ""
     detail = (
         f"{info.name}{serial}, {quantity(info.sample_hz, 'Hz')}, SYNC by {info.sync}"
     )
-    return FormRow("monitor", _SIGNS[True], detail, rail=opened.rail)
+    return FindingRow("monitor", _SIGNS[True], detail, rail=opened.rail)
 
 
-def of_scan(attached: ScanRow) -> FormRow:
+def of_scan(attached: ScanRow) -> FindingRow:
     """Return the row of something that is attached."""
-    ok = (
-        True
-        if attached.state == FOUND
-        else None
-        if attached.state == MISSING
-        else False
-    )
-    sign = {True: "✓ ok", False: "✗ fails", None: "not installed"}[ok]
+    signs = {FOUND: _SIGNS[True], MISSING: "not installed"}
     serial = f", serial number {attached.serial}" if attached.serial else ""
     detail = attached.problem or f"{attached.name}{serial}"
     setting = " ".join(attached.setting.split())
     setting = f"In the bench file: {setting}" if setting else ""
-    return FormRow(
+    return FindingRow(
         name=attached.kind,
-        sign=sign,
+        sign=signs.get(attached.state, _SIGNS[False]),
         detail=detail,
         try_next=attached.try_next or setting,
         rail=attached.name if serial else "",
@@ -189,5 +179,5 @@ def _how(name: str) -> str:
     return next((how for wire, how in HOW.items() if str(wire) == name), "")
 
 
-def _muted(row: FormRow) -> str:
+def _muted(row: FindingRow) -> str:
     return "muted" if row.sign not in (_SIGNS[True], _SIGNS[False]) else ""

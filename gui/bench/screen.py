@@ -93,18 +93,8 @@ class BenchScreen(Screen):
 
     def close_down(self) -> bool:
         """End the deed at work; the supply is off after it."""
-        self._wanted, at_work = None, self._link
-        if at_work is None or not at_work.alive:
-            return True
-        at_work.stop()
-        if at_work.wait(_CLOSE_S):
-            return True
-        self.notice.show_text(
-            "an instrument does not let go: the supply may still be on\n"
-            "try: close the window again in a moment, or switch the supply off by hand",
-            Severity.ERROR,
-        )
-        return False
+        self._wanted = None
+        return self._ends(self._link, _CLOSE_S, self.notice)
 
     def open_file(self, path: Path) -> bool:
         """Take a bench file."""
@@ -337,7 +327,7 @@ class BenchScreen(Screen):
         self.connect_page.rows.say(state)
         for rail, text in ready.readings.items():
             self.connect_page.rows.add(
-                rows_view.FormRow("supply", "✓ ok", text, rail=rail)
+                rows_view.FindingRow("supply", "✓ ok", text, rail=rail)
             )
 
     def _scanned(self, rows: list[ScanRow]) -> None:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.run import run_text
-from gui.run.record import RecordedState
+from gui.run.record import RunSnapshot
 from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
@@ -100,13 +100,13 @@ class RunBar(QWidget):
         self._buttons[name].setChecked(True)
         self.page_chosen.emit(name)
 
-    def show_picture(self, picture: RecordedState) -> None:
+    def show_snapshot(self, snapshot: RunSnapshot) -> None:
         """Show how far a run is."""
-        self._bar.setValue(round(picture.share * _FINE))
-        text = run_text.progress(picture)
+        self._bar.setValue(round(snapshot.share * _FINE))
+        text = run_text.progress(snapshot)
         if text != self._progress.text():
             self._progress.setText(text)
-        self.labels.set_labels(picture.labels)
+        self.labels.set_labels(snapshot.labels)
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()

@@ -18,17 +18,14 @@ from gui.picture.legend import Legend
 from gui.run import run_text
 from gui.run.console_view import ConsoleView
 from gui.run.flight import Flight
-from gui.run.live_view import LiveView
-from gui.run.record import RecordedState
+from gui.run.live_view import LiveControls, LiveView
+from gui.run.record import RunSnapshot
 from gui.run.tiles import Tiles
 from gui.theme import Theme
-from gui.widgets.controls import combo_box, push_button
+from gui.widgets.controls import combo_box
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel
 from rig.report import palette
 
-_SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
-_SPAN_S = 5.0
 _HEIGHTS = (430, 290)
 _WIDTHS = (310, 570, 370)
 #: Power of the trial's own device clock and counts are results; these are not shown of
@@ -74,16 +71,10 @@ class LivePage(QWidget):
         self.metrics = DataTable(_METRIC_COLUMNS, "run-metrics")
         self.console = ConsoleView()
         self.rail = combo_box("run-rail", "Rail")
-        self.span = combo_box("run-span", "Seconds that are shown")
-        for span_s in _SPANS_S:
-            self.span.addItem(f"{span_s:g} s", span_s)
-        self.span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
-        self.hold = push_button("run-hold", "Hold", accessible="Hold the picture")
-        self.hold.setCheckable(True)
-        self.hold.setToolTip("keep the picture still; the recording goes on (Space)")
+        self.controls = LiveControls("run")
         shortcut = QShortcut(QKeySequence(Qt.Key.Key_Space), self.view)
         shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-        shortcut.activated.connect(self.hold.toggle)
+        shortcut.activated.connect(self.controls.hold.toggle)
         self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._shown_trials: tuple[object, ...] = ()
         self._newest_s = -1.0
@@ -100,7 +91,7 @@ class LivePage(QWidget):
         self._flight = flight
         self._shown_trials = ()
         self._newest_s = -1.0
-        self.hold.setChecked(False)
+        self.controls.hold.setChecked(False)
         self.rail.clear()
         self.trials.set_rows([])
         self.metrics.set_rows([])
@@ -113,7 +104,7 @@ class LivePage(QWidget):
     def refresh_curve(self) -> None:
         """Show the newest samples; without new ones no painting is done."""
         flight = self._flight
-        if flight is None or self.hold.isChecked():
+        if flight is None or self.controls.hold.isChecked():
             return
         rails = flight.recent.rails
         if len(rails) != self.rail.count():
@@ -121,7 +112,7 @@ class LivePage(QWidget):
         rail = self.rail.currentData()
         if rail is None:
             return
-        frame = flight.frame(rail, self.span.currentData(), self.view.columns)
+        frame = flight.frame(rail, self.controls.span_s, self.view.columns)
         if frame is not None:
             phases = flight.record.phases
             self.view.set_phases(phases)
@@ -131,19 +122,19 @@ class LivePage(QWidget):
             )
             self.view.show_frame(frame)
 
-    def refresh_rest(self, picture: RecordedState) -> None:
+    def refresh_rest(self, snapshot: RunSnapshot) -> None:
         """Show numbers, trials and console."""
         flight = self._flight
         lost = 0 if flight is None else flight.lost
-        self.tiles.show_picture(picture, lost)
+        self.tiles.show_snapshot(snapshot, lost)
         self.console.refresh()
-        if picture.trials != self._shown_trials:
-            self._shown_trials = picture.trials
+        if snapshot.trials != self._shown_trials:
+            self._shown_trials = snapshot.trials
             for table in (self.trials, self.metrics):
-                table.set_labels(picture.labels)
-            self.trials.set_rows(picture.trials)
-            self.metrics.set_rows(picture.metrics)
-        if not picture.stage.busy and self.view.frame.empty:
+                table.set_labels(snapshot.labels)
+            self.trials.set_rows(snapshot.trials)
+            self.metrics.set_rows(snapshot.metrics)
+        if not snapshot.stage.busy and self.view.frame.empty:
             self.view.set_silence("no samples were recorded")
 
     def _name_rails(self, rails: tuple[str, ...]) -> None:
@@ -157,11 +148,8 @@ class LivePage(QWidget):
 
     def _lay_out(self) -> None:
         controls = QHBoxLayout()
-        for label, widget in (("rail", self.rail), ("last", self.span)):
-            if label == "last":
-                controls.addWidget(PlainLabel(label))
-            controls.addWidget(widget)
-        controls.addWidget(self.hold)
+        controls.addWidget(self.rail)
+        controls.addWidget(self.controls)
         controls.addSpacing(12)
         controls.addWidget(self.legend, 1)
         self.rail.hide()

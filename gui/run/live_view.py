@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from gui.picture import ticks
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, BandSpans
@@ -22,11 +22,14 @@ from gui.run.frame import LiveFrame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
 from gui.run.scale import Ceiling
 from gui.theme import Theme
-from gui.widgets.text import CENTRE, RIGHT
+from gui.widgets.controls import combo_box, push_button
+from gui.widgets.text import CENTRE, RIGHT, PlainLabel
 from rig.report import palette
 from rig.units import quantity
 
 _POWER = "power"
+_SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+_SPAN_S = 5.0
 #: Names of stretches without a phase of the task.
 _OTHERS = {UNKNOWN: UNKNOWN_COLOUR, "SYNC": UNKNOWN_COLOUR, "idle": IDLE_COLOUR}
 #: The age of older samples has the colour of a warning.
@@ -173,3 +176,32 @@ def bands(strip: Strip, stop_s: float, phases: Sequence[str]) -> BandSpans:
     places = strip.places[shown]
     names = [strip.names[place] for place in places]
     return BandSpans.of(strip.starts_s[shown], ends_s[shown], numbers[places], names)
+
+
+class LiveControls(QWidget):
+    """The choice of the seconds that a live view shows, and the button that holds
+    it.
+    """
+
+    def __init__(self, screen: str) -> None:
+        super().__init__()
+        self._span = combo_box(f"{screen}-span", "Seconds that are shown")
+        for span_s in _SPANS_S:
+            self._span.addItem(f"{span_s:g} s", span_s)
+        self._span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
+        self.hold = push_button(
+            f"{screen}-hold",
+            "Hold",
+            accessible="Hold the picture",
+            tip="keep the picture still; the recording goes on (Space)",
+        )
+        self.hold.setCheckable(True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        for widget in (PlainLabel("last"), self._span, self.hold):
+            row.addWidget(widget)
+
+    @property
+    def span_s(self) -> float:
+        """The chosen number of seconds."""
+        return float(self._span.currentData())

@@ -114,7 +114,7 @@ class RunningMean:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedState:
+class RunSnapshot:
     """All that the window shows of a run, but the samples and the console."""
 
     stage: RunStage = RunStage.READY
@@ -144,13 +144,13 @@ class RecordedState:
 
 
 class RunRecord:
-    """Take the events of a run, in the engine's thread, and give the picture to any
+    """Take the events of a run, in the engine's thread, and give snapshots to any
     other."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._lock = threading.Lock()
         self._clock = clock
-        self._picture = RecordedState(RunStage.OPENING)
+        self._snapshot = RunSnapshot(RunStage.OPENING)
         self._unswitched: frozenset[str] = frozenset()
         self._running = RunningSession(clock)
         self._tick_hz = 0.0
@@ -162,19 +162,19 @@ class RunRecord:
         """Return the names of the task's phases, once the session has begun."""
         return self._phases
 
-    def picture(self) -> RecordedState:
+    def snapshot(self) -> RunSnapshot:
         """Return how things are."""
         with self._lock:
             state = self._running.state
-            left_s = state.left_s if self._picture.stage.busy else None
+            left_s = state.left_s if self._snapshot.stage.busy else None
             return replace(
-                self._picture, left_s=left_s, share=state.share, queries=state.queries
+                self._snapshot, left_s=left_s, share=state.share, queries=state.queries
             )
 
     def stopping(self) -> None:
         """Note that the end was asked for."""
         with self._lock:
-            if self._picture.stage.busy:
+            if self._snapshot.stage.busy:
                 self._set(
                     stage=RunStage.STOPPING,
                     doing="stopping: the step at hand is broken off",
@@ -186,7 +186,7 @@ class RunRecord:
         """
         with self._lock:
             if getattr(error, "supply_is_off", False):
-                self._set(rails=dict.fromkeys(self._picture.rails, False))
+                self._set(rails=dict.fromkeys(self._snapshot.rails, False))
             if error is None:
                 self._set(stage=RunStage.FINISHED, doing="")
             elif isinstance(error, KeyboardInterrupt):
@@ -213,7 +213,7 @@ class RunRecord:
                 if getattr(event.info, "switches", True) is False:
                     self._unswitched |= {event.rail}
             case RailState() if event.rail not in self._unswitched:
-                self._set(rails=self._picture.rails | {event.rail: event.on})
+                self._set(rails=self._snapshot.rails | {event.rail: event.on})
             case SessionStarted():
                 self._begin(event.folder, event.trials, event.queries, event.provenance)
             case SessionResumed():
@@ -243,7 +243,7 @@ class RunRecord:
     ) -> None:
         stage = (
             RunStage.STOPPING
-            if self._picture.stage is RunStage.STOPPING
+            if self._snapshot.stage is RunStage.STOPPING
             else RunStage.RUNNING
         )
         self._phases = typed.from_json(_About, about, PROVENANCE).task.phases
@@ -266,21 +266,21 @@ class RunRecord:
         )
 
     def _step_done(self, event: StepDone) -> None:
-        picture = self._picture
+        snapshot = self._snapshot
         retransmissions = (
-            picture.retransmissions + event.done.completion.retransmissions
+            snapshot.retransmissions + event.done.completion.retransmissions
         )
         measured = kinds.of(event.done.step).measured
         if not measured or getattr(event.done.step, "warmup", False):
-            if retransmissions != picture.retransmissions:
+            if retransmissions != snapshot.retransmissions:
                 self._set(retransmissions=retransmissions)
             return
         scores = event.done.each or ((event.done.score,) if event.done.score else ())
-        right = picture.right
+        right = snapshot.right
         for score in scores:
             right = right.with_value(float(score.correct))
         marks = event.done.completion.marks
-        latency = picture.latency
+        latency = snapshot.latency
         if self._tick_hz and len(marks) > 1 and event.done.step.kind == "query":
             runs = getattr(event.done.step, "repeat", 1) * len(
                 event.done.step.samples_named
@@ -298,12 +298,12 @@ class RunRecord:
         problems = tuple(
             f"{problem.code}: {problem.detail}" for problem in trial.problems
         )
-        trials = (*self._picture.trials, TrialRow(trial.number, problems, took_s))
+        trials = (*self._snapshot.trials, TrialRow(trial.number, problems, took_s))
         metrics = shown_metrics(self._running.state.metrics)
         self._set(trials=trials, metrics=metrics, doing="the trial is measured")
 
     def _set(self, **changes: Any) -> None:
-        self._picture = replace(self._picture, **changes)
+        self._snapshot = replace(self._snapshot, **changes)
 
 
 def shown_metrics(metrics: Sequence[RunningMetric]) -> tuple[RunningMetric, ...]:

@@ -5,70 +5,72 @@ from __future__ import annotations
 
 import math
 
-from gui.run.record import RecordedState, RunStage, TrialRow
+from gui.run.record import RunSnapshot, RunStage, TrialRow
 from rig.live.running import RunningMetric
 from rig.results.labels import INTERLEAVED
 from rig.units import duration, ends, not_known, quantity, scale, share
 
 
-def progress(picture: RecordedState) -> str:
+def progress(snapshot: RunSnapshot) -> str:
     """Return how far a run is, in one line."""
-    match picture.stage:
+    match snapshot.stage:
         case RunStage.READY:
             return "ready"
         case RunStage.OPENING:
-            return picture.doing or "opening the bench"
+            return snapshot.doing or "opening the bench"
         case RunStage.STOPPING:
             return "stopping: the supply is switched off, the session is kept"
         case RunStage.FINISHED:
-            return f"finished: {picture.trials_due} trials"
+            return f"finished: {snapshot.trials_due} trials"
         case RunStage.STOPPED:
-            return f"stopped in {_at_hand(picture)}" if picture.trial else "stopped"
+            return f"stopped in {_at_hand(snapshot)}" if snapshot.trial else "stopped"
         case RunStage.FAILED:
-            return f"failed in {_at_hand(picture)}" if picture.trial else "failed"
+            return f"failed in {_at_hand(snapshot)}" if snapshot.trial else "failed"
         case _:
-            return _running(picture)
+            return _running(snapshot)
 
 
-def _running(picture: RecordedState) -> str:
-    of_all = "" if _interleaved(picture) else f" of {picture.trials_due}"
-    parts = [f"{_at_hand(picture)}{of_all}"] if picture.trial else []
-    if picture.queries_due:
-        due = picture.queries_due * (picture.trials_due if _interleaved(picture) else 1)
-        parts.append(f"{picture.queries} of {due} queries")
-    parts.append(picture.doing)
-    if picture.left_s is None:
+def _running(snapshot: RunSnapshot) -> str:
+    of_all = "" if _interleaved(snapshot) else f" of {snapshot.trials_due}"
+    parts = [f"{_at_hand(snapshot)}{of_all}"] if snapshot.trial else []
+    if snapshot.queries_due:
+        due = snapshot.queries_due * (
+            snapshot.trials_due if _interleaved(snapshot) else 1
+        )
+        parts.append(f"{snapshot.queries} of {due} queries")
+    parts.append(snapshot.doing)
+    if snapshot.left_s is None:
         parts.append("time left is known when each kind of step was done once")
     else:
         left = (
             "less than a second"
-            if picture.left_s < 1
-            else duration(math.ceil(picture.left_s))
+            if snapshot.left_s < 1
+            else duration(math.ceil(snapshot.left_s))
         )
         parts.append(f"{left} left")
     return "   ·   ".join(part for part in parts if part)
 
 
-def _interleaved(picture: RecordedState) -> bool:
-    return INTERLEAVED in picture.labels
+def _interleaved(snapshot: RunSnapshot) -> bool:
+    return INTERLEAVED in snapshot.labels
 
 
-def _at_hand(picture: RecordedState) -> str:
-    if _interleaved(picture):
-        return f"{picture.trials_due} interleaved trials"
-    return f"trial {picture.trial}"
+def _at_hand(snapshot: RunSnapshot) -> str:
+    if _interleaved(snapshot):
+        return f"{snapshot.trials_due} interleaved trials"
+    return f"trial {snapshot.trial}"
 
 
-def supply(picture: RecordedState) -> tuple[str, str]:
+def supply(snapshot: RunSnapshot) -> tuple[str, str]:
     """Return the state of the supply in words, and its colour: "ok", "warn" or ""."""
-    if not picture.rails:
+    if not snapshot.rails:
         return "not switched", ""
-    on = [rail or "supply" for rail, is_on in picture.rails.items() if is_on]
+    on = [rail or "supply" for rail, is_on in snapshot.rails.items() if is_on]
     if not on:
         return "off", ""
-    if not picture.stage.busy:
+    if not snapshot.stage.busy:
         return "MAY STILL BE ON", "bad"
-    return "on" if len(picture.rails) == 1 else f"on: {', '.join(on)}", "ok"
+    return "on" if len(snapshot.rails) == 1 else f"on: {', '.join(on)}", "ok"
 
 
 def trial_time(row: TrialRow) -> str:
@@ -111,41 +113,41 @@ def metric_values(row: RunningMetric) -> str:
     return "  ".join(f"{value * factor:.4g}" for value in row.values)
 
 
-def so_far(picture: RecordedState) -> list[tuple[str, str]]:
+def so_far(snapshot: RunSnapshot) -> list[tuple[str, str]]:
     """Return preliminary numbers of the current trial, as names and texts."""
     rows = []
-    if picture.right.count:
-        rows.append(("right", f"{picture.right.mean:.1%} of {picture.right.count}"))
-    if picture.latency.count:
+    if snapshot.right.count:
+        rows.append(("right", f"{snapshot.right.mean:.1%} of {snapshot.right.count}"))
+    if snapshot.latency.count:
         rows.append(
-            ("latency", quantity(picture.latency.mean, "s", picture.latency.half))
+            ("latency", quantity(snapshot.latency.mean, "s", snapshot.latency.half))
         )
-    if picture.retransmissions:
-        rows.append(("retransmissions", f"{picture.retransmissions}"))
+    if snapshot.retransmissions:
+        rows.append(("retransmissions", f"{snapshot.retransmissions}"))
     return rows
 
 
-def outcome(picture: RecordedState) -> str:
+def outcome(snapshot: RunSnapshot) -> str:
     """Return the result of a finished run in a sentence; empty while it goes on."""
-    done = len(picture.trials)
+    done = len(snapshot.trials)
     trials = f"{done or 'no'} finished trial{'s' * (done != 1)}"
-    kept = f"the session is kept with {trials}" if picture.folder else ""
-    match picture.stage:
+    kept = f"the session is kept with {trials}" if snapshot.folder else ""
+    match snapshot.stage:
         case RunStage.STOPPED:
             resume = f"; {kept}: Resume goes on where it stopped." if kept else "."
-            return f"Stopped. {_switched(picture)}{resume}"
+            return f"Stopped. {_switched(snapshot)}{resume}"
         case RunStage.FAILED | RunStage.FINISHED:
-            return f"{_switched(picture)}{f'; {kept}' if kept else ''}."
+            return f"{_switched(snapshot)}{f'; {kept}' if kept else ''}."
         case _:
             return ""
 
 
-def _switched(picture: RecordedState) -> str:
+def _switched(snapshot: RunSnapshot) -> str:
     """Return the state of the supply after a run; empty for one that the rig does not
     switch.
     """
-    if not picture.rails:
+    if not snapshot.rails:
         return "Nothing was switched on"
-    if picture.powered:
+    if snapshot.powered:
         return "THE SUPPLY MAY STILL BE ON: switch it off by hand"
     return "The supply is off"

@@ -111,18 +111,7 @@ class RunScreen(Screen):
 
     def close_down(self) -> bool:
         """Stop the run and wait until the supply is off."""
-        flight = self._flight
-        if flight is None or not flight.alive:
-            return True
-        flight.stop()
-        if flight.wait(_CLOSE_S):
-            return True
-        self.notice.show_text(
-            "the engine has not ended yet: the supply may still be on\n"
-            "try: close the window again in a moment, or switch the supply off by hand",
-            Severity.ERROR,
-        )
-        return False
+        return self._ends(self._flight, _CLOSE_S, self.notice)
 
     def start(self) -> None:
         """Begin a new session."""
@@ -197,7 +186,7 @@ class RunScreen(Screen):
         """Draw one frame: the curve each time, numbers and console more seldom."""
         flight = self._flight
         if flight is not None and not self.isVisible():
-            self.shell.say(f"running: {run_text.progress(flight.record.picture())}")
+            self.shell.say(f"running: {run_text.progress(flight.record.snapshot())}")
             return
         self._frames += 1
         self.live.refresh_curve()
@@ -211,35 +200,35 @@ class RunScreen(Screen):
         if self._dirty:
             self._dirty = False
             flight.seen()
-        picture = flight.record.picture()
-        self.bar.show_picture(picture)
-        self.live.refresh_rest(picture)
+        snapshot = flight.record.snapshot()
+        self.bar.show_snapshot(snapshot)
+        self.live.refresh_rest(snapshot)
 
     def _ended(self, flight: Flight) -> None:
         flight.wait(_CLOSE_S)
         self._timer.stop()
         self.live.refresh_curve()
         self._refresh_rest()
-        picture = flight.record.picture()
-        if picture.error is not None:
-            self.notice.show_error(picture.error)
-        if picture.stage is not RunStage.FINISHED or picture.powered:
+        snapshot = flight.record.snapshot()
+        if snapshot.error is not None:
+            self.notice.show_error(snapshot.error)
+        if snapshot.stage is not RunStage.FINISHED or snapshot.powered:
             self._resumable = (
-                None if picture.stage is RunStage.FINISHED else picture.folder
+                None if snapshot.stage is RunStage.FINISHED else snapshot.folder
             )
-            severity = Severity.ERROR if picture.powered else Severity.WARNING
+            severity = Severity.ERROR if snapshot.powered else Severity.WARNING
             self.outcome.say(
-                run_text.outcome(picture), severity, session=bool(picture.trials)
+                run_text.outcome(snapshot), severity, session=bool(snapshot.trials)
             )
         self._buttons()
-        if picture.folder is not None:
-            self.shell.open_session(picture.folder)
+        if snapshot.folder is not None:
+            self.shell.open_session(snapshot.folder)
         if (
-            picture.stage is RunStage.FINISHED
-            and not picture.powered
-            and picture.folder is not None
+            snapshot.stage is RunStage.FINISHED
+            and not snapshot.powered
+            and snapshot.folder is not None
         ):
-            self._judge(picture.folder)
+            self._judge(snapshot.folder)
 
     def _judge(self, folder: Path) -> None:
         def verdict() -> tuple[str, Severity]:
@@ -267,7 +256,7 @@ class RunScreen(Screen):
 
     def _go_to(self, name: str) -> None:
         folder = (
-            self._flight.record.picture().folder if self._flight is not None else None
+            self._flight.record.snapshot().folder if self._flight is not None else None
         )
         if folder is None:
             return

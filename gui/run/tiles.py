@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.run import run_text
-from gui.run.record import POWERS_SHOWN, RecordedState, powers
+from gui.run.record import POWERS_SHOWN, RunSnapshot, powers
 from gui.theme import Theme
 from gui.widgets.text import PlainLabel
 from rig.units import quantity
@@ -64,14 +64,14 @@ class Tiles(QFrame):
         ):
             bar.set_colours(colour, theme.raised)
 
-    def show_picture(self, picture: RecordedState, lost: int) -> None:
+    def show_snapshot(self, snapshot: RunSnapshot, lost: int) -> None:
         """Show how things are."""
-        supply, state = run_text.supply(picture)
+        supply, state = run_text.supply(snapshot)
         theme = self._theme
         colours = {"ok": theme.ok, "bad": theme.bad, "": theme.text}
         self._set("supply", supply, colours[state], bool(state))
         self._set("lost", f"{lost}", theme.bad if lost else theme.text, bool(lost))
-        rows = powers(picture.metrics)
+        rows = powers(snapshot.metrics)
         highest = max((row.value for row in rows), default=0.0)
         for place, bar in enumerate(self._bars):
             row = rows[place] if place < len(rows) else None
@@ -83,7 +83,7 @@ class Tiles(QFrame):
                 name, "-" if row is None else quantity(row.value, row.unit), theme.text
             )
             bar.set_share(row.value / highest if row and highest > 0 else 0.0)
-        so_far = dict(run_text.so_far(picture))
+        so_far = dict(run_text.so_far(snapshot))
         for name in ("right", "latency", "retransmissions"):
             self._set(name, so_far.get(name, "-"), theme.text)
 

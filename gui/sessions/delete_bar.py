@@ -4,12 +4,12 @@ back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
 
 from gui.widgets.controls import push_button
 from gui.widgets.text import PlainLabel
@@ -29,11 +29,11 @@ class DeleteBar(QFrame):
         self.setObjectName("delete-bar")
         self._rows: tuple[Listed, ...] = ()
         self._text = _label()
-        good = push_button("delete-for-good", "Delete for &good", self._delete)
+        good = _button("delete-for-good", "Delete for &good", self._delete)
         good.setProperty("role", "danger")
-        self._keep = push_button("delete-keep", "&Keep", self.hide)
+        self._keep = _button("delete-keep", "&Keep", self.hide)
         row = QHBoxLayout()
-        row.addWidget(push_button("delete-trash", "Move to &trash", self._to_trash))
+        row.addWidget(_button("delete-trash", "Move to &trash", self._to_trash))
         row.addWidget(good)
         row.addWidget(self._keep)
         row.addStretch(1)
@@ -83,8 +83,8 @@ class UndoBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 2, 0, 2)
         row.addWidget(self._text, 1)
-        row.addWidget(push_button("delete-undo", "&Undo", self._bring_back))
-        row.addWidget(push_button("delete-close", "Clos&e", self.hide))
+        row.addWidget(_button("delete-undo", "&Undo", self._bring_back))
+        row.addWidget(_button("delete-close", "Clos&e", self.hide))
         self.hide()
 
     def say(self, paths: Sequence[Path]) -> None:
@@ -99,6 +99,13 @@ class UndoBar(QFrame):
     def _bring_back(self) -> None:
         self.hide()
         self.asked_back.emit(self._trashed)
+
+
+def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
+    """Return a button that Enter presses too: the answer at hand has the focus."""
+    button = push_button(name, text, action)
+    button.setAutoDefault(True)
+    return button
 
 
 def _label() -> QLabel:

@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell import Shell
-from gui.trace.shown.engine import Does
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, heading, plain
 from gui.widgets.values import exact, parse
+from gui.worker import BackgroundWorker
 from rig.errors import ConfigError, DataError
 from rig.files.plain_text import visible
 from rig.importers.asked import Question, questions
@@ -44,7 +44,7 @@ class FileForm(QFrame):
 
     answered = Signal(object)
 
-    def __init__(self, shell: Shell, worker: Does, notice: Notice) -> None:
+    def __init__(self, shell: Shell, worker: BackgroundWorker, notice: Notice) -> None:
         super().__init__()
         self._shell = shell
         self._worker = worker

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, 
 
 from gui.picture.legend import Legend
 from gui.theme import Theme
-from gui.trace.shown.engine import Subject
+from gui.trace.shown.subject import Subject
 from gui.widgets.controls import combo_box
 from gui.widgets.labels import Labels
 from gui.widgets.text import heading, shortened

@@ -33,9 +33,10 @@ from gui.trace.picture.picture_file import free_path
 from gui.trace.picture.stack_mouse import InteractiveStack
 from gui.trace.second import SecondTrace
 from gui.trace.shown import annotation_marks
-from gui.trace.shown.engine import Pictures, Subject, ViewColumns, open_subject
-from gui.trace.shown.markers import MarkedStretch
+from gui.trace.shown.background import Pictures, ViewColumns
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
+from gui.trace.shown.subject import Subject, open_subject
 from gui.trace.shown.uart_lane import UartLane
 from gui.trace.tabs import Tabs
 from gui.trace.tools import TraceTools
@@ -240,7 +241,7 @@ class TraceScreen(Screen):
         state.listen(self._changed)
         self._changed("snap")
         if span is not None:
-            state.choose(MarkedStretch(*span, "chosen"))
+            state.choose(Stretch(*span, "chosen"))
             state.set_view(state.view.on(*span, margin=0.15))
 
     def _pictured(self, subject: Subject) -> None:

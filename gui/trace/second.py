@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from gui.theme import Theme
 from gui.trace.panels.statistics_panel import StatisticsPanel
 from gui.trace.picture.stack_mouse import InteractiveStack
-from gui.trace.shown.engine import Pictures, Subject, open_subject
+from gui.trace.shown.background import Pictures
 from gui.trace.shown.state import Topic, TraceState
+from gui.trace.shown.subject import Subject, open_subject
 from gui.widgets.controls import check_box, combo_box
 from gui.widgets.labels import Labels
 from gui.widgets.notice import Notice

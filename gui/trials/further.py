@@ -21,7 +21,7 @@ from rig.results.stated import stated
 def tabs(view: SessionTrials) -> list[tuple[str, QWidget]]:
     """Return a page for each thing that the session holds, with its title."""
     results = view.results
-    pages: list[tuple[str, QWidget]] = [("DataTable", _page("", metric_table(view)))]
+    pages: list[tuple[str, QWidget]] = [("Table", _page("", metric_table(view)))]
     if results.coverage is not None:
         counts = results.coverage
         text = (

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 import rig
-from gui.run.record import RecordedState, RunStage
+from gui.run.record import RunSnapshot, RunStage
 from gui.widgets.table import DataTable
 from rig.api import demonstration
 from rig.api.comparing.comparison import ComparisonOutcome
@@ -112,10 +112,10 @@ class Hands:
         self.click("run-start")
         self.until(lambda: screen.flight is not before)
         if stop_in_trial:
-            self.until(lambda: in_midst(screen.flight.record.picture(), stop_in_trial))
+            self.until(lambda: in_midst(screen.flight.record.snapshot(), stop_in_trial))
             self.click("run-stop")
         self.over()
-        folder = screen.flight.record.picture().folder
+        folder = screen.flight.record.snapshot().folder
         assert isinstance(folder, Path)
         return folder
 
@@ -125,9 +125,9 @@ class Hands:
         self.until(lambda: not self.window.shell.worker.busy)
 
 
-def in_midst(picture: RecordedState, trial: int) -> bool:
+def in_midst(snapshot: RunSnapshot, trial: int) -> bool:
     """Return whether a run is in the midst of a trial, or behind it."""
-    return picture.trial > trial or (picture.trial == trial and picture.queries > 3)
+    return snapshot.trial > trial or (snapshot.trial == trial and snapshot.queries > 3)
 
 
 def test_from_a_new_bench_to_two_compared_sessions(
@@ -184,12 +184,14 @@ def run_stop_and_resume(hands: Hands) -> Path:
     hands.settings(*FEW)
     folder = hands.run(stop_in_trial=2)
     screen: Any = hands.window.screen_named("run")
-    assert screen.flight.record.picture().stage is RunStage.STOPPED
+    assert screen.flight.record.snapshot().stage is RunStage.STOPPED
     assert "supply is off" in screen.outcome.text
     hands.click("run-resume")
     hands.over()
-    assert screen.flight.record.picture().stage is RunStage.FINISHED, screen.notice.text
-    assert screen.flight.record.picture().folder == folder
+    assert screen.flight.record.snapshot().stage is RunStage.FINISHED, (
+        screen.notice.text
+    )
+    assert screen.flight.record.snapshot().folder == folder
     session = rig.open_session(folder)
     assert session.status == "success" and len(session.results.trials) == 5
     assert session.check().ok

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from gui.run.live_view import LiveView
+from gui.run.live_view import LiveControls, LiveView
 from gui.run.meter.link import MeterLink, MeterOver, MeterSaid
 from gui.run.meter.record_bar import RecordBar
 from gui.run.meter.source_bar import SourceBar
@@ -20,9 +20,8 @@ from gui.run.meter.values_view import ValuesView
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
-from gui.widgets.controls import combo_box, push_button
+from gui.widgets.controls import push_button
 from gui.widgets.notice import Notice, Severity, error_text
-from gui.widgets.text import PlainLabel
 from rig.bench import config
 from rig.bench.metering import Metering, NotRecorded, RecordingEnded, kinds
 from rig.errors import RigError
@@ -34,8 +33,6 @@ from rig.store.events import Opening
 _FRAME_MS = 33
 #: Numbers are read by people: so many frames for each.
 _REST_EVERY = 6
-_SPANS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
-_SPAN_S = 5.0
 #: After so long without samples the page states that it waits for the instrument.
 _SILENT_S = 2.0
 #: The engine switches off and closes within this time when the window is closed.
@@ -58,12 +55,18 @@ class MeterScreen(Screen):
         self._link: MeterLink | None = None
         self._frames = 0
         self._newest: Path | None = None
-        self._open = QPushButton("Open in Trace")
+        self._open = push_button(
+            "meter-open",
+            "Open in Trace",
+            self._open_newest,
+            accessible="Open the newest recording in Trace",
+        )
         self.notice = Notice()
         self.notice.setObjectName("meter-notice")
         self.bar = SourceBar()
         self.values = ValuesView(shell.theme)
         self.view = LiveView(shell.theme, phased=False)
+        self.controls = LiveControls("meter")
         self.record_bar = RecordBar(Path(shell.memory.get("recordings", "recordings")))
         self._timer = QTimer(self)
         self._timer.setInterval(_FRAME_MS)
@@ -83,18 +86,7 @@ class MeterScreen(Screen):
 
     def close_down(self) -> bool:
         """End the meter; the supply is off then."""
-        link = self._link
-        if link is None or not link.alive:
-            return True
-        link.stop()
-        if link.wait(_CLOSE_S):
-            return True
-        self.notice.show_text(
-            "an instrument does not let go: the supply may still be on\n"
-            "try: close the window again in a moment, or switch the supply off by hand",
-            Severity.ERROR,
-        )
-        return False
+        return self._ends(self._link, _CLOSE_S, self.notice)
 
     @property
     def busy(self) -> bool:
@@ -210,8 +202,8 @@ class MeterScreen(Screen):
         link = self._link
         if link is None:
             return
-        if not self.hold.isChecked():
-            frame = link.frame(self.span.currentData(), self.view.columns)
+        if not self.controls.hold.isChecked():
+            frame = link.frame(self.controls.span_s, self.view.columns)
             if frame is not None:
                 self.view.show_frame(frame)
         self._frames += 1
@@ -290,30 +282,15 @@ class MeterScreen(Screen):
             "Esc": self.stop,
             "Ctrl+R": self.record_bar.record.click,
             "Ctrl+0": self.reset,
-            "Space": self._toggle_hold,
+            "Space": self.controls.hold.toggle,
         }
         for key, action in keys.items():
             QShortcut(QKeySequence(key), self).activated.connect(action)
 
-    def _toggle_hold(self) -> None:
-        self.hold.toggle()
-
     def _lay_out(self) -> None:
-        self.span = combo_box("meter-span", "Seconds that are shown")
-        for span_s in _SPANS_S:
-            self.span.addItem(f"{span_s:g} s", span_s)
-        self.span.setCurrentIndex(_SPANS_S.index(_SPAN_S))
-        self.hold = push_button("meter-hold", "Hold", accessible="Hold the picture")
-        self.hold.setCheckable(True)
-        self.hold.setToolTip("keep the picture still; all else goes on (Space)")
-        self._open.setObjectName("meter-open")
-        self._open.setAccessibleName("Open the newest recording in Trace")
         self._open.setEnabled(False)
-        self._open.clicked.connect(self._open_newest)
         controls = QHBoxLayout()
-        controls.addWidget(PlainLabel("last"))
-        controls.addWidget(self.span)
-        controls.addWidget(self.hold)
+        controls.addWidget(self.controls)
         controls.addStretch(1)
         controls.addWidget(self._open)
         whole = QVBoxLayout(self)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from gui.picture.viewport import PAN_STEP, ZOOM_STEP
-from gui.trace.shown.markers import MarkedStretch, Part
+from gui.trace.shown.markers import Part, Stretch
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, TraceState
 
@@ -58,7 +58,7 @@ def dual(state: TraceState, reach_s: float) -> None:
 
 def whole(state: TraceState) -> None:
     """Select the whole trace."""
-    state.choose(MarkedStretch(0.0, state.view.duration_s, "whole trace"))
+    state.choose(Stretch(0.0, state.view.duration_s, "whole trace"))
     fit(state)
 
 

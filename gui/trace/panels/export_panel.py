@@ -18,13 +18,14 @@ from PySide6.QtWidgets import (
 
 from gui.bridge import Bridge
 from gui.trace.picture.picture_file import folder_for, free_path
-from gui.trace.shown.engine import Does, EngineTask
+from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.file_dialog import FileRequest, with_chooser
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
+from gui.worker import BackgroundWorker
 from rig.files.user_folders import expanded
 from rig.units import bytes_text, quantity
 
@@ -36,11 +37,11 @@ _FORMS = {"JLS": "jls", "CSV": "csv", "Parquet": "parquet"}
 class ExportPanel(QWidget):
     """Choices of an export: stretch, form, file; and the size of the file."""
 
-    def __init__(self, worker: Does, sizes: Does) -> None:
+    def __init__(self, worker: BackgroundWorker, sizes: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-export")
-        self._task: EngineTask[Path] = EngineTask(worker, "trace-export")
-        self._size: EngineTask[int] = EngineTask(sizes, "trace-export-size")
+        self._task: BackgroundTask[Path] = BackgroundTask(worker, "trace-export")
+        self._size: BackgroundTask[int] = BackgroundTask(sizes, "trace-export-size")
         self._bridge = Bridge(self)
         self._state: TraceState | None = None
         self.what = combo_box("export-what", "What is exported", _WHAT)

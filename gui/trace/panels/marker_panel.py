@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.trace.panels.rows import PanelRows
+from gui.trace.panels.rows import PanelTable
 from gui.trace.shown.markers import Part, TraceMarker
 from gui.trace.shown.state import Topic, TraceState, mark_text
 from gui.widgets import values
@@ -64,7 +64,7 @@ class MarkerPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("trace-markers")
         self._state: TraceState | None = None
-        self.table = PanelRows(COLUMNS, "marker-table")
+        self.table = PanelTable(COLUMNS, "marker-table")
         self.table.setAccessibleName("Markers")
         self.notice = Notice()
         self.label = self._field("marker-label", "Label of the marker", self._set_label)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.trace.panels.rows import PanelRows
-from gui.trace.shown.engine import Subject
-from gui.trace.shown.markers import MarkedStretch
+from gui.trace.panels.rows import PanelTable
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import TraceState
+from gui.trace.shown.subject import Subject
 from gui.widgets.table import TableColumn
 from gui.widgets.text import plain
 from rig.files.plain_text import visible
@@ -22,7 +22,7 @@ _AROUND_S = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class ListedProblem:
+class ProblemRow:
     """A row of the list: title, evidence, meaning, and place in the trace, if any."""
 
     what: str
@@ -40,7 +40,7 @@ class ListedProblem:
         return f"{self.start_s:.6f} s, {quantity(self.stop_s - self.start_s, 's')}"
 
 
-def troubles(subject: Subject) -> list[ListedProblem]:
+def troubles(subject: Subject) -> list[ProblemRow]:
     """Return the problems of a trial, then the gaps of the trace and notes of how it
     was read."""
     rows = []
@@ -52,7 +52,7 @@ def troubles(subject: Subject) -> list[ListedProblem]:
         span = None if elsewhere else subject.trace.locate(problem)
         start_s, stop_s = span or (None, None)
         where = f"segment {problem.segment} {problem.rail}".strip()
-        trouble = ListedProblem(
+        trouble = ProblemRow(
             problem.code,
             problem.detail,
             problem.meaning,
@@ -63,7 +63,7 @@ def troubles(subject: Subject) -> list[ListedProblem]:
         rows.append(trouble)
     for (start_s, stop_s), cause in zip(subject.gaps_s, subject.causes, strict=True):
         rows.append(
-            ListedProblem(
+            ProblemRow(
                 "gap",
                 cause,
                 "Samples are lost here, or not to be trusted: energies of windows"
@@ -74,8 +74,7 @@ def troubles(subject: Subject) -> list[ListedProblem]:
             )
         )
     rows += [
-        ListedProblem("note", note, "Of how the file was read.")
-        for note in subject.notes
+        ProblemRow("note", note, "Of how the file was read.") for note in subject.notes
     ]
     return rows
 
@@ -95,7 +94,7 @@ class ProblemsPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trace-problems")
-        self.table = PanelRows(COLUMNS, "problem-table")
+        self.table = PanelTable(COLUMNS, "problem-table")
         self.table.setAccessibleName("Problems of the trial")
         self._text = plain("problem-text", wrap=True, selectable=True)
         layout = QVBoxLayout(self)
@@ -115,14 +114,14 @@ class ProblemsPanel(QWidget):
         self._text.setText("" if rows else "No problems, no gaps.")
         return len(rows)
 
-    def _chosen(self, trouble: ListedProblem) -> None:
+    def _chosen(self, trouble: ProblemRow) -> None:
         self._text.setText(
             visible(f"{trouble.what}: {trouble.detail}\n{trouble.meaning}")
         )
         state = self._state
         if state is None or trouble.start_s is None or trouble.stop_s is None:
             return
-        state.choose(MarkedStretch(trouble.start_s, trouble.stop_s, trouble.what))
+        state.choose(Stretch(trouble.start_s, trouble.stop_s, trouble.what))
         around_s = 0.0 if trouble.stop_s > trouble.start_s else _AROUND_S
         state.set_view(
             state.view.on(

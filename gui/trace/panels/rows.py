@@ -12,7 +12,7 @@ from gui.widgets.table import DataTable
 _HELD = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
-class PanelRows(DataTable):
+class PanelTable(DataTable):
     """The table; it says when the mouse leaves it."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802

@@ -21,11 +21,12 @@ from PySide6.QtWidgets import (
 
 from gui.trace.panels import readout
 from gui.trace.picture.lane_numbers import LaneNumbers
-from gui.trace.shown.engine import Does, Numbers
-from gui.trace.shown.markers import MarkedStretch
+from gui.trace.shown.background import Numbers
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
+from gui.worker import BackgroundWorker
 from rig.api.traces.statistics import TraceStatistics
 from rig.files.plain_text import visible
 
@@ -61,7 +62,7 @@ class StatisticsPanel(QWidget):
         self._of_view: Numbers | None = None
         self._of_selection: Numbers | None = None
 
-    def set_state(self, state: TraceState, worker: Does) -> None:
+    def set_state(self, state: TraceState, worker: BackgroundWorker) -> None:
         """Show a trace."""
         self.stop()
         self._state = state
@@ -156,7 +157,7 @@ class StatisticsBox(QFrame):
         self.setAccessibleName(f"Statistics: {title.lower()}")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._title = title
-        self._stretch: MarkedStretch | None = None
+        self._stretch: Stretch | None = None
         self._numbers: Numbers | None = None
         self._head = shortened(f"{name}-title")
         font = self._head.font()
@@ -191,7 +192,7 @@ class StatisticsBox(QFrame):
             name = self._stretch.name if self._stretch is not None else self._title
             QGuiApplication.clipboard().setText(readout.copied(self._numbers.now, name))
 
-    def set_stretch(self, stretch: MarkedStretch | None) -> None:
+    def set_stretch(self, stretch: Stretch | None) -> None:
         """Show the name of the stretch."""
         self._stretch = stretch
         what = (

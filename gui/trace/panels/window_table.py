@@ -8,8 +8,8 @@ import math
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.trace.panels.rows import PanelRows
-from gui.trace.shown.markers import MarkedStretch
+from gui.trace.panels.rows import PanelTable
+from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import TraceState
 from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel
@@ -79,7 +79,7 @@ class WindowTable(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trace-windows")
-        self.table = PanelRows(COLUMNS, "window-table")
+        self.table = PanelTable(COLUMNS, "window-table")
         self.table.setAccessibleName("Windows of the trial")
         self._none = PlainLabel("This trace has no windows: it is of no session.")
         self._none.setWordWrap(True)
@@ -119,7 +119,7 @@ class WindowTable(QWidget):
             self._state.hover(None if span is None else stretch_of(span))
 
 
-def stretch_of(span: TrialSpan) -> MarkedStretch:
+def stretch_of(span: TrialSpan) -> Stretch:
     """Return a window as a stretch with a name."""
     step = "" if span.step is None else f", step {span.step}"
-    return MarkedStretch(span.start_s, span.stop_s, f"{span.phase}{step}")
+    return Stretch(span.start_s, span.stop_s, f"{span.phase}{step}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gui.picture.ticks import time_text
 from gui.trace.picture.utc_ticks import utc_text
-from gui.trace.shown.engine import Pictures
+from gui.trace.shown.background import Pictures
 from gui.trace.shown.state import SIGNALS, UNITS, TraceState
 from rig.units import quantity
 

@@ -21,7 +21,7 @@ from gui.picture.lanes import LEFT_PX, RIGHT_PX
 from gui.picture.painting import line_pen, mixed
 from gui.picture.viewport import Viewport
 from gui.theme import Theme
-from gui.trace.shown.engine import Pictures
+from gui.trace.shown.background import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.text import RIGHT

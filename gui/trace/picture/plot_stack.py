@@ -43,7 +43,7 @@ from gui.trace.picture.lane_numbers import (
 from gui.trace.picture.level_item import paint_levels
 from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.picture.utc_ticks import of_utc
-from gui.trace.shown.engine import Pictures
+from gui.trace.shown.background import Pictures
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
 from gui.widgets.text import CENTRE
 from rig.api.traces.columns import Band, Columns

@@ -15,7 +15,7 @@ from gui.picture.viewport import ZOOM_STEP
 from gui.trace.picture.level_item import first_levels, grabbed_level, level_at
 from gui.trace.picture.markers_item import grabbed
 from gui.trace.picture.plot_stack import PlotStack
-from gui.trace.shown.markers import MarkedStretch, Part
+from gui.trace.shown.markers import Part, Stretch
 from gui.trace.shown.state import TraceState
 from gui.widgets.text import tip
 from rig.files.plain_text import visible
@@ -176,7 +176,7 @@ class InteractiveStack(PlotStack):
         ]
         if inside:
             span = min(inside, key=lambda each: each.stop_s - each.start_s)
-            state.choose(MarkedStretch(span.start_s, span.stop_s, span.phase))
+            state.choose(Stretch(span.start_s, span.stop_s, span.phase))
             state.set_view(state.view.on(span.start_s, span.stop_s))
 
     def event(self, event: QEvent) -> bool:

@@ -12,7 +12,7 @@ Part = Literal["a", "b", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedStretch:
+class Stretch:
     """A named stretch of the trace."""
 
     start_s: float

@@ -9,10 +9,10 @@ from typing import Literal
 from gui.picture.lane_painter import LineEdges
 from gui.picture.viewport import Viewport
 from gui.trace.shown import annotation_marks
-from gui.trace.shown.engine import Subject
 from gui.trace.shown.history import History
-from gui.trace.shown.markers import MarkedStretch, Markers, Part, TraceMarker
+from gui.trace.shown.markers import Markers, Part, Stretch, TraceMarker
 from gui.trace.shown.scales import Scale
+from gui.trace.shown.subject import Subject
 from gui.trace.shown.uart_lane import UartLane
 from rig.api.traces.edges import Edge, EdgeTimes
 from rig.units import quantity
@@ -56,8 +56,8 @@ class TraceState:
         self.cursor_s: float | None = None
         #: The row at hand of the window table, or a problem's place; and what the mouse
         #: is over.
-        self.chosen: MarkedStretch | None = None
-        self.hovered: MarkedStretch | None = None
+        self.chosen: Stretch | None = None
+        self.hovered: Stretch | None = None
         self.scales: dict[str, Scale] = {name: Scale() for name in SIGNALS}
         #: The time axis is in UTC; and numbers stand above each lane.
         self.utc = False
@@ -82,7 +82,7 @@ class TraceState:
         return self.history.now
 
     @property
-    def selection(self) -> MarkedStretch | None:
+    def selection(self) -> Stretch | None:
         """Return the stretch whose numbers are shown beside those of the view: between
         the lines of the selected dual marker, else the chosen window.
         """
@@ -90,7 +90,7 @@ class TraceState:
         if mark is not None and mark.is_dual:
             start_s, stop_s = mark.span
             name = f"marker {mark.number}" + (f": {mark.label}" if mark.label else "")
-            return MarkedStretch(start_s, stop_s, name) if stop_s > start_s else None
+            return Stretch(start_s, stop_s, name) if stop_s > start_s else None
         return self.chosen
 
     def set_view(self, view: Viewport) -> None:
@@ -175,14 +175,14 @@ class TraceState:
             self.levels[signal] = levels
         self._tell("axis")
 
-    def choose(self, stretch: MarkedStretch | None) -> None:
+    def choose(self, stretch: Stretch | None) -> None:
         """Choose a stretch: the numbers of the selection are its own."""
         self.chosen = stretch
         if stretch is not None and self.markers.selected is not None:
             self.history.revise(self.markers.select(None))
         self._tell("chosen")
 
-    def hover(self, stretch: MarkedStretch | None) -> None:
+    def hover(self, stretch: Stretch | None) -> None:
         """Highlight a stretch while the mouse is over its row."""
         if stretch != self.hovered:
             self.hovered = stretch

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gui.picture.text_lane import TimedTexts
-from gui.trace.shown.markers import MarkedStretch
+from gui.trace.shown.markers import Stretch
 from rig.api.traces.uart_lines import UartLine, UartLines
 from rig.files.plain_text import visible
 from rig.units import quantity
@@ -46,13 +46,13 @@ class UartLane:
         )
         return f"{shown}\n{when}"
 
-    def stretch(self, number: int) -> MarkedStretch:
+    def stretch(self, number: int) -> Stretch:
         """Return the times that a line may have, named by its text."""
         line = self.lines[number]
         text = _text(line)
         name = text if len(text) <= _NAMED else f"{text[:_NAMED]} …"
         start_s = max(line.at_s - line.limit_s, 0.0)
-        return MarkedStretch(start_s, line.at_s + line.limit_s, name)
+        return Stretch(start_s, line.at_s + line.limit_s, name)
 
 
 def _text(line: UartLine) -> str:

@@ -9,13 +9,14 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.shown.engine import Does, EngineTask
+from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import check_box, combo_box
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
+from gui.worker import BackgroundWorker
 from rig.api.traces.distributions import Histogram, Spectrum
 from rig.units import quantity
 
@@ -27,11 +28,11 @@ _KINDS = ("Histogram", "Spectrum")
 class DistributionView(QWidget):
     """One of both at a time, exact: from every sample of the stretch."""
 
-    def __init__(self, theme: Theme, worker: Does) -> None:
+    def __init__(self, theme: Theme, worker: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-distribution")
         self.theme = theme
-        self._task: EngineTask[Histogram | Spectrum] = EngineTask(
+        self._task: BackgroundTask[Histogram | Spectrum] = BackgroundTask(
             worker, "trace-distribution"
         )
         self._state: TraceState | None = None

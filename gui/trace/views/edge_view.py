@@ -13,13 +13,14 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.shown.engine import Does, EngineTask
+from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import plain
+from gui.worker import BackgroundWorker
 from rig.api.traces.edges import Edge
 from rig.api.traces.trace import SessionTrace
 from rig.units import quantity
@@ -62,11 +63,11 @@ class EdgeView(QWidget):
     """The edge nearest to the selected marker's line, or to the chosen window's
     start."""
 
-    def __init__(self, theme: Theme, worker: Does) -> None:
+    def __init__(self, theme: Theme, worker: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-edge")
         self.theme = theme
-        self._task: EngineTask[EdgePicture] = EngineTask(worker, "trace-edge")
+        self._task: BackgroundTask[EdgePicture] = BackgroundTask(worker, "trace-edge")
         self._state: TraceState | None = None
         self._edge: Edge | None = None
         self.shown: EdgePicture | None = None

@@ -11,14 +11,15 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.theme import Theme
-from gui.trace.panels.rows import PanelRows
-from gui.trace.shown.engine import Does, EngineTask
+from gui.trace.panels.rows import PanelTable
+from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel, plain
+from gui.worker import BackgroundWorker
 from rig.api.trials.overlay import Occasion, Overlay, overlay
 from rig.files.plain_text import visible
 from rig.units import quantity
@@ -52,11 +53,11 @@ class OverlayView(QWidget):
     mean of the others.
     """
 
-    def __init__(self, theme: Theme, worker: Does) -> None:
+    def __init__(self, theme: Theme, worker: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-overlay")
         self.theme = theme
-        self._task: EngineTask[Overlay] = EngineTask(worker, "trace-overlay")
+        self._task: BackgroundTask[Overlay] = BackgroundTask(worker, "trace-overlay")
         self._state: TraceState | None = None
         self._stale = True
         self.shown: Overlay | None = None
@@ -84,7 +85,7 @@ class OverlayView(QWidget):
         self.difference = PlainPlot(
             "overlay-difference", "Differences between the trials", theme
         )
-        self.table = PanelRows(COLUMNS, "overlay-table")
+        self.table = PanelTable(COLUMNS, "overlay-table")
         self.notice = Notice()
         self._remark = plain("overlay-remark", wrap=True)
         self._lay_out()

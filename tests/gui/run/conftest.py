@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit
 
 from gui.run.flight import Flight
-from gui.run.record import RecordedState
+from gui.run.record import RunSnapshot
 from gui.run.screen import RunScreen
 from rig.simulation.world import World
 
@@ -41,9 +41,9 @@ class RunAt:
         return self.screen.flight
 
     @property
-    def picture(self) -> RecordedState:
+    def snapshot(self) -> RunSnapshot:
         """Return how the run is."""
-        return self.flight.record.picture()
+        return self.flight.record.snapshot()
 
     def click(self, name: str) -> None:
         """Click a button."""

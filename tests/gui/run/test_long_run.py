@@ -102,7 +102,7 @@ def test_memory_does_not_grow_with_the_queries() -> None:
         late_b, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert flight.record.picture().queries == 2 * FULL
+    assert flight.record.snapshot().queries == 2 * FULL
     assert late_b - early_b < 100_000
     assert len(posted) == 1, "nobody looked: so nobody is told again"
     frame = flight.frame("", 5.0, 900)

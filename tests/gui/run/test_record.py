@@ -10,9 +10,9 @@ import pytest
 
 from gui.run import run_text
 from gui.run.record import (
-    RecordedState,
     RunningMean,
     RunRecord,
+    RunSnapshot,
     RunStage,
     TrialRow,
     powers,
@@ -68,34 +68,35 @@ def test_a_run_is_told_from_opening_to_its_end() -> None:
     now = [100.0]
     record = RunRecord(lambda: now[0])
     record.take(Opening("monitor", "joulescope", "core"))
-    assert record.picture().stage is RunStage.OPENING
+    assert record.snapshot().stage is RunStage.OPENING
     assert (
-        run_text.progress(record.picture()) == "opening monitor joulescope of rail core"
+        run_text.progress(record.snapshot())
+        == "opening monitor joulescope of rail core"
     )
     started(record)
     assert record.phases == ("preprocess", "infer")
-    assert "SIMULATED" in record.picture().labels
+    assert "SIMULATED" in record.snapshot().labels
     record.take(StepBegun(1, 4, Query((3,)), 2.0, 0.25, 60.0))
     now[0] += 1.5
-    picture = record.picture()
-    assert picture.left_s == pytest.approx(58.5)
-    assert "trial 1 of 2" in run_text.progress(picture)
-    assert "59 s left" in run_text.progress(picture)
+    snapshot = record.snapshot()
+    assert snapshot.left_s == pytest.approx(58.5)
+    assert "trial 1 of 2" in run_text.progress(snapshot)
+    assert "59 s left" in run_text.progress(snapshot)
     now[0] += 100.0
-    assert record.picture().left_s == pytest.approx(58.0), (
+    assert record.snapshot().left_s == pytest.approx(58.0), (
         "never below what is behind the step"
     )
-    assert run_text.supply(picture) == ("on", "ok")
+    assert run_text.supply(snapshot) == ("on", "ok")
     record.take(SessionFinished("success"))
     record.take(RailState("", False))
     record.ended(None)
-    picture = record.picture()
-    assert (picture.stage, picture.share, picture.left_s) == (
+    snapshot = record.snapshot()
+    assert (snapshot.stage, snapshot.share, snapshot.left_s) == (
         RunStage.FINISHED,
         1.0,
         None,
     )
-    assert run_text.supply(picture) == ("off", "")
+    assert run_text.supply(snapshot) == ("off", "")
 
 
 def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
@@ -110,12 +111,12 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
         [(True, 10), (True, 12), (False, 14), (True, 12)]
     ):
         record.take(answered(number, right, ticks))
-    picture = record.picture()
-    assert picture.queries == 4
-    assert picture.right.mean == pytest.approx(0.75)
-    assert picture.latency.mean == pytest.approx(0.012)
-    assert picture.latency.error == pytest.approx(0.0008165, rel=1e-3)
-    said = dict(run_text.so_far(picture))
+    snapshot = record.snapshot()
+    assert snapshot.queries == 4
+    assert snapshot.right.mean == pytest.approx(0.75)
+    assert snapshot.latency.mean == pytest.approx(0.012)
+    assert snapshot.latency.error == pytest.approx(0.0008165, rel=1e-3)
+    said = dict(run_text.so_far(snapshot))
     assert said["right"] == "75.0% of 4"
     assert said["latency"] == "12.0 ± 2.6 ms", (
         "3.18 standard errors: Student's t of four values"
@@ -126,7 +127,7 @@ def test_of_the_trial_at_hand_the_running_mean_and_its_error_are_kept() -> None:
     record.take(
         StepDone(1, StepRecord(9, warm, Completion((Mark(1, 0), Mark(END, 999)))))
     )
-    assert record.picture().latency.count == 4, "neither idle times nor warm-up count"
+    assert record.snapshot().latency.count == 4, "neither idle times nor warm-up count"
 
 
 def test_running_is_exact() -> None:
@@ -142,27 +143,27 @@ def test_stop_is_told_at_once_and_stays() -> None:
     started(record)
     record.stopping()
     record.take(TrialStarted(2, 7, Path("s/trial-2")))
-    assert record.picture().stage is RunStage.STOPPING
+    assert record.snapshot().stage is RunStage.STOPPING
     record.take(RailState("", False))
     record.ended(Stopped())
-    assert record.picture().stage is RunStage.STOPPED
-    assert "Resume goes on" in run_text.outcome(record.picture())
+    assert record.snapshot().stage is RunStage.STOPPED
+    assert "Resume goes on" in run_text.outcome(record.snapshot())
 
 
 def test_a_supply_is_off_where_the_engine_said_so_and_not_because_it_has_ended():
     record = RunRecord(lambda: 0.0)
     started(record)
     record.ended(BenchError("the instrument is gone"))
-    picture = record.picture()
-    assert picture.powered
-    assert run_text.supply(picture) == ("MAY STILL BE ON", "bad")
-    assert "SUPPLY MAY STILL BE ON" in run_text.outcome(picture)
+    snapshot = record.snapshot()
+    assert snapshot.powered
+    assert run_text.supply(snapshot) == ("MAY STILL BE ON", "bad")
+    assert "SUPPLY MAY STILL BE ON" in run_text.outcome(snapshot)
     other = RunRecord(lambda: 0.0)
     started(other)
     other.take(RailState("", False))
     other.ended(BenchError("the device is gone"))
-    assert not other.picture().powered
-    assert run_text.outcome(other.picture()).startswith(
+    assert not other.snapshot().powered
+    assert run_text.outcome(other.snapshot()).startswith(
         "The supply is off; the session is kept"
     )
 
@@ -174,7 +175,7 @@ def test_an_error_that_knows_the_supply_to_be_off_is_believed() -> None:
     record = RunRecord(lambda: 0.0)
     started(record)
     record.ended(KnownOffError("the instrument does not answer"))
-    assert run_text.supply(record.picture()) == ("off", "")
+    assert run_text.supply(record.snapshot()) == ("off", "")
 
 
 def metric(
@@ -218,8 +219,8 @@ def test_a_trial_is_valid_or_says_why_not() -> None:
 
 
 def test_ready_says_nothing_of_an_outcome() -> None:
-    assert run_text.outcome(RecordedState()) == ""
-    assert run_text.supply(RecordedState()) == ("not switched", "")
+    assert run_text.outcome(RunSnapshot()) == ""
+    assert run_text.supply(RunSnapshot()) == ("not switched", "")
 
 
 def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
@@ -229,12 +230,12 @@ def test_of_a_supply_that_the_rig_does_not_switch_nothing_is_claimed() -> None:
     record = RunRecord(lambda: 0.0)
     record.take(PartOpened("monitor", "rapl", Counter()))  # type: ignore[arg-type]
     started(record)
-    assert record.picture().rails == {}
+    assert record.snapshot().rails == {}
     record.ended(BenchError("the counter is gone"))
-    assert run_text.outcome(record.picture()).startswith(
+    assert run_text.outcome(record.snapshot()).startswith(
         "Nothing was switched on; the session"
     )
-    assert run_text.supply(record.picture()) == ("not switched", "")
+    assert run_text.supply(record.snapshot()) == ("not switched", "")
 
 
 def test_interleaved_trials_are_told_as_the_one_recording_that_they_are() -> None:
@@ -244,7 +245,7 @@ def test_interleaved_trials_are_told_as_the_one_recording_that_they_are() -> Non
     for trial in (1, 2):
         record.take(StepBegun(trial, trial, Query((0,)), 2.0, 0.25, 60.0))
         record.take(answered(trial, True, 9))
-    said = run_text.progress(record.picture())
+    said = run_text.progress(record.snapshot())
     assert "5 interleaved trials" in said and "2 of 50 queries" in said
     record.take(TrialStarted(2, 7, Path("s/trial-2"), recorded=True))
-    assert run_text.progress(record.picture()) == said
+    assert run_text.progress(record.snapshot()) == said

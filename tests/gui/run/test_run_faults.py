@@ -37,7 +37,7 @@ def test_a_disk_without_room_is_said_before_the_start_and_refused(
     assert "NO ROOM" in at.screen.plan.text
     at.start()
     at.over()
-    assert at.picture.stage is RunStage.FAILED
+    assert at.snapshot.stage is RunStage.FAILED
     assert "has no room for this session" in at.screen.notice.text
     assert "try: free some room" in at.screen.notice.text
     assert not at.root.exists() or list(at.root.iterdir()) == []
@@ -50,15 +50,15 @@ def test_a_disk_that_fills_is_a_sentence_and_the_session_is_kept(
     at.type_settings("task.null.samples=4000")
     at.planned()
     at.start()
-    at.until(lambda: at.picture.queries > 20)
+    at.until(lambda: at.snapshot.queries > 20)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: _Usage(10**9, 10**9, 10**6))
     at.over()
-    assert at.picture.stage is RunStage.FAILED
+    assert at.snapshot.stage is RunStage.FAILED
     assert "full" in at.screen.notice.text
     assert "try: free some room" in at.screen.notice.text
     assert "The supply is off; the session is kept" in at.screen.outcome.text
     assert not any(world.supply_on for world in worlds)
-    assert at.picture.folder is not None and at.picture.folder.is_dir()
+    assert at.snapshot.folder is not None and at.snapshot.folder.is_dir()
     assert at.screen.bar.resume.isEnabled()
 
 
@@ -76,13 +76,13 @@ def test_an_instrument_that_is_unplugged_is_a_sentence(
     at = run_at(bench)
     at.start()
     at.over()
-    assert at.picture.stage is RunStage.FAILED
+    assert at.snapshot.stage is RunStage.FAILED
     assert "Joulescope" in at.screen.notice.text
     assert "try:" in at.screen.notice.text
     # It is off, but nobody can ask an instrument that is gone: so that is not claimed.
     assert not any(world.supply_on for world in worlds)
     assert "SUPPLY MAY STILL BE ON: switch it off by hand" in at.screen.outcome.text
-    assert at.picture.folder is not None and at.picture.folder.is_dir()
+    assert at.snapshot.folder is not None and at.snapshot.folder.is_dir()
     assert "session is kept" in at.screen.outcome.text
 
 
@@ -99,7 +99,7 @@ def test_a_device_that_falls_silent_is_a_sentence(run_at: At) -> None:
     at.planned()
     at.start()
     at.over()
-    assert at.picture.stage is RunStage.FAILED
+    assert at.snapshot.stage is RunStage.FAILED
     assert "within" in at.screen.notice.text
     assert "The supply is off" in at.screen.outcome.text
     lines = at.screen.live.console.lines.toPlainText()
@@ -144,7 +144,7 @@ def test_nonsense_in_the_settings_is_said_in_the_plan_and_at_the_start(
     at.start()
     at.over()
     assert "did you mean idle_s" in at.screen.notice.text
-    assert at.picture.stage is RunStage.FAILED
+    assert at.snapshot.stage is RunStage.FAILED
     at.type_settings("scenario.single_stream.idle_s=1")
     at.until(lambda: at.screen.plan.estimate is not None)
     assert not at.screen.plan.notice.text
@@ -175,7 +175,7 @@ def test_lost_samples_are_counted_while_it_runs_and_the_trial_says_why(
     at = run_at(bench)
     at.start()
     at.over()
-    assert at.picture.stage is RunStage.FINISHED, at.screen.notice.text
+    assert at.snapshot.stage is RunStage.FINISHED, at.screen.notice.text
     assert int(at.screen.live.tiles.value("lost")) >= 10_000
     [trial] = at.screen.live.trials.rows
     assert trial.problems
@@ -212,7 +212,7 @@ def test_a_folder_that_takes_no_sessions_is_refused_before_anything_is_opened(
     planned = len(worlds)
     at.start()
     at.over()
-    assert at.picture.stage is RunStage.FAILED
+    assert at.snapshot.stage is RunStage.FAILED
     assert f"{taken / 'sessions'} cannot be written or read" in at.screen.notice.text
     assert "--" not in at.screen.notice.text
     assert len(worlds) == planned

@@ -47,14 +47,14 @@ def test_asc_single_stream_from_the_plan_to_the_verdict(run_at: At) -> None:
     at.start()
     at.until(lambda: len(at.screen.live.trials.rows) >= 1)
     at.over()
-    picture = at.picture
-    assert picture.stage is RunStage.FINISHED
+    snapshot = at.snapshot
+    assert snapshot.stage is RunStage.FINISHED
     assert [row.number for row in at.screen.live.trials.rows] == [1, 2, 3, 4, 5]
     assert "SIMULATED" in at.screen.bar.labels.text()
     for table in (at.screen.live.trials, at.screen.live.metrics):
         assert table.text().startswith("SIMULATED, ")
     at.until(lambda: "PASS: " in at.screen.outcome.text)
-    session = rig.open_session(picture.folder)
+    session = rig.open_session(snapshot.folder)
     assert session.verdict
     shown = {row.name: row for row in at.screen.live.metrics.rows}
     for name, row in shown.items():
@@ -99,14 +99,14 @@ def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece
     at.type_settings(*some)
     at.planned()
     at.start()
-    at.until(lambda: at.picture.queries > 20)
+    at.until(lambda: at.snapshot.queries > 20)
     at.click("run-stop")
     at.over()
-    assert at.picture.stage is RunStage.STOPPED
+    assert at.snapshot.stage is RunStage.STOPPED
     assert not any(world.supply_on for world in worlds)
     assert "The supply is off" in at.screen.outcome.text
     assert "Resume goes on" in at.screen.outcome.text
-    folder = at.picture.folder
+    folder = at.snapshot.folder
     assert folder is not None
     done = len((folder / "trial-1" / "completions.jsonl").read_text().splitlines())
     assert 20 < done < SOME
@@ -114,8 +114,8 @@ def test_a_session_that_is_stopped_in_a_trial_and_resumed_is_as_one_in_one_piece
 
     at.click("run-resume")
     at.over()
-    assert at.picture.stage is RunStage.FINISHED, at.screen.notice.text
-    assert at.picture.folder == folder
+    assert at.snapshot.stage is RunStage.FINISHED, at.screen.notice.text
+    assert at.snapshot.folder == folder
     assert [row.number for row in at.screen.live.trials.rows] == [1, 2]
     assert not any(world.supply_on for world in worlds)
     assert check(folder).ok
@@ -138,12 +138,12 @@ def test_closing_the_window_stops_the_run_with_the_supply_off(
     at.type_settings(*MANY)
     at.planned()
     at.start()
-    at.until(lambda: at.picture.queries > 20)
+    at.until(lambda: at.snapshot.queries > 20)
     assert any(world.supply_on for world in worlds)
     at.window.close()
     assert not at.flight.alive
     assert not any(world.supply_on for world in worlds)
-    folder = at.picture.folder
+    folder = at.snapshot.folder
     assert folder is not None and SessionFolder(folder).journal().status == "abort"
 
 
@@ -172,10 +172,10 @@ def test_keys_start_and_stop(run_at: At) -> None:
     at.planned()
     at.window.activateWindow()
     at.qtbot.keyClick(at.window, Qt.Key.Key_F5)
-    at.until(lambda: at.screen.flight is not None and at.picture.queries > 5)
+    at.until(lambda: at.screen.flight is not None and at.snapshot.queries > 5)
     at.qtbot.keyClick(at.window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     at.over()
-    assert at.picture.stage is RunStage.STOPPED
+    assert at.snapshot.stage is RunStage.STOPPED
 
 
 def test_a_stopped_session_that_is_opened_can_be_resumed(
@@ -201,7 +201,7 @@ def test_a_stopped_session_that_is_opened_can_be_resumed(
     at.until(at.screen.bar.resume.isEnabled)
     at.click("run-resume")
     at.over()
-    assert at.picture.stage is RunStage.FINISHED
+    assert at.snapshot.stage is RunStage.FINISHED
     assert rig.open_session(folder).status == "success"
 
 
@@ -254,7 +254,7 @@ def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(
     at.type_settings(*MANY)
     at.planned()
     at.start()
-    at.until(lambda: at.picture.queries > 5)
+    at.until(lambda: at.snapshot.queries > 5)
     painted = at.screen.live.view.frames_painted
     at.window.go("sessions")
     at.until(lambda: "running: trial 1" in at.window.statusBar().currentMessage())
@@ -263,7 +263,7 @@ def test_on_another_screen_the_run_goes_on_and_the_status_line_says_how_far(
     at.until(lambda: at.screen.live.view.frames_painted > painted)
     at.click("run-stop")
     at.over()
-    assert at.picture.stage is RunStage.STOPPED
+    assert at.snapshot.stage is RunStage.STOPPED
 
 
 def test_the_report_is_written_and_shown(
@@ -286,7 +286,7 @@ def test_the_report_is_written_and_shown(
     at.over()
     at.click("run-to-report")
     at.until(lambda: shown)
-    assert shown == [str(at.picture.folder / "report.html")]
+    assert shown == [str(at.snapshot.folder / "report.html")]
     assert Path(shown[0]).stat().st_size > 10_000
 
 
@@ -335,8 +335,8 @@ def test_space_holds_the_picture_and_lets_it_go_on(run_at: At) -> None:
     view.setFocus()
     at.qtbot.keyClick(view, Qt.Key.Key_Space)
     held = view.frame
-    before = at.picture.queries
-    at.until(lambda: at.picture.queries > before + 30)
+    before = at.snapshot.queries
+    at.until(lambda: at.snapshot.queries > before + 30)
     assert view.frame is held
     at.qtbot.keyClick(view, Qt.Key.Key_Space)
     at.until(lambda: view.frame is not held)

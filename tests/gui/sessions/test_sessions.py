@@ -247,6 +247,16 @@ def test_delete_asks_in_the_place_and_comes_back(
     qtbot.waitUntil(lambda: len(screen.table.rows) == 3)
 
 
+def test_enter_answers_whether_to_delete(screen: SessionsScreen, qtbot: QtBot) -> None:
+    choose(screen, "b-hungry")
+    for name, left in (("delete-keep", 3), ("delete-trash", 2)):
+        click(screen, qtbot, "session-delete")
+        button = screen.findChild(QPushButton, name)
+        qtbot.keyClick(button, Qt.Key.Key_Return)
+        assert not screen.detail.question.isVisible()
+        qtbot.waitUntil(lambda left=left: len(screen.table.rows) == left)
+
+
 def test_for_good(screen: SessionsScreen, qtbot: QtBot) -> None:
     choose(screen, "b-hungry")
     place = next(row.path for row in screen.table.rows if row.name == "b-hungry")

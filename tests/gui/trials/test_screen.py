@@ -56,7 +56,7 @@ def test_the_screen_points_at_the_trial_that_drifts(
     drift = "In the course of trial 4 the energy of"
     qtbot.waitUntil(lambda: drift in text(screen, "trials-findings"), timeout=20_000)
     titles = [screen.tabs.tabText(place) for place in range(screen.tabs.count())]
-    assert titles == ["Replication", "Within trials", "DataTable"]
+    assert titles == ["Replication", "Within trials", "Table"]
     assert "SIMULATED" in text(screen, "labels")
     view = screen.view
     assert view is not None and view.drifts.pointed is not None

@@ -37,7 +37,7 @@ CONTEXTS = {
     "rig/cli/options.py": ("sessions", "list"),
     "rig/cli/run_bench.py": ("run", "demo"),
     "rig/firmware/flasher.py": ("firmware flash",),
-    # In a bench file drivers/playback.py, in the window gui/trace/shown/engine.py
+    # In a bench file drivers/playback.py, in the window gui/trace/shown/subject.py
     # translates them.
     "rig/importers": ("measure",),
     "rig/measure": ("measure",),
