@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -17,13 +18,10 @@ from PySide6.QtGui import (
     QShortcut,
 )
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QListWidget,
     QMainWindow,
-    QPushButton,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -34,6 +32,8 @@ from gui.shell import Shell, TraceRequest
 from gui.start.screen import StartScreen
 from gui.style import stylesheet
 from gui.theme import DARK, LIGHT, Theme
+from gui.widgets.controls import push_button
+from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathBar
 from rig.api.sessions.session import Session, open_session
@@ -251,17 +251,11 @@ class MainWindow(QMainWindow):
         bottom = QWidget()
         bottom.setObjectName("navigation-bottom")
         bottom.setFixedWidth(_NAVIGATION_PX)
-        column = QVBoxLayout(bottom)
-        column.setContentsMargins(8, 8, 8, 10)
-        column.setSpacing(2)
+        buttons = []
         for name, tip in (("keys", "F1"), ("about", "Ctrl+Shift+A")):
-            button = QPushButton(_PAGES[name].title)
-            button.setProperty("role", "link")
-            button.setObjectName(f"go-{name}")
-            button.setAccessibleName(_PAGES[name].title)
-            button.setToolTip(tip)
-            button.clicked.connect(lambda checked=False, name=name: self.go(name))
-            column.addWidget(button)
+            title, go = _PAGES[name].title, partial(self.go, name)
+            buttons.append(push_button(f"go-{name}", title, go, tip=tip, role="link"))
+        in_column(buttons, bottom, margins=(8, 8, 8, 10), spacing=2)
         return bottom
 
     def _new_shortcuts(self) -> None:
@@ -326,21 +320,9 @@ class MainWindow(QMainWindow):
                     self.shell.memory.set(name, splitter.sizes())
 
     def _lay_out(self) -> None:
-        right = QVBoxLayout()
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
-        right.addWidget(self._path_bar)
-        right.addWidget(self._notice)
-        right.addWidget(self._stack, 1)
-        left = QVBoxLayout()
-        left.setSpacing(0)
-        left.addWidget(self._navigation, 1)
-        left.addWidget(self._bottom)
-        whole = QHBoxLayout()
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(left)
-        whole.addLayout(right, 1)
+        right = in_column([self._path_bar, self._notice, (self._stack, 1)], spacing=0)
+        left = in_column([(self._navigation, 1), self._bottom], spacing=0)
+        whole = in_row([left, (right, 1)], spacing=0)
         middle = QWidget()
         middle.setLayout(whole)
         self.setCentralWidget(middle)

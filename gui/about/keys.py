@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from PySide6.QtWidgets import QVBoxLayout
-
 from gui.screen import Screen
 from gui.shell import Shell
+from gui.widgets.layouts import PAGE, in_column
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 
@@ -59,14 +58,9 @@ class KeysScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        title = PlainLabel("Keys")
-        title.setProperty("role", "title")
+        title = PlainLabel("Keys", role="title")
         self.table = DataTable(_COLUMNS, "keys")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 20, 24, 16)
-        column.setSpacing(12)
-        column.addWidget(title)
-        column.addWidget(self.table, 1)
+        in_column([title, (self.table, 1)], self, margins=PAGE, spacing=12)
         self.show_keys({})
 
     def show_keys(self, screens: Mapping[str, Sequence[tuple[str, str]]]) -> None:

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import qVersion
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
 )
 
 from gui.about.support import SupportCard
 from gui.about.versions import VersionRow, versions
 from gui.screen import Screen
 from gui.shell import Shell
+from gui.widgets.controls import push_button
+from gui.widgets.layouts import CARD, PAGE, STRETCH, in_column, in_row
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 
@@ -40,24 +40,19 @@ class AboutScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        title = PlainLabel("About")
-        title.setProperty("role", "title")
-        about = PlainLabel(_ABOUT)
-        about.setWordWrap(True)
+        title = PlainLabel("About", role="title")
+        about = PlainLabel(_ABOUT, wrap=True)
         self._versions = DataTable(_COLUMNS, "versions")
         self._themes = QButtonGroup(self)
-        top = QHBoxLayout()
-        top.setSpacing(12)
-        top.addWidget(self._card("Versions", self._versions), 3)
-        top.addWidget(self._theme_card(), 2)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 20, 24, 16)
-        column.setSpacing(12)
-        column.addWidget(title)
-        column.addWidget(about)
-        column.addLayout(top, 1)
+        card = self._card("Versions", self._versions)
+        top = in_row([(card, 3), (self._theme_card(), 2)], spacing=12)
         self.support = SupportCard(shell)
-        column.addWidget(self.support, 1)
+        in_column(
+            [title, about, (top, 1), (self.support, 1)],
+            self,
+            margins=PAGE,
+            spacing=12,
+        )
 
     def enter(self) -> None:
         """Look up the versions."""
@@ -70,29 +65,23 @@ class AboutScreen(Screen):
     def _theme_card(self) -> QFrame:
         card = QFrame()
         card.setProperty("role", "card")
-        heading = PlainLabel("Theme")
-        heading.setProperty("role", "heading")
-        column = QVBoxLayout(card)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.addWidget(heading)
-        row = QHBoxLayout()
+        heading = PlainLabel("Theme", role="heading")
         for name, text in _THEMES:
-            button = QPushButton(text)
+            button = push_button(
+                f"theme-{name or 'system'}",
+                text,
+                partial(self._choose, name),
+                accessible=f"Theme: {text.replace('&', '')}",
+            )
             button.setCheckable(True)
-            button.setObjectName(f"theme-{name or 'system'}")
-            button.setAccessibleName(f"Theme: {text.replace('&', '')}")
-            button.clicked.connect(lambda checked, name=name: self._choose(name))
             self._themes.addButton(button)
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
         note = PlainLabel(
-            "Ctrl+Shift+T changes between light and dark on every screen."
+            "Ctrl+Shift+T changes between light and dark on every screen.",
+            role="muted",
+            wrap=True,
         )
-        note.setWordWrap(True)
-        note.setProperty("role", "muted")
-        column.addWidget(note)
-        column.addStretch(1)
+        row = in_row([*self._themes.buttons(), STRETCH])
+        in_column([heading, row, note, STRETCH], card, margins=CARD)
         return card
 
     def _choose(self, name: str) -> None:
@@ -109,10 +98,6 @@ class AboutScreen(Screen):
     def _card(title: str, table: DataTable) -> QFrame:
         card = QFrame()
         card.setProperty("role", "card")
-        heading = PlainLabel(title)
-        heading.setProperty("role", "heading")
-        column = QVBoxLayout(card)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.addWidget(heading)
-        column.addWidget(table)
+        heading = PlainLabel(title, role="heading")
+        in_column([heading, table], card, margins=CARD)
         return card

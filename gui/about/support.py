@@ -10,17 +10,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QSplitter,
-    QVBoxLayout,
 )
 
 from gui.shell import Shell
 from gui.widgets.controls import check_box, push_button
 from gui.widgets.file_dialog import FileRequest, with_chooser
+from gui.widgets.layouts import CARD, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
@@ -85,29 +84,20 @@ class SupportCard(QFrame):
         return self._bundle
 
     def _lay_out(self) -> None:
-        heading = PlainLabel("Support bundle")
-        heading.setProperty("role", "heading")
-        explained = PlainLabel(_EXPLAINED)
-        explained.setWordWrap(True)
-        explained.setProperty("role", "muted")
-        row = QHBoxLayout()
-        row.addWidget(self._collect)
-        row.addWidget(self._serials)
-        row.addStretch(1)
-        row.addWidget(with_chooser(self._path, FileRequest.NAME, "Archives (*.zip)"), 2)
-        row.addWidget(self._write)
+        heading = PlainLabel("Support bundle", role="heading")
+        explained = PlainLabel(_EXPLAINED, role="muted", wrap=True)
+        path = with_chooser(self._path, FileRequest.NAME, "Archives (*.zip)")
+        row = in_row([self._collect, self._serials, STRETCH, (path, 2), self._write])
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("support-split")
         split.addWidget(self._files)
         split.addWidget(self._text)
         split.setSizes([480, 520])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        for widget in (heading, explained):
-            column.addWidget(widget)
-        column.addLayout(row)
-        column.addWidget(self._notice)
-        column.addWidget(split, 1)
+        in_column(
+            [heading, explained, row, self._notice, (split, 1)],
+            self,
+            margins=CARD,
+        )
 
     def _forget(self) -> None:
         """Drop a bundle that was collected with other choices."""

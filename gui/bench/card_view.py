@@ -9,13 +9,13 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QSizePolicy,
     QWidget,
 )
 
 from gui.bench.cards import Card, Cards
 from gui.theme import Theme
+from gui.widgets.layouts import STRETCH, in_row
 from gui.widgets.text import PlainLabel, ShortenedLabel
 
 _DOT_PX = 12
@@ -55,27 +55,20 @@ class CardView(QFrame):
         self.setMinimumWidth(210)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._dot = Dot()
-        self._title = _label("heading")
-        self._state = _label("muted")
+        self._title = PlainLabel(role="heading")
+        self._state = PlainLabel(role="muted")
         self._simulated = PlainLabel("SIMULATED")
         self._simulated.setObjectName("labels")
-        self._supply = _label("")
-        head = QHBoxLayout()
-        head.setSpacing(7)
-        head.addWidget(self._dot)
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(self._simulated)
-        second = QHBoxLayout()
-        second.addWidget(self._state, 1)
-        second.addWidget(self._supply)
+        self._supply = PlainLabel()
+        head = in_row([self._dot, self._title, STRETCH, self._simulated], spacing=7)
+        second = in_row([(self._state, 1), self._supply])
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(12, 8, 12, 8)
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(1, 1)
         self._grid.addLayout(head, 0, 0, 1, 2)
         self._grid.addLayout(second, 1, 0, 1, 2)
-        self._names = [_label("muted") for _ in range(_LINES)]
+        self._names = [PlainLabel(role="muted") for _ in range(_LINES)]
         self._values = [ShortenedLabel() for _ in range(_LINES)]
         for number, (name, value) in enumerate(
             zip(self._names, self._values, strict=True), start=2
@@ -125,10 +118,3 @@ class CardRow(QWidget):
                 self._row.addWidget(view)
         for key, card in cards.by_key.items():
             self._views[key].show_card(card, theme)
-
-
-def _label(role: str) -> QLabel:
-    label = PlainLabel()
-    if role:
-        label.setProperty("role", role)
-    return label

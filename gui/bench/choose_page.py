@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
+from gui.widgets.layouts import STRETCH, Item, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.path_field import PathField
 from gui.widgets.table import DataTable, TableColumn
@@ -107,39 +108,23 @@ class ChoosePage(QWidget):
         )
         explained = PlainLabel(
             "A virtual device and a virtual monitor in one virtual time; the truth is"
-            " known."
+            " known.",
+            role="muted",
         )
-        explained.setProperty("role", "muted")
-        top = QHBoxLayout()
-        top.addWidget(without)
-        top.addWidget(explained)
-        top.addStretch(1)
-        new = QHBoxLayout()
+        top = in_row([without, explained, STRETCH])
         label = PlainLabel("Write it to")
         label.setBuddy(self._target)
-        new.addWidget(label)
-        new.addWidget(with_chooser(self._target, FileRequest.NAME, BENCHES), 1)
-        new.addWidget(self._create_button)
-        opening = QHBoxLayout()
+        target = with_chooser(self._target, FileRequest.NAME, BENCHES)
+        new = in_row([label, (target, 1), self._create_button])
         other = PlainLabel("Open")
         other.setBuddy(self._open)
-        opening.addWidget(other)
-        opening.addWidget(
-            with_chooser(self._open, FileRequest.FILE, BENCHES, self.opened.emit), 1
-        )
-        opening.addWidget(_button("open-bench-now", "&Open", self._open.give))
-        heading = PlainLabel("New from an example")
-        heading.setProperty("role", "heading")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addLayout(top)
-        column.addLayout(opening)
-        column.addWidget(self._recent, 1)
-        column.addWidget(heading)
-        column.addWidget(self._find)
-        column.addWidget(self._table, 3)
-        column.addLayout(new)
+        file = with_chooser(self._open, FileRequest.FILE, BENCHES, self.opened.emit)
+        open_now = _button("open-bench-now", "&Open", self._open.give)
+        opening = in_row([other, (file, 1), open_now])
+        heading = PlainLabel("New from an example", role="heading")
+        known: list[Item] = [top, opening, (self._recent, 1)]
+        examples: list[Item] = [heading, self._find, (self._table, 3), new]
+        in_column([*known, *examples], self, spacing=8)
 
 
 def _matches(example: Example, words: list[str]) -> bool:

@@ -8,11 +8,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +20,7 @@ from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
 from gui.theme import Theme
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.diagram import Diagram
@@ -51,8 +50,7 @@ class ConnectPage(QWidget):
         self.cards = CardRow()
         self.picture = DiagramView(theme)
         self.rows = RowsView("bench-rows", "Nothing was tested yet")
-        self._notes = plain("bench-notes")
-        self._notes.setProperty("role", "muted")
+        self._notes = plain("bench-notes", role="muted")
         self._notes.setWordWrap(True)
         self._buttons: dict[Deed, QPushButton] = {}
         self._running: Deed | None = None
@@ -62,8 +60,8 @@ class ConnectPage(QWidget):
             "Stop",
             accessible="Stop, and switch the supply off",
             tip="Esc: end what goes on; the supply is off then",
+            role="danger",
         )
-        self._stop.setProperty("role", "danger")
         self._stop.clicked.connect(self.stopped)
         self._lay_out()
         self.set_state(None, False)
@@ -106,30 +104,22 @@ class ConnectPage(QWidget):
             self.wanted.emit(deed)
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
         for deed, text, _, _ in BUTTONS:
             button = push_button(f"bench-{deed}", text)
             button.clicked.connect(lambda _=False, deed=deed: self._clicked(deed))
             if deed is Deed.CONNECT:
                 button.setProperty("role", "primary")
             self._buttons[deed] = button
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self._stop)
+        buttons = in_row([*self._buttons.values(), STRETCH, self._stop])
         scroll = QScrollArea()
         scroll.setObjectName("bench-diagram-area")
         scroll.setAccessibleName("Wiring diagram")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(self.picture)
-        heading = PlainLabel("Wiring")
-        heading.setProperty("role", "heading")
+        heading = PlainLabel("Wiring", role="heading")
         left = QWidget()
-        drawn = QVBoxLayout(left)
-        drawn.setContentsMargins(0, 0, 0, 0)
-        drawn.addWidget(heading)
-        drawn.addWidget(scroll, 1)
-        drawn.addWidget(self._notes)
+        in_column([heading, (scroll, 1), self._notes], left)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setObjectName("bench-connect-split")
         split.addWidget(left)
@@ -138,10 +128,4 @@ class ConnectPage(QWidget):
         split.setStretchFactor(1, 1)
         split.setSizes([290, 400])
         split.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addWidget(self.notice)
-        column.addWidget(self.cards)
-        column.addLayout(buttons)
-        column.addWidget(split, 1)
+        in_column([self.notice, self.cards, buttons, (split, 1)], self, spacing=10)

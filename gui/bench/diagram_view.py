@@ -160,9 +160,8 @@ class DiagramView(QWidget):
         bold.setBold(True)
         painter.setFont(bold)
         painter.setPen(QColor(self._theme.text))
-        painter.drawText(
-            QRectF(box.x, box.y + 5, box.width, 18), CENTRE, box.part.title
-        )
+        head = QRectF(box.x, box.y + 5, box.width, 18)
+        painter.drawText(head, CENTRE, box.part.title)
         painter.setFont(self.font())
         painter.setPen(
             QColor(self._theme.warn if box.part.simulated else self._theme.muted)
@@ -202,9 +201,8 @@ class DiagramView(QWidget):
         for route in self._layout.routes:
             for (x0, y0), (x1, y1) in zip(route.points, route.points[1:], strict=False):
                 area = QRectF(QPointF(x0, y0), QPointF(x1, y1)).normalized()
-                if area.adjusted(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX).contains(
-                    point
-                ):
+                area.adjust(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX)
+                if area.contains(point):
                     return route
         return None
 

@@ -8,14 +8,13 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QGridLayout,
-    QLabel,
     QLineEdit,
     QToolButton,
     QWidget,
 )
 
 from gui.widgets.file_dialog import BUTTON_PX, FileRequest, with_chooser
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, plain
 from rig.bench.forms import FormField, refusal
 from rig.settings.fields import SettingField
 
@@ -35,14 +34,10 @@ class FieldRow(QWidget):
         super().__init__(parent)
         self.field = field
         self.setObjectName(f"row-{field.path}")
-        self._name = _label(field.label)
-        self._error = _label("")
-        self._error.setObjectName(f"error-{field.path}")
-        self._error.setWordWrap(True)
+        self._name = PlainLabel(field.label)
+        self._error = plain(f"error-{field.path}", wrap=True)
         self._error.setProperty("severity", "error")
-        help_ = _label(field.help)
-        help_.setProperty("role", "muted")
-        help_.setWordWrap(True)
+        help_ = PlainLabel(field.help, role="muted", wrap=True)
         self.editor = _editor(field.setting)
         self.editor.setObjectName(f"field-{field.path}")
         unit = f", {field.unit}" if field.unit else ""
@@ -64,7 +59,7 @@ class FieldRow(QWidget):
         grid.setColumnStretch(1, 3)
         grid.addWidget(self._name, 0, 0)
         grid.addWidget(self._with_chooser(), 0, 1)
-        unit_label = _label(field.unit)
+        unit_label = PlainLabel(field.unit)
         unit_label.setMinimumWidth(_UNIT_PX)
         grid.addWidget(unit_label, 0, 2)
         grid.addWidget(self._reset, 0, 3)
@@ -165,9 +160,3 @@ def _editor(setting: SettingField) -> QWidget:
     if setting.is_number and not setting.is_array:
         line.setAlignment(Qt.AlignmentFlag.AlignRight)
     return line
-
-
-def _label(text: str) -> QLabel:
-    label = PlainLabel()
-    label.setText(text)
-    return label

@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
 
 from gui.bench.document import file_title
 from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import BENCHES, FileRequest, with_chooser
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import in_row
 from gui.widgets.path_field import PathField
 from gui.widgets.text import shortened
 from rig.bench.bench_file import BenchFile
@@ -55,15 +56,10 @@ class FileBar(QWidget):
         self._name.given.connect(lambda path: self.saved.emit())
         self._name_line = with_chooser(self._name, FileRequest.NAME, BENCHES)
         self._name_line.hide()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._title)
-        row.addWidget(self.labels)
-        row.addWidget(self._place, 1)
-        row.addWidget(self._name_line, 1)
-        row.addWidget(self._save)
-        row.addWidget(self._load)
-        row.addSpacing(24)
+        names = [(self._place, 1), (self._name_line, 1)]
+        row = in_row(
+            [self._title, self.labels, *names, self._save, self._load, 24], self
+        )
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
         group.setExclusive(True)

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QScrollArea,
@@ -17,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from gui.bench.field_row import FieldRow, matches
 from gui.widgets.controls import check_box, combo_box, push_button
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.text import plain
 from rig.bench.forms import BenchForm, FormSection
@@ -48,7 +47,7 @@ class FormView(QWidget):
         self._list.currentRowChanged.connect(lambda row: self._show_section())
         self._kind = combo_box("form-kind", "Kind of this part")
         self._kind.textActivated.connect(self._choose_kind)
-        self._about = _label("form-about", "muted")
+        self._about = plain("form-about", role="muted", wrap=True)
         self._error = plain("form-error", wrap=True)
         self._error.setProperty("severity", "error")
         self._find = LineField("form-find", "Find a setting", "find in all parts")
@@ -212,42 +211,31 @@ class FormView(QWidget):
             "form-new-rail", "Name of its supply", "name of its supply"
         )
         add = push_button(
-            "form-add-monitor", "&Add monitor", accessible="Add a monitor"
+            "form-add-monitor", "&Add monitor", self._add, accessible="Add a monitor"
         )
-        add.clicked.connect(self._add)
         self._remove = push_button(
-            "form-remove-monitor", "Remove", accessible="Remove this monitor"
+            "form-remove-monitor",
+            "Remove",
+            self._take_away,
+            accessible="Remove this monitor",
         )
-        self._remove.clicked.connect(self._take_away)
-        left = QVBoxLayout()
-        left.addWidget(self._list, 1)
-        for widget in (self._new_kind, self._new_rail, add):
+        new: list[QWidget] = [self._new_kind, self._new_rail, add]
+        for widget in new:
             widget.setFixedWidth(_LIST_PX)
-            left.addWidget(widget)
-        head = QHBoxLayout()
-        head.addWidget(self._kind)
-        head.addWidget(self._remove)
-        head.addStretch(1)
-        head.addWidget(self._find, 1)
-        right = QVBoxLayout()
-        right.addLayout(head)
-        right.addWidget(self._about)
-        right.addWidget(self._error)
-        right.addWidget(self._only_set)
-        right.addWidget(self._none)
-        right.addWidget(self._scroll, 1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addLayout(left)
-        row.addLayout(right, 1)
+        left = in_column([(self._list, 1), *new])
+        head = in_row([self._kind, self._remove, STRETCH, (self._find, 1)])
+        right = in_column(
+            [
+                head,
+                self._about,
+                self._error,
+                self._only_set,
+                self._none,
+                (self._scroll, 1),
+            ]
+        )
+        in_row([left, (right, 1)], self)
 
 
 def _is_wrong(section: FormSection) -> bool:
     return bool(section.error) or any(field.error for field in section.fields)
-
-
-def _label(name: str, role: str) -> QLabel:
-    label = plain(name, wrap=True)
-    if role:
-        label.setProperty("role", role)
-    return label

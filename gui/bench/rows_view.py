@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
+from gui.widgets.layouts import in_column
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel, plain
 from rig.bench.probe import about
@@ -57,18 +58,13 @@ class RowsView(QWidget):
 
     def __init__(self, name: str, heading: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._heading = PlainLabel(heading)
-        self._heading.setProperty("role", "heading")
+        self._heading = PlainLabel(heading, role="heading")
         self.table = DataTable(_COLUMNS, name)
         self.table.setAccessibleName(heading)
         self.table.chosen.connect(self._explain)
         self._why = plain(f"{name}-why", wrap=True, selectable=True)
         self._why.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._heading)
-        column.addWidget(self.table, 1)
-        column.addWidget(self._why)
+        in_column([self._heading, (self.table, 1), self._why], self)
 
     @property
     def rows(self) -> list[FindingRow]:
@@ -109,12 +105,11 @@ class RowsView(QWidget):
     def end(self, result: str) -> None:
         """Show the result; rows that still wait are shown as not tested."""
         self._heading.setText(result)
-        self.table.set_rows(
-            [
-                replace(row, sign=_SIGNS[None]) if row.sign == "… waits" else row
-                for row in self.rows
-            ]
-        )
+        rows = []
+        for row in self.rows:
+            waits = row.sign == "… waits"
+            rows.append(replace(row, sign=_SIGNS[None]) if waits else row)
+        self.table.set_rows(rows)
 
     def _explain(self, row: FindingRow) -> None:
         parts = [row.detail]

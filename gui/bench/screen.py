@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui.bench import link, rows_view
 from gui.bench.cards import Cards
@@ -20,6 +20,7 @@ from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
+from gui.widgets.layouts import PAGE, in_column
 from gui.widgets.notice import Notice, Severity
 from rig.bench import bench_file, examples
 from rig.bench.bench_file import BenchFile
@@ -405,9 +406,9 @@ class BenchScreen(Screen):
         }
         for name, _, _ in PAGES:
             self._pages.addWidget(pages[name])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.setSpacing(10)
-        column.addWidget(self.bar)
-        column.addWidget(self.notice)
-        column.addWidget(self._pages, 1)
+        in_column(
+            [self.bar, self.notice, (self._pages, 1)],
+            self,
+            margins=PAGE,
+            spacing=10,
+        )

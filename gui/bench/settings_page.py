@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from gui.bench.document import DocumentReading
 from gui.bench.form_view import FormView
 from gui.bench.text_view import TextView
 from gui.theme import Theme
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import in_column
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
 from rig.bench import plugins
@@ -36,10 +37,12 @@ class SettingsPage(QWidget):
         self.text = TextView(theme)
         self.notice = Notice()
         self._problem = push_button(
-            "bench-problem", "", accessible="Go to the line that is wrong"
+            "bench-problem",
+            "",
+            self._show_problem,
+            accessible="Go to the line that is wrong",
+            role="link",
         )
-        self._problem.setProperty("role", "link")
-        self._problem.clicked.connect(self._show_problem)
         self._said = plain("bench-problem-text", wrap=True)
         self._said.setProperty("severity", "error")
         self._quiet = QTimer(self)
@@ -128,11 +131,7 @@ class SettingsPage(QWidget):
 
     def _lay_out(self) -> None:
         right = QWidget()
-        beside = QVBoxLayout(right)
-        beside.setContentsMargins(0, 0, 0, 0)
-        beside.addWidget(self.text, 1)
-        beside.addWidget(self._said)
-        beside.addWidget(self._problem)
+        in_column([(self.text, 1), self._said, self._problem], right)
         self._said.hide()
         self._problem.hide()
         split = QSplitter(Qt.Orientation.Horizontal)
@@ -143,7 +142,4 @@ class SettingsPage(QWidget):
         split.setStretchFactor(1, 2)
         split.setSizes([680, 560])
         split.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.notice)
-        column.addWidget(split, 1)
+        in_column([self.notice, (split, 1)], self)

@@ -144,11 +144,8 @@ def paint_y_axis(
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
         painter.setPen(QColor(theme.muted))
         top = min(max(y - tall / 2, area.top() - 2), area.bottom() - tall + 2)
-        painter.drawText(
-            QRectF(18.0, top, area.left() - 24.0, tall),
-            RIGHT,
-            text,
-        )
+        box = QRectF(18.0, top, area.left() - 24.0, tall)
+        painter.drawText(box, RIGHT, text)
     painter.setPen(QColor(colour))
     unit = f"{title} ({ticks.unit})" if ticks.unit else title
     if metrics.horizontalAdvance(unit) > area.height():
@@ -219,8 +216,5 @@ def paint_time_axis(
         if ticks.base and left < metrics.horizontalAdvance(f" {ticks.base} "):
             continue
         painter.setPen(QColor(theme.muted))
-        painter.drawText(
-            QRectF(left, area.top() + 2, wide, area.height() - 4),
-            CENTRE,
-            shown,
-        )
+        box = QRectF(left, area.top() + 2, wide, area.height() - 4)
+        painter.drawText(box, CENTRE, shown)

@@ -82,11 +82,8 @@ def paint_legend(
         painter.fillRect(
             QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True)
         )
-        painter.drawText(
-            QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height()),
-            LEFT,
-            name,
-        )
+        box = QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height())
+        painter.drawText(box, LEFT, name)
         x += _BOX_PX + 5 + wide + _SPACE_PX
 
 

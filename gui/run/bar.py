@@ -9,11 +9,9 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QHBoxLayout,
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +20,7 @@ from gui.run.record import RunSnapshot
 from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import heading, shortened, tip
 
 _FINE = 1000
@@ -109,11 +108,7 @@ class RunBar(QWidget):
         self.labels.set_labels(snapshot.labels)
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(self._title)
-        top.addSpacing(12)
-        top.addWidget(self.labels)
-        top.addStretch(1)
+        top = in_row([self._title, 12, self.labels, STRETCH])
         for button in (self.start, self.stop, self.resume):
             button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             top.addWidget(button)
@@ -121,11 +116,7 @@ class RunBar(QWidget):
         for button in self._buttons.values():
             button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             top.addWidget(button)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(top)
-        whole.addWidget(self._bar)
-        whole.addWidget(self._progress)
+        in_column([top, self._bar, self._progress], self)
 
 
 def _button(name: str, text: str, keys: str) -> QPushButton:

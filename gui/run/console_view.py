@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from PySide6.QtGui import QFontDatabase, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.run.console_log import DIRECTIONS, ConsoleLog, Filter
 from gui.widgets.controls import combo_box
+from gui.widgets.layouts import in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
 from rig.files.plain_text import one_line
@@ -93,11 +92,5 @@ class ConsoleView(QWidget):
             bar.setValue(bar.maximum())
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.addWidget(self.direction)
-        head.addWidget(self.search, 1)
-        head.addWidget(self._count)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(head)
-        column.addWidget(self.lines, 1)
+        head = in_row([self.direction, (self.search, 1), self._count])
+        in_column([head, (self.lines, 1)], self)

@@ -7,9 +7,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +21,7 @@ from gui.run.record import RunSnapshot
 from gui.run.tiles import Tiles
 from gui.theme import Theme
 from gui.widgets.controls import combo_box
+from gui.widgets.layouts import in_column, in_row
 from gui.widgets.table import DataTable, TableColumn
 from rig.report import palette
 
@@ -147,20 +146,11 @@ class LivePage(QWidget):
         self.rail.setVisible(len(rails) > 1)
 
     def _lay_out(self) -> None:
-        controls = QHBoxLayout()
-        controls.addWidget(self.rail)
-        controls.addWidget(self.controls)
-        controls.addSpacing(12)
-        controls.addWidget(self.legend, 1)
+        controls = in_row([self.rail, self.controls, 12, (self.legend, 1)])
         self.rail.hide()
-        left = QVBoxLayout()
-        left.addLayout(controls)
-        left.addWidget(self.view, 1)
+        left = in_column([controls, (self.view, 1)])
         top = QWidget()
-        row = QHBoxLayout(top)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addLayout(left, 1)
-        row.addWidget(self.tiles)
+        in_row([(left, 1), self.tiles], top)
         bottom = QSplitter()
         bottom.addWidget(self.trials)
         bottom.addWidget(self.metrics)
@@ -171,6 +161,4 @@ class LivePage(QWidget):
         both.addWidget(bottom)
         both.setSizes(list(_HEIGHTS))
         both.setStretchFactor(0, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(both)
+        in_column([both], self)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture import ticks
 from gui.picture.band_layout import IDLE_COLOUR, UNKNOWN_COLOUR, BandSpans
@@ -23,6 +23,7 @@ from gui.run.phases import UNKNOWN, Strip
 from gui.run.scale import Ceiling
 from gui.theme import Theme
 from gui.widgets.controls import combo_box, push_button
+from gui.widgets.layouts import in_row
 from gui.widgets.text import CENTRE, RIGHT, PlainLabel
 from rig.report import palette
 from rig.units import quantity
@@ -196,10 +197,7 @@ class LiveControls(QWidget):
             tip="keep the picture still; the recording goes on (Space)",
         )
         self.hold.setCheckable(True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        for widget in (PlainLabel("last"), self._span, self.hold):
-            row.addWidget(widget)
+        in_row([PlainLabel("last"), self._span, self.hold], self)
 
     @property
     def span_s(self) -> float:

@@ -6,16 +6,15 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.run import plan_text
 from gui.run.setup_panel import SetupPanel
 from gui.theme import Theme
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice
 from gui.widgets.table import DataTable, TableColumn
@@ -141,33 +140,22 @@ class PlanPage(QWidget):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 12, 0)
-        column.addWidget(_heading("What to run"))
-        column.addWidget(self.setup)
-        column.addStretch(1)
+        in_column(
+            [_heading("What to run"), self.setup, STRETCH],
+            left,
+            margins=(0, 0, 12, 0),
+        )
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(12, 0, 0, 0)
-        column.addWidget(self._head)
-        column.addWidget(self.notice)
-        column.addLayout(self._grid)
-        same = QHBoxLayout(self._same_row)
-        same.setContentsMargins(0, 0, 0, 0)
-        same.addWidget(PlainLabel("Command"))
-        same.addWidget(self._same, 1)
-        column.addWidget(self._same_row)
-        column.addSpacing(8)
-        column.addWidget(self.table, 1)
+        in_row([PlainLabel("Command"), (self._same, 1)], self._same_row)
+        head = in_column([self._head, self.notice, self._grid, self._same_row])
+        column = in_column([head, 8, (self.table, 1)], right, margins=(12, 0, 0, 0))
         column.addStretch(0)
         both = QSplitter()
         both.addWidget(left)
         both.addWidget(right)
         both.setSizes(list(_WIDTHS))
         both.setStretchFactor(1, 1)
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(both)
+        in_row([both], self)
 
 
 def _heading(text: str) -> QLabel:

@@ -329,7 +329,5 @@ def _before(folder: SessionFolder, finished: int) -> tuple[TrialRow, ...]:
             problems[event.trial] = tuple(
                 f"{problem.code}: {problem.detail}" for problem in event.problems
             )
-    return tuple(
-        TrialRow(number, problems.get(number, ()), None)
-        for number in range(1, finished + 1)
-    )
+    numbers = range(1, finished + 1)
+    return tuple(TrialRow(number, problems.get(number, ()), None) for number in numbers)

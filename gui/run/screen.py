@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout
+from PySide6.QtWidgets import QStackedWidget
 
 from gui.run import form, run_text
 from gui.run.bar import RunBar
@@ -22,6 +22,7 @@ from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
+from gui.widgets.layouts import PAGE, in_column
 from gui.widgets.notice import Notice, Severity
 from rig.api.report import write_report
 from rig.api.sessions.session import Session, open_session
@@ -339,9 +340,8 @@ class RunScreen(Screen):
         self.outcome.wanted.connect(self._go_to)
 
     def _lay_out(self) -> None:
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(12, 10, 12, 8)
-        whole.addWidget(self.bar)
-        whole.addWidget(self.notice)
-        whole.addWidget(self.outcome)
-        whole.addWidget(self._pages, 1)
+        in_column(
+            [self.bar, self.notice, self.outcome, (self._pages, 1)],
+            self,
+            margins=PAGE,
+        )

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from gui.run import run_text
 from gui.run.record import POWERS_SHOWN, RunSnapshot, powers
 from gui.theme import Theme
+from gui.widgets.layouts import STRETCH, in_column
 from gui.widgets.text import PlainLabel
 from rig.units import quantity
 
@@ -44,10 +45,7 @@ class Tiles(QFrame):
         self._head("this trial so far")
         for name in ("right", "latency", "retransmissions"):
             self._add(name, name)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(10, 0, 4, 0)
-        whole.addLayout(self._grid)
-        whole.addStretch(1)
+        in_column([self._grid, STRETCH], self, margins=(10, 0, 4, 0))
         self.set_theme(theme)
 
     def value(self, name: str) -> str:

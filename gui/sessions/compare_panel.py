@@ -6,15 +6,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import CARD, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
@@ -85,8 +84,7 @@ class ComparePanel(QWidget):
         super().__init__()
         self._found: SessionComparison | None = None
         self.notice = Notice()
-        self._title = PlainLabel("Compare")
-        self._title.setProperty("role", "heading")
+        self._title = PlainLabel("Compare", role="heading")
         self._names = _text("compare-names", "The two sessions")
         self._notes = _text("compare-notes", "Notes on the comparison")
         self._notes.setProperty("role", "muted")
@@ -107,24 +105,9 @@ class ComparePanel(QWidget):
         split.addWidget(self.metrics)
         split.addWidget(self.changes)
         split.setSizes([600, 300])
-        row = QHBoxLayout()
-        row.addWidget(self._title)
-        row.addStretch(1)
-        row.addWidget(self._details)
-        row.addWidget(swap)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 14, 12)
-        column.setSpacing(8)
-        column.addLayout(row)
-        for widget in (
-            self.notice,
-            self._names,
-            self._labels,
-            self._notes,
-            self._counts,
-        ):
-            column.addWidget(widget)
-        column.addWidget(split, 1)
+        row = in_row([self._title, STRETCH, self._details, swap])
+        texts = [self.notice, self._names, self._labels, self._notes, self._counts]
+        in_column([row, *texts, (split, 1)], self, margins=CARD, spacing=8)
 
     @property
     def found(self) -> SessionComparison | None:

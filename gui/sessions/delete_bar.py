@@ -9,9 +9,10 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QPushButton
 
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import PlainLabel
 from rig.api.archive.listing import Listed
 from rig.files.plain_text import visible
@@ -28,19 +29,13 @@ class DeleteBar(QFrame):
         super().__init__()
         self.setObjectName("delete-bar")
         self._rows: tuple[Listed, ...] = ()
-        self._text = _label()
+        self._text = PlainLabel(wrap=True)
         good = _button("delete-for-good", "Delete for &good", self._delete)
         good.setProperty("role", "danger")
         self._keep = _button("delete-keep", "&Keep", self.hide)
-        row = QHBoxLayout()
-        row.addWidget(_button("delete-trash", "Move to &trash", self._to_trash))
-        row.addWidget(good)
-        row.addWidget(self._keep)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 4)
-        column.addWidget(self._text)
-        column.addLayout(row)
+        trash = _button("delete-trash", "Move to &trash", self._to_trash)
+        row = in_row([trash, good, self._keep, STRETCH])
+        in_column([self._text, row], self, margins=(0, 4, 0, 4))
         self.hide()
 
     def ask(self, rows: Sequence[Listed]) -> None:
@@ -79,12 +74,10 @@ class UndoBar(QFrame):
         super().__init__()
         self.setObjectName("undo-bar")
         self._trashed: tuple[Path, ...] = ()
-        self._text = _label()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 2, 0, 2)
-        row.addWidget(self._text, 1)
-        row.addWidget(_button("delete-undo", "&Undo", self._bring_back))
-        row.addWidget(_button("delete-close", "Clos&e", self.hide))
+        self._text = PlainLabel(wrap=True)
+        undo = _button("delete-undo", "&Undo", self._bring_back)
+        close = _button("delete-close", "Clos&e", self.hide)
+        in_row([(self._text, 1), undo, close], self, margins=(0, 2, 0, 2))
         self.hide()
 
     def say(self, paths: Sequence[Path]) -> None:
@@ -106,9 +99,3 @@ def _button(name: str, text: str, action: Callable[[], None]) -> QPushButton:
     button = push_button(name, text, action)
     button.setAutoDefault(True)
     return button
-
-
-def _label() -> QLabel:
-    label = PlainLabel()
-    label.setWordWrap(True)
-    return label

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLabel,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,10 +21,11 @@ from gui.sessions.rows import facts, outcome_colour
 from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import CARD, STRETCH, in_column
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity, set_severity
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel, ShortenedLabel, shortened
+from gui.widgets.text import PlainLabel, ShortenedLabel, plain, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
 from rig.files.plain_text import visible
@@ -60,8 +60,7 @@ class DetailPanel(QWidget):
         self._report: Path | None = None
         self.notice = Notice()
         self.question = DeleteBar()
-        self._name = _label("session-name", "Name of the session")
-        self._name.setProperty("role", "heading")
+        self._name = _label("session-name", "Name of the session", role="heading")
         self._outcome = _label("session-outcome", "Outcome")
         self._reason = _label("session-reason", "Reason")
         self._labels = Labels()
@@ -95,8 +94,7 @@ class DetailPanel(QWidget):
         while self._facts.rowCount():
             self._facts.removeRow(0)
         for name, text in facts(row):
-            title = PlainLabel(name)
-            title.setProperty("role", "muted")
+            title = PlainLabel(name, role="muted")
             self._facts.addRow(title, _fact(name, text))
         if other or not self._tags.hasFocus():
             self._tags.setText(" ".join(row.tags))
@@ -214,33 +212,30 @@ class DetailPanel(QWidget):
         grid = QGridLayout()
         for number, button in enumerate(self._buttons.values()):
             grid.addWidget(button, number // 3, number % 3)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 14, 12)
-        column.setSpacing(9)
-        for widget in (
-            self._name,
-            self._outcome,
-            self._reason,
-            self._labels,
-            self.notice,
-        ):
-            column.addWidget(widget)
-        column.addLayout(grid)
-        column.addWidget(self.question)
-        column.addWidget(self._tags)
-        column.addLayout(self._facts)
-        column.addWidget(self._checked)
-        column.addWidget(self._findings, 3)
-        column.addStretch(1)
+        in_column(
+            [
+                self._name,
+                self._outcome,
+                self._reason,
+                self._labels,
+                self.notice,
+                grid,
+                self.question,
+                self._tags,
+                self._facts,
+                self._checked,
+                (self._findings, 3),
+                STRETCH,
+            ],
+            self,
+            margins=CARD,
+            spacing=9,
+        )
 
 
-def _label(name: str, accessible: str, text: str = "") -> QLabel:
-    label = PlainLabel(text)
-    label.setObjectName(name)
+def _label(name: str, accessible: str, role: str = "") -> QLabel:
+    label = plain(name, role=role, wrap=True, selectable=True)
     label.setAccessibleName(accessible)
-    label.setWordWrap(True)
-    # By mouse only: a label is no stop of the Tab key.
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
 

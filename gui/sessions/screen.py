@@ -11,10 +11,8 @@ from typing import ClassVar
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,11 +24,12 @@ from gui.sessions.rows import COLUMNS
 from gui.shell import Shell
 from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import FileRequest, with_chooser
+from gui.widgets.layouts import PAGE, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import DataTable
-from gui.widgets.text import CENTRE, PlainLabel
+from gui.widgets.text import CENTRE, PlainLabel, plain
 from gui.worker import BackgroundWorker
 from rig.api.archive import listing, removal, tags
 from rig.api.archive.listing import Listed, Listing
@@ -85,9 +84,7 @@ class SessionsScreen(Screen):
         )
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
-        self._summary = PlainLabel()
-        self._summary.setObjectName("sessions-summary")
-        self._summary.setProperty("role", "muted")
+        self._summary = plain("sessions-summary", role="muted")
         self.table = DataTable(COLUMNS, "sessions")
         self.table.setAccessibleName("Sessions")
         self.table.activated.connect(lambda index: self._open())
@@ -95,7 +92,11 @@ class SessionsScreen(Screen):
         self._undo = UndoBar()
         self.detail = DetailPanel(shell.theme)
         self.compared = ComparePanel()
-        self._hint = PlainLabel()
+        self._hint = PlainLabel(
+            "Choose a session; with Shift or Ctrl a second one, to compare them.",
+            role="muted",
+            wrap=True,
+        )
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._side = QStackedWidget()
         self._connect()
@@ -339,42 +340,24 @@ class SessionsScreen(Screen):
         delete.activated.connect(self._ask_delete)
 
     def _lay_out(self) -> None:
-        title = PlainLabel("Sessions")
-        title.setProperty("role", "title")
-        again = push_button("sessions-look", "&Look again", tip="F5")
-        again.clicked.connect(self.look)
-        top = QHBoxLayout()
-        top.addWidget(title)
-        top.addSpacing(12)
-        top.addWidget(self._search, 3)
-        top.addWidget(
-            with_chooser(self._root, FileRequest.FOLDER, take=self._take_root), 2
-        )
-        top.addWidget(again)
-        hint = self._hint
-        hint.setText(
-            "Choose a session; with Shift or Ctrl a second one, to compare them."
-        )
-        hint.setAlignment(CENTRE)
-        hint.setWordWrap(True)
-        hint.setProperty("role", "muted")
-        for widget in (hint, self.detail, self.compared):
+        title = PlainLabel("Sessions", role="title")
+        again = push_button("sessions-look", "&Look again", self.look, tip="F5")
+        folder = with_chooser(self._root, FileRequest.FOLDER, take=self._take_root)
+        top = in_row([title, 12, (self._search, 3), (folder, 2), again])
+        self._hint.setAlignment(CENTRE)
+        for widget in (self._hint, self.detail, self.compared):
             self._side.addWidget(widget)
         left = QWidget()
-        under = QVBoxLayout(left)
-        under.setContentsMargins(0, 0, 0, 0)
-        under.addWidget(self.table, 1)
-        under.addWidget(self._undo)
-        under.addWidget(self._summary)
+        in_column([(self.table, 1), self._undo, self._summary], left)
         split = self._split
         split.setObjectName("sessions-split")
         split.addWidget(left)
         split.addWidget(self._side)
         split.setSizes([760, 560])
         split.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 16, 20, 10)
-        column.setSpacing(10)
-        column.addLayout(top)
-        column.addWidget(self._notice)
-        column.addWidget(split, 1)
+        in_column(
+            [top, self._notice, (split, 1)],
+            self,
+            margins=PAGE,
+            spacing=10,
+        )

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QProgressBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +21,7 @@ from gui.start import recent
 from gui.start.recent import RecentRow
 from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import BENCHES, TRACES, FileRequest, ask, chooser
+from gui.widgets.layouts import CARD, PAGE, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.path_field import PathField
 from gui.widgets.table import DataTable, TableColumn
@@ -71,21 +71,22 @@ class StartScreen(Screen):
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        title = PlainLabel("neurorig")
-        title.setProperty("role", "title")
+        title = PlainLabel("neurorig", role="title")
         subtitle = PlainLabel(
             "Accuracy, latency and energy of a device, every number with its"
-            " uncertainty"
+            " uncertainty",
+            role="muted",
         )
-        subtitle.setProperty("role", "muted")
         self._notice = Notice()
         self._recent = DataTable(_COLUMNS, "recent")
         self._recent.setAccessibleName("Recent sessions, bench files and traces")
         self._recent.activated.connect(lambda index: self._open_recent())
         self._demo = push_button(
-            "start-demo", "Open a finished &demonstration", self.open_demonstration
+            "start-demo",
+            "Open a finished &demonstration",
+            self.open_demonstration,
+            role="primary",
         )
-        self._demo.setProperty("role", "primary")
         self._bar = QProgressBar()
         self._bar.setObjectName("demo-progress")
         self._bar.setAccessibleName("Progress of the demonstration")
@@ -93,10 +94,7 @@ class StartScreen(Screen):
         cancel = push_button("demo-cancel", "Cancel", self._cancel_demo)
         cancel.setAccessibleName("Cancel the demonstration")
         self._making = QWidget()
-        making = QHBoxLayout(self._making)
-        making.setContentsMargins(0, 0, 0, 0)
-        making.addWidget(self._bar, 1)
-        making.addWidget(cancel)
+        in_row([(self._bar, 1), cancel], self._making)
         self._making.hide()
         self._stop: Stop | None = None
         self._worker = BackgroundWorker(self, "rig-demonstration")
@@ -108,14 +106,12 @@ class StartScreen(Screen):
         cards.setSpacing(14)
         for card in (self._without_card(), self._connect_card(), self._trace_card()):
             cards.addWidget(card, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(28, 24, 28, 18)
-        column.setSpacing(14)
-        for widget in (title, subtitle):
-            column.addWidget(widget)
-        column.addWidget(self._notice)
-        column.addLayout(cards)
-        column.addWidget(self._recent, 1)
+        in_column(
+            [title, subtitle, self._notice, cards, (self._recent, 1)],
+            self,
+            margins=PAGE,
+            spacing=14,
+        )
 
     def enter(self) -> None:
         """Look which recent files are still there."""
@@ -147,9 +143,11 @@ class StartScreen(Screen):
 
     def _connect_card(self) -> QWidget:
         connect = push_button(
-            "start-bench", "&Connect a bench", lambda: self.shell.go("bench")
+            "start-bench",
+            "&Connect a bench",
+            lambda: self.shell.go("bench"),
+            role="primary",
         )
-        connect.setProperty("role", "primary")
         path = PathField("start-bench-path", "Path of a bench file", "a bench file")
         path.given.connect(self.shell.open_path)
         choose = chooser(path, FileRequest.FILE, BENCHES, self.shell.open_path)
@@ -161,12 +159,11 @@ class StartScreen(Screen):
         )
         path.given.connect(self.shell.open_path)
         choose = chooser(path, FileRequest.FILE, TRACES, self.shell.open_path)
-        opening = push_button(
-            "start-trace",
-            "Open a &trace",
-            lambda: path.give() if path.text().strip() else choose.click(),
-        )
-        opening.setProperty("role", "primary")
+
+        def open_now() -> None:
+            (path.give if path.text().strip() else choose.click)()
+
+        opening = push_button("start-trace", "Open a &trace", open_now, role="primary")
         session = push_button("start-session", "Open a &session", self._choose_session)
         return _card(
             "Open a trace or a session",
@@ -239,27 +236,19 @@ class StartScreen(Screen):
 def _card(title: str, explained: str, *widgets: QWidget) -> QFrame:
     card = QFrame()
     card.setProperty("role", "card")
-    heading = PlainLabel(title)
-    heading.setProperty("role", "heading")
-    text = PlainLabel(explained)
-    text.setWordWrap(True)
-    text.setProperty("role", "muted")
-    column = QVBoxLayout(card)
-    column.setContentsMargins(18, 16, 18, 16)
-    column.setSpacing(10)
-    column.addWidget(heading)
-    column.addWidget(text)
-    column.addStretch(1)
-    for widget in widgets:
-        column.addWidget(widget)
+    heading = PlainLabel(title, role="heading")
+    text = PlainLabel(explained, role="muted", wrap=True)
+    in_column(
+        [heading, text, STRETCH, *widgets],
+        card,
+        margins=CARD,
+        spacing=10,
+    )
     return card
 
 
 def _beside(first: QWidget, second: QWidget) -> QWidget:
     """Return two widgets beside each other; the first takes what room there is."""
     both = QWidget()
-    row = QHBoxLayout(both)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(first, 1)
-    row.addWidget(second)
+    in_row([(first, 1), second], both)
     return both

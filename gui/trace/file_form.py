@@ -15,14 +15,13 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
-    QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.shell import Shell
+from gui.widgets.controls import push_button
+from gui.widgets.layouts import CARD, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice
 from gui.widgets.text import PlainLabel, heading, plain
 from gui.widgets.values import exact, parse
@@ -56,19 +55,13 @@ class FileForm(QFrame):
         self.setObjectName("file-form")
         self._title = heading("file-form-title", "", 1.15)
         self._rows = QWidget()
-        self._command = plain("file-form-command", wrap=True, selectable=True)
-        self._command.setProperty("role", "muted")
-        self._open = QPushButton("&Open the trace")
-        self._open.setObjectName("file-form-open")
-        self._open.setProperty("role", "primary")
-        self._cancel = QPushButton("&Cancel")
-        self._cancel.setObjectName("file-form-cancel")
-        for button, action in (
-            (self._open, self._answer),
-            (self._cancel, self.dismiss),
-        ):
-            button.setAccessibleName(button.text().replace("&", ""))
-            button.clicked.connect(lambda checked=False, action=action: action())
+        self._command = plain(
+            "file-form-command", role="muted", wrap=True, selectable=True
+        )
+        self._open = push_button(
+            "file-form-open", "&Open the trace", self._answer, role="primary"
+        )
+        self._cancel = push_button("file-form-cancel", "&Cancel", self.dismiss)
         self._lay_out()
         self.hide()
 
@@ -150,9 +143,7 @@ class FileForm(QFrame):
         shown.setMinimumWidth(_EDITOR_PX)
         label = PlainLabel(flag(field.name))
         label.setBuddy(shown)
-        help_ = PlainLabel(field.help)
-        help_.setProperty("role", "muted")
-        help_.setWordWrap(True)
+        help_ = PlainLabel(field.help, role="muted", wrap=True)
         for column, widget in enumerate((label, shown, PlainLabel(field.unit), help_)):
             grid.addWidget(widget, row, column)
         self._editors[field.name] = editor
@@ -202,18 +193,10 @@ class FileForm(QFrame):
         self._command.setText(visible(f"The same in a terminal: {shlex.join(words)}"))
 
     def _lay_out(self) -> None:
-        explained = PlainLabel(_EXPLAINED)
-        explained.setProperty("role", "muted")
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._open)
-        buttons.addWidget(self._cancel)
-        buttons.addStretch(1)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(18, 14, 18, 14)
-        self._column.setSpacing(10)
-        for widget in (self._title, explained, self._rows):
-            self._column.addWidget(widget)
-        self._column.addLayout(buttons)
-        self._column.addWidget(self._command)
-        self._column.addStretch(1)
+        explained = PlainLabel(_EXPLAINED, role="muted")
+        buttons = in_row([self._open, self._cancel, STRETCH])
+        head = [self._title, explained, self._rows]
+        self._column = in_column(
+            [*head, buttons, self._command, STRETCH], self, margins=CARD, spacing=10
+        )
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QWidget
 
 from gui.picture.legend import Legend
 from gui.theme import Theme
 from gui.trace.shown.subject import Subject
 from gui.widgets.controls import combo_box
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import heading, shortened
 from rig.files.plain_text import visible
 from rig.units import quantity
@@ -134,21 +135,7 @@ class Header(QWidget):
         self.chosen.emit(trial or 1, self.rail.currentData() or "", segment or 1)
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.addWidget(self._title)
-        first.addSpacing(8)
-        first.addWidget(self._labels)
-        first.addSpacing(8)
-        first.addWidget(self._facts, 1)
-        for combo in (self.trial, self.rail, self.segment):
-            first.addWidget(combo)
-        second = QHBoxLayout()
-        second.addLayout(self._tools)
-        second.addSpacing(12)
-        second.addStretch(1)
-        second.addWidget(self.readout)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 4, 8, 2)
-        layout.setSpacing(2)
-        layout.addLayout(first)
-        layout.addLayout(second)
+        choices = [self.trial, self.rail, self.segment]
+        first = in_row([self._title, 8, self._labels, 8, (self._facts, 1), *choices])
+        second = in_row([self._tools, 12, STRETCH, self.readout])
+        in_column([first, second], self, margins=(8, 4, 8, 2), spacing=2)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from gui.picture.lane_painter import LineEdges
 from gui.screen import Screen
@@ -43,6 +43,7 @@ from gui.trace.tools import TraceTools
 from gui.trace.views.distribution_view import DistributionView
 from gui.trace.views.edge_view import EdgeView
 from gui.trace.views.overlay_view import OverlayView
+from gui.widgets.layouts import in_column
 from gui.widgets.notice import Notice, Severity, error_text
 from gui.worker import BackgroundWorker
 from rig.annotations import Annotations
@@ -432,13 +433,8 @@ class TraceScreen(Screen):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(self.header.legend)
-        column.addWidget(self.overview)
-        column.addWidget(self.stack, 1)
-        column.addWidget(self.second, 1)
+        traces = [(self.stack, 1), (self.second, 1)]
+        in_column([self.header.legend, self.overview, *traces], left, spacing=2)
         for widget, title in (
             (self.windows, "Windows"),
             (self.markers, "Markers"),
@@ -458,16 +454,8 @@ class TraceScreen(Screen):
         split.setStretchFactor(1, 3)
         self._split = split
         body = QWidget()
-        rows = QVBoxLayout(body)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(0)
-        rows.addWidget(split, 1)
-        rows.addWidget(self.statistics)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.notice)
-        layout.addWidget(self.form, 1)
-        layout.addWidget(body, 1)
+        in_column([(split, 1), self.statistics], body, spacing=0)
+        in_column(
+            [self.header, self.notice, (self.form, 1), (body, 1)], self, spacing=0
+        )
         self.form.in_place_of = (body,)

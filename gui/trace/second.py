@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.theme import Theme
 from gui.trace.panels.statistics_panel import StatisticsPanel
@@ -18,6 +18,7 @@ from gui.trace.shown.state import Topic, TraceState
 from gui.trace.shown.subject import Subject, open_subject
 from gui.widgets.controls import check_box, combo_box
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Notice
 from gui.widgets.path_field import PathField
 from gui.worker import BackgroundWorker
@@ -192,15 +193,7 @@ class SecondTrace(QWidget):
             self._follows = False
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setContentsMargins(6, 0, 6, 0)
-        row.addWidget(self.labels)
-        row.addWidget(self.path, 1)
-        row.addWidget(self.trial)
-        row.addWidget(self.linked)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(2)
-        whole.addLayout(row)
-        whole.addWidget(self.notice)
-        whole.addWidget(self.stack, 1)
+        row = in_row(
+            [self.labels, (self.path, 1), self.trial, self.linked], margins=(6, 0, 6, 0)
+        )
+        in_column([row, self.notice, (self.stack, 1)], self, spacing=2)

@@ -11,11 +11,12 @@ import numpy as np
 import pyqtgraph
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.theme import Theme
 from gui.trials import words
 from gui.widgets import plots
+from gui.widgets.layouts import in_column
 from gui.widgets.text import no_markup
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
@@ -50,9 +51,7 @@ class DriftView(QWidget):
         self.plot.setMouseEnabled(x=False, y=False)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.plot.scene().sigMouseClicked.connect(self._clicked)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.plot)
+        in_column([self.plot], self)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:

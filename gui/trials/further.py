@@ -7,9 +7,10 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.trials import words
+from gui.widgets.layouts import in_column
 from gui.widgets.table import DataTable, TableColumn
 from gui.widgets.text import PlainLabel
 from rig.api.trials.replication import MetricTrials, SessionTrials
@@ -174,10 +175,6 @@ def _lines(lines: list[tuple[int, str]]) -> DataTable:
 
 def _page(text: str, table: Any) -> QWidget:
     page = QWidget()
-    column = QVBoxLayout(page)
-    if text:
-        label = PlainLabel(text)
-        label.setWordWrap(True)
-        column.addWidget(label)
-    column.addWidget(table)
+    label = [PlainLabel(text, wrap=True)] if text else []
+    in_column([*label, table], page, margins=(9, 9, 9, 9))
     return page

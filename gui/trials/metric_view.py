@@ -5,13 +5,14 @@ budget."""
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from gui.theme import Theme
 from gui.trials import words
 from gui.trials.budget_view import BudgetView
 from gui.trials.drift_view import DriftView
 from gui.trials.what_if import WhatIfView
+from gui.widgets.layouts import STRETCH, in_column
 from gui.widgets.text import plain
 from rig.api.trials.replication import MetricTrials, SessionTrials
 
@@ -44,19 +45,20 @@ class MetricView(QScrollArea):
         self.what_if = WhatIfView(theme)
         self.budget = BudgetView(theme)
         self._inner = QWidget()
-        column = QVBoxLayout(self._inner)
-        column.setContentsMargins(10, 4, 10, 6)
-        column.setSpacing(5)
-        for widget in (self._title, self._intervals, self._judged):
-            column.addWidget(widget)
-        column.addWidget(self.drift, 10)
-        column.addWidget(self._slope)
-        column.addWidget(_rule())
-        column.addWidget(self.what_if)
-        column.addWidget(_rule())
-        column.addWidget(self._advice)
-        column.addWidget(self.budget)
-        column.addStretch(1)
+        texts = [self._title, self._intervals, self._judged]
+        claim = [self._slope, _rule(), self.what_if, _rule()]
+        below = [*claim, self._advice, self.budget]
+        in_column(
+            [
+                *texts,
+                (self.drift, 10),
+                *below,
+                STRETCH,
+            ],
+            self._inner,
+            margins=(10, 4, 10, 6),
+            spacing=5,
+        )
         self.setWidget(self._inner)
         self.set_theme(theme)
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QScrollArea,
     QSplitter,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +24,7 @@ from gui.trials.metric_view import MetricView
 from gui.trials.pictures import PictureView
 from gui.widgets.controls import check_box, push_button
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import PAGE, TAB, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import DataTable
@@ -62,9 +61,11 @@ class TrialsScreen(Screen):
         self._headline = _line("trials-headline")
         self._findings = _line("trials-findings")
         self._trace = push_button(
-            "trials-odd-trace", "", accessible="Show the trace of the odd trial"
+            "trials-odd-trace",
+            "",
+            self._show_odd_trace,
+            accessible="Show the trace of the odd trial",
         )
-        self._trace.clicked.connect(self._show_odd_trace)
         self.filter = LineField(
             "trials-filter", "Filter metrics by name", "Filter metrics (Ctrl+F)"
         )
@@ -240,26 +241,16 @@ class TrialsScreen(Screen):
         return f"color: {colours[outcome]}; font-weight: bold"
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(self._headline, 1)
-        top.addWidget(self._labels)
-        findings_row = QHBoxLayout()
-        findings_row.addWidget(self._findings, 1)
-        findings_row.addWidget(self._trace)
+        top = in_row([(self._headline, 1), self._labels])
+        findings_row = in_row([(self._findings, 1), self._trace])
         area = QScrollArea()
         area.setObjectName("trials-dots-area")
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(self.dots)
-        search = QHBoxLayout()
-        search.addWidget(self.filter, 1)
-        search.addWidget(self.details)
+        search = in_row([(self.filter, 1), self.details])
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.addLayout(search)
-        column.addWidget(area, 1)
-        column.addWidget(self._legend)
+        in_column([search, (area, 1), self._legend], left, margins=TAB)
         both = QSplitter()
         both.setObjectName("trials-splitter")
         both.addWidget(left)
@@ -267,13 +258,11 @@ class TrialsScreen(Screen):
         both.setSizes([640, 600])
         both.setChildrenCollapsible(False)
         self.tabs.addTab(both, "Replication")
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(10, 8, 10, 6)
-        whole.addWidget(self._notice)
-        whole.addLayout(top)
-        whole.addLayout(findings_row)
-        whole.addWidget(self.tabs, 1)
-        whole.addStretch(0)
+        in_column(
+            [self._notice, top, findings_row, (self.tabs, 1)],
+            self,
+            margins=PAGE,
+        )
 
 
 def _drawn(session: Session) -> tuple[tuple[Picture, ...], tuple[str, ...]]:

@@ -10,17 +10,15 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
-    QHBoxLayout,
-    QLabel,
     QSizePolicy,
     QSlider,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.theme import Theme
 from gui.trials import words
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.text import LEFT, PlainLabel
 from rig.api.trials.replication import (
     AUDIT,
@@ -70,9 +68,9 @@ class WhatIfView(QWidget):
             tip="Back to the session's claim, or to the mean of its trials",
         )
         self._strip = HoldStrip(theme)
-        self._told = {rule: _text() for rule in (REPLICATION, AUDIT)}
-        self._ranges = {rule: _text() for rule in (REPLICATION, AUDIT)}
-        self._titles = {rule: _text() for rule in (REPLICATION, AUDIT)}
+        self._told = {rule: PlainLabel(wrap=True) for rule in (REPLICATION, AUDIT)}
+        self._ranges = {rule: PlainLabel(wrap=True) for rule in (REPLICATION, AUDIT)}
+        self._titles = {rule: PlainLabel(wrap=True) for rule in (REPLICATION, AUDIT)}
         self._lay_out()
         self.slider.valueChanged.connect(self._slid)
         self.entry.valueChanged.connect(self._entered)
@@ -190,11 +188,7 @@ class WhatIfView(QWidget):
     def _lay_out(self) -> None:
         title = PlainLabel("What if I &claim")
         title.setBuddy(self.entry)
-        row = QHBoxLayout()
-        row.addWidget(title)
-        row.addWidget(self.entry)
-        row.addWidget(self.back)
-        row.addStretch(1)
+        row = in_row([title, self.entry, self.back, STRETCH])
         grid = QGridLayout()
         grid.setHorizontalSpacing(18)
         for column, rule in enumerate((REPLICATION, AUDIT)):
@@ -206,13 +200,7 @@ class WhatIfView(QWidget):
             for line, label in enumerate((head, self._told[rule], self._ranges[rule])):
                 grid.addWidget(label, line, column, Qt.AlignmentFlag.AlignTop)
             grid.setColumnStretch(column, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(4)
-        whole.addLayout(row)
-        whole.addWidget(self.slider)
-        whole.addWidget(self._strip)
-        whole.addLayout(grid)
+        in_column([row, self.slider, self._strip, grid], self, spacing=4)
 
 
 class HoldStrip(QWidget):
@@ -269,9 +257,3 @@ class HoldStrip(QWidget):
     def _x(self, relative: float) -> float:
         room = self.width() - 2 * _HANDLE_PX
         return _HANDLE_PX + room * (min(max(relative, -1.0), 1.0) + 1) / 2
-
-
-def _text() -> QLabel:
-    label = PlainLabel()
-    label.setWordWrap(True)
-    return label

@@ -15,14 +15,16 @@ def push_button(
     *,
     accessible: str = "",
     tip: str = "",
+    role: str = "",
 ) -> QPushButton:
     """Return a button that calls `action`; it is read out as `accessible`, or else as
-    its text.
+    its text. The style sheet has the roles.
     """
     button = QPushButton(text)
     button.setObjectName(name)
     button.setAccessibleName(accessible or text.replace("&", ""))
     button.setToolTip(tip)
+    button.setProperty("role", role)
     if action is not None:
         # The signal's argument, whether a button is pressed, is left out.
         button.clicked.connect(lambda checked=False: action())

@@ -9,9 +9,10 @@ from enum import Enum
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import in_row
 from rig.files.user_folders import expanded
 
 BENCHES = "Bench files (*.toml)"
@@ -102,8 +103,5 @@ def with_chooser(
 ) -> QWidget:
     """Return a line with its button beside it."""
     both = QWidget()
-    row = QHBoxLayout(both)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(line, 1)
-    row.addWidget(chooser(line, wanted, names, take))
+    in_row([(line, 1), chooser(line, wanted, names, take)], both)
     return both

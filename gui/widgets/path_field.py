@@ -11,13 +11,13 @@ from PySide6.QtWidgets import (
     QCompleter,
     QFileSystemModel,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QWidget,
 )
 
 from gui.widgets.controls import push_button
 from gui.widgets.file_dialog import ANY, BENCHES, TRACES, FileRequest, ask
+from gui.widgets.layouts import in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel
 from rig.files.user_folders import expanded
@@ -74,10 +74,7 @@ class PathBar(QFrame):
         label.setBuddy(self._field)
         button = push_button("open-path-now", "Open", accessible="Open this path")
         button.clicked.connect(self._field.give)
-        row = QHBoxLayout(self)
-        row.addWidget(label)
-        row.addWidget(self._field, 1)
-        row.addWidget(button)
+        row = in_row([label, (self._field, 1), button], self, margins=(9, 9, 9, 9))
         for name, text, wanted in (
             ("open-file", "File ...", FileRequest.FILE),
             ("open-session", "Session ...", FileRequest.FOLDER),

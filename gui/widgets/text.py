@@ -24,13 +24,22 @@ _FEW = 6
 
 class PlainLabel(QLabel):
     """A label of plain text, the only kind in the window: Qt takes a text with a tag in
-    it for markup otherwise.
+    it for markup otherwise. The style sheet has the roles.
     """
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        role: str = "",
+        wrap: bool = False,
+    ) -> None:
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(text)
+        self.setWordWrap(wrap)
+        self.setProperty("role", role)
 
     def setText(self, text: str) -> None:  # noqa: N802
         """Show a text."""
@@ -69,13 +78,17 @@ class ShortenedLabel(PlainLabel):
 
 
 def plain(
-    name: str, text: str = "", *, wrap: bool = False, selectable: bool = False
+    name: str,
+    text: str = "",
+    *,
+    role: str = "",
+    wrap: bool = False,
+    selectable: bool = False,
 ) -> PlainLabel:
     """Return a label; `wrap` breaks long lines, `selectable` lets the mouse copy of
     it."""
-    label = PlainLabel(text)
+    label = PlainLabel(text, role=role, wrap=wrap)
     label.setObjectName(name)
-    label.setWordWrap(wrap)
     if selectable:
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label

@@ -6,14 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLineEdit,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.widgets.controls import combo_box, push_button
+from gui.widgets.layouts import in_column, in_row
 from gui.widgets.path_field import PathField
 from gui.widgets.text import PlainLabel, plain
 from gui.widgets.values import parse
@@ -56,8 +55,7 @@ class RecordBar(QWidget):
             accessible="Record, or end the recording",
             tip="Ctrl+R: a new folder with trace.jls; Trace shows it at the end",
         )
-        self.said = plain("meter-record-said")
-        self.said.setProperty("role", "muted")
+        self.said = plain("meter-record-said", role="muted")
         self.said.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
         )
@@ -113,13 +111,6 @@ class RecordBar(QWidget):
         self.before.setEnabled(free and kind is not TriggerKind.NOW)
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.addWidget(self.record)
-        for field in (self.kind, self.level, self.before):
-            first.addWidget(field)
-        first.addWidget(PlainLabel("into"))
-        first.addWidget(self.folder, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(first)
-        whole.addWidget(self.said)
+        trigger = [self.kind, self.level, self.before, PlainLabel("into")]
+        first = in_row([self.record, *trigger, (self.folder, 1)])
+        in_column([first, self.said], self)

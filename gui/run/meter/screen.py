@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from gui.run.live_view import LiveControls, LiveView
 from gui.run.meter.link import MeterLink, MeterOver, MeterSaid
@@ -21,6 +20,7 @@ from gui.screen import Screen
 from gui.shell import Shell
 from gui.theme import Theme
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import PAGE, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity, error_text
 from rig.bench import config
 from rig.bench.metering import Metering, NotRecorded, RecordingEnded, kinds
@@ -289,18 +289,9 @@ class MeterScreen(Screen):
 
     def _lay_out(self) -> None:
         self._open.setEnabled(False)
-        controls = QHBoxLayout()
-        controls.addWidget(self.controls)
-        controls.addStretch(1)
-        controls.addWidget(self._open)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(12, 10, 12, 8)
-        whole.addWidget(self.bar)
-        whole.addWidget(self.notice)
-        whole.addWidget(self.values)
-        whole.addLayout(controls)
-        whole.addWidget(self.view, 1)
-        whole.addWidget(self.record_bar)
+        controls = in_row([self.controls, STRETCH, self._open])
+        head = [self.bar, self.notice, self.values]
+        in_column([*head, controls, (self.view, 1), self.record_bar], self, PAGE)
 
 
 def _folder_name() -> str:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
-    QVBoxLayout,
     QWidget,
 )
 
 from gui.run.meter.link import MeterSource
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.labels import Labels
+from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.text import PlainLabel, heading
 from rig.errors import ConfigError
@@ -41,9 +40,8 @@ class SourceBar(QWidget):
             "settings, as device=JS220-000415 (F11 on Bench scans)",
         )
         self.start = push_button(
-            "meter-start", "Start", tip="F5: supply on, and measure"
+            "meter-start", "Start", tip="F5: supply on, and measure", role="primary"
         )
-        self.start.setProperty("role", "primary")
         self.stop = push_button(
             "meter-stop", "Stop", tip="Shift+F5 or Esc: the supply is off then"
         )
@@ -107,18 +105,8 @@ class SourceBar(QWidget):
         self.reset.setEnabled(self._running)
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(heading("meter-title", "Meter", 1.25))
-        top.addSpacing(12)
-        top.addWidget(self.labels)
-        top.addStretch(1)
-        for button in (self.start, self.stop, self.reset):
-            top.addWidget(button)
-        row = QHBoxLayout()
-        row.addWidget(PlainLabel("Monitor"))
-        row.addWidget(self.choice, 1)
-        row.addWidget(self.settings, 2)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(top)
-        whole.addLayout(row)
+        title = heading("meter-title", "Meter", 1.25)
+        buttons = [self.start, self.stop, self.reset]
+        top = in_row([title, 12, self.labels, STRETCH, *buttons])
+        row = in_row([PlainLabel("Monitor"), (self.choice, 1), (self.settings, 2)])
+        in_column([top, row], self)

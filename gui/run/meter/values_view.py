@@ -6,13 +6,13 @@ from __future__ import annotations
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QSizePolicy,
     QWidget,
 )
 
 from gui.theme import Theme
+from gui.widgets.layouts import in_row
 from gui.widgets.text import RIGHT, PlainLabel, plain
 from gui.widgets.values import digits, with_u
 from rig.live.accumulated import Amounts
@@ -41,12 +41,8 @@ class ValuesView(QWidget):
         self.setObjectName("meter-values")
         self._theme = theme
         self._cells: dict[str, QLabel] = {}
-        self.remark = plain("meter-remark", wrap=True)
-        self.remark.setProperty("role", "muted")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._newest(), 3)
-        row.addWidget(self._sums(), 2)
+        self.remark = plain("meter-remark", role="muted", wrap=True)
+        in_row([(self._newest(), 3), (self._sums(), 2)], self)
         self.clear()
 
     def text(self, name: str) -> str:
@@ -157,8 +153,7 @@ def _table(name: str, accessible: str) -> tuple[QFrame, QGridLayout]:
 
 
 def _head(text: str, right: bool = False) -> PlainLabel:
-    label = PlainLabel(text)
-    label.setProperty("role", "muted")
+    label = PlainLabel(text, role="muted")
     if right:
         label.setAlignment(RIGHT)
     return label

@@ -10,9 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFormLayout,
-    QHBoxLayout,
     QProgressBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +20,7 @@ from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import Topic, TraceState
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.file_dialog import FileRequest, with_chooser
+from gui.widgets.layouts import STRETCH, TAB, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, plain
@@ -224,24 +223,16 @@ class ExportPanel(QWidget):
         form.addRow("As", self.form)
         form.addRow("File", with_chooser(self.path, FileRequest.NAME, take=self._named))
         form.addRow("Size", self.size_text)
-        row = QHBoxLayout()
-        row.addWidget(self.button)
-        row.addWidget(self.cancel)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 6, 0, 0)
-        layout.addLayout(form)
-        layout.addLayout(row)
-        layout.addWidget(self.progress)
-        layout.addWidget(self.notice)
+        row = in_row([self.button, self.cancel, STRETCH])
+        layout = in_column([form, row, self.progress, self.notice], self, margins=TAB)
         pictured = QFormLayout()
         pictured.addRow(
             "Picture", with_chooser(self.picture, FileRequest.NAME, _PICTURES)
         )
         hint = PlainLabel(
-            "SVG or PDF for a paper, or PNG, as the name ends; also on the clipboard."
+            "SVG or PDF for a paper, or PNG, as the name ends; also on the clipboard.",
+            wrap=True,
         )
-        hint.setWordWrap(True)
         layout.addSpacing(16)
         layout.addLayout(pictured)
         layout.addWidget(hint)

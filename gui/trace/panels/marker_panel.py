@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +22,7 @@ from gui.trace.shown.markers import Part, TraceMarker
 from gui.trace.shown.state import Topic, TraceState, mark_text
 from gui.widgets import values
 from gui.widgets.controls import push_button
+from gui.widgets.layouts import TAB, in_column
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import TableColumn
@@ -82,9 +82,9 @@ class MarkerPanel(QWidget):
         self.hint = PlainLabel(
             "S puts a marker at the mouse, D a dual one around the chosen window or the"
             " middle of the view; Shift-drag selects. Lines snap to edges of SYNC; Alt"
-            " places freely."
+            " places freely.",
+            wrap=True,
         )
-        self.hint.setWordWrap(True)
         self._buttons = {
             name: self._button(f"marker-{name}", text, action)
             for name, text, action in (
@@ -253,10 +253,8 @@ class MarkerPanel(QWidget):
         grid = QGridLayout()
         for number, button in enumerate(self._buttons.values()):
             grid.addWidget(button, number // 3, number % 3)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.addWidget(self.hint)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(form)
-        layout.addWidget(self.notice)
-        layout.addLayout(grid)
+        in_column(
+            [self.hint, (self.table, 1), form, self.notice, grid],
+            self,
+            margins=TAB,
+        )

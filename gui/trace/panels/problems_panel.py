@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.trace.panels.rows import PanelTable
 from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import TraceState
 from gui.trace.shown.subject import Subject
+from gui.widgets.layouts import STRETCH, in_column
 from gui.widgets.table import TableColumn
 from gui.widgets.text import plain
 from rig.files.plain_text import visible
@@ -97,11 +98,7 @@ class ProblemsPanel(QWidget):
         self.table = PanelTable(COLUMNS, "problem-table")
         self.table.setAccessibleName("Problems of the trial")
         self._text = plain("problem-text", wrap=True, selectable=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self._text)
-        layout.addStretch()
+        in_column([(self.table, 1), self._text, STRETCH], self)
         self.table.chosen.connect(self._chosen)
         self._state: TraceState | None = None
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
     QLineEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +18,7 @@ from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
 from gui.widgets import values
 from gui.widgets.controls import check_box, push_button
+from gui.widgets.layouts import STRETCH, TAB, in_column
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.text import PlainLabel, tip
@@ -79,19 +79,11 @@ class ScalePanel(QWidget):
         self.lanes: dict[str, QCheckBox] = {}
         hint = PlainLabel(
             "Empty ends are automatic: what is visible, without zero where that would"
-            " hide the ripple. Both ends given are exact, as 0 mA and 25 mA."
+            " hide the ripple. Both ends given are exact, as 0 mA and 25 mA.",
+            wrap=True,
         )
-        hint.setWordWrap(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 6, 6, 0)
-        layout.addLayout(grid)
-        layout.addWidget(hint)
-        layout.addWidget(self.utc)
-        layout.addWidget(self.numbered)
-        layout.addWidget(self._lanes_title)
-        layout.addLayout(self._lanes)
-        layout.addWidget(self.notice)
-        layout.addStretch(1)
+        boxes = [hint, self.utc, self.numbered, self._lanes_title]
+        in_column([grid, *boxes, self._lanes, self.notice, STRETCH], self, margins=TAB)
 
     def set_state(self, state: TraceState) -> None:
         """Take the scales of a trace."""

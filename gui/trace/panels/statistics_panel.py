@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +23,7 @@ from gui.trace.picture.lane_numbers import LaneNumbers
 from gui.trace.shown.background import Numbers
 from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Severity, error_text, set_severity
 from gui.widgets.text import LEFT, RIGHT, PlainLabel, plain, shortened
 from gui.worker import BackgroundWorker
@@ -50,10 +50,8 @@ class StatisticsPanel(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.visible_box = StatisticsBox("visible", "Visible span")
         self.selection_box = StatisticsBox("selection", "Selection")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(6, 0, 6, 4)
-        row.addWidget(self.visible_box, 1)
-        row.addWidget(self.selection_box, 1)
+        both = [(self.visible_box, 1), (self.selection_box, 1)]
+        in_row(both, self, margins=(6, 0, 6, 4))
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
@@ -259,9 +257,7 @@ class StatisticsBox(QFrame):
             label.setText(text)
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.addWidget(self._head, 1)
-        top.addWidget(self._copy)
+        top = in_row([(self._head, 1), self._copy])
         rows = QHBoxLayout(), QHBoxLayout()
         for key, label in self.headline.items():
             first = rows[key not in ("energy", "charge")]
@@ -284,13 +280,7 @@ class StatisticsBox(QFrame):
             self._names[head] = PlainLabel(head)
             self._names[head].setEnabled(False)
         self._arrange(narrow=False)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(8, 4, 8, 4)
-        whole.setSpacing(2)
-        whole.addLayout(top)
-        for line in rows:
-            whole.addLayout(line)
-        whole.addLayout(grid)
+        in_column([top, *rows, grid], self, margins=(8, 4, 8, 4), spacing=2)
 
 
 def _turned(row: int, column: int, narrow: bool) -> tuple[int, int]:

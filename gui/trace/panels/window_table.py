@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.trace.panels.rows import PanelTable
 from gui.trace.shown.markers import Stretch
 from gui.trace.shown.state import TraceState
+from gui.widgets.layouts import in_column
 from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel
 from rig.api.traces.spans import TrialSpan
@@ -81,13 +82,11 @@ class WindowTable(QWidget):
         self.setObjectName("trace-windows")
         self.table = PanelTable(COLUMNS, "window-table")
         self.table.setAccessibleName("Windows of the trial")
-        self._none = PlainLabel("This trace has no windows: it is of no session.")
-        self._none.setWordWrap(True)
+        self._none = PlainLabel(
+            "This trace has no windows: it is of no session.", wrap=True
+        )
         self._none.setObjectName("window-none")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._none)
-        layout.addWidget(self.table, 1)
+        in_column([self._none, (self.table, 1)], self)
         self.table.chosen.connect(self._chosen)
         self.table.hovered.connect(self._hovered)
         self._state: TraceState | None = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.theme import Theme
 from gui.trace.shown.background import BackgroundTask
@@ -14,6 +14,7 @@ from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import check_box, combo_box
+from gui.widgets.layouts import in_row
 from gui.widgets.notice import Notice
 from gui.widgets.text import plain
 from gui.worker import BackgroundWorker
@@ -49,10 +50,7 @@ class DistributionView(QWidget):
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
         self._rest.timeout.connect(self._ask)
-        row = QHBoxLayout()
-        row.addWidget(self.kind)
-        row.addWidget(self.signal)
-        row.addWidget(self.logarithmic)
+        row = in_row([self.kind, self.signal, self.logarithmic])
         lay_out(self, row, self.notice, self.plot, self.text)
         self.kind.currentIndexChanged.connect(lambda _: self._ask())
         self.signal.currentIndexChanged.connect(lambda _: self._ask())

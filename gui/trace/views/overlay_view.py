@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from gui.theme import Theme
 from gui.trace.panels.rows import PanelTable
@@ -16,6 +16,7 @@ from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import Topic, TraceState
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.controls import combo_box, push_button
+from gui.widgets.layouts import STRETCH, TAB, in_column, in_row
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import TableColumn
 from gui.widgets.text import PlainLabel, plain
@@ -251,18 +252,19 @@ class OverlayView(QWidget):
         )
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.addWidget(PlainLabel("In"))
-        row.addWidget(self.occasion)
-        row.addWidget(self.previous)
-        row.addWidget(self.next)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.addLayout(row)
-        layout.addWidget(self.notice)
-        layout.addWidget(self.power, 3)
+        row = in_row(
+            [PlainLabel("In"), self.occasion, self.previous, self.next, STRETCH]
+        )
         self.difference.setMinimumHeight(_LEAST_PX)
-        layout.addWidget(self.difference, 2)
-        layout.addWidget(self._remark)
-        layout.addWidget(self.table, 2)
+        in_column(
+            [
+                row,
+                self.notice,
+                (self.power, 3),
+                (self.difference, 2),
+                self._remark,
+                (self.table, 2),
+            ],
+            self,
+            margins=TAB,
+        )

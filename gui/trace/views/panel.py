@@ -4,9 +4,10 @@ signal."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from gui.trace.shown.state import SIGNALS, TraceState
+from gui.widgets.layouts import TAB, in_column
 from gui.widgets.notice import Notice
 
 
@@ -15,12 +16,7 @@ def lay_out(
 ) -> None:
     """Put a row of controls above a plot, and a text below it."""
     row.addStretch(1)
-    layout = QVBoxLayout(view)
-    layout.setContentsMargins(0, 4, 0, 0)
-    layout.addLayout(row)
-    layout.addWidget(notice)
-    layout.addWidget(plot, 1)
-    layout.addWidget(text)
+    in_column([row, notice, (plot, 1), text], view, margins=TAB)
 
 
 def offer_signals(choice: QComboBox, state: TraceState) -> None:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows and columns of widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+Part = QWidget | QLayout
+#: A widget or a layout, by itself or with its share of the room; pixels; or STRETCH.
+Item = Part | tuple[Part, int] | int | None
+Box = TypeVar("Box", bound=QBoxLayout)
+
+#: Margins in pixels: left, top, right, bottom.
+Margins = tuple[int, int, int, int]
+NO_MARGINS = (0, 0, 0, 0)
+PAGE = (16, 12, 16, 10)
+CARD = (16, 12, 16, 12)
+TAB = (0, 6, 6, 0)
+#: Room that takes what the items leave.
+STRETCH = None
+
+
+def in_row(
+    items: Sequence[Item],
+    on: QWidget | None = None,
+    margins: Margins = NO_MARGINS,
+    spacing: int | None = None,
+) -> QHBoxLayout:
+    """Put items beside each other, on a widget or for another layout; the spacing is
+    that of the style where none is given.
+    """
+    return _filled(QHBoxLayout(on), items, margins, spacing)
+
+
+def in_column(
+    items: Sequence[Item],
+    on: QWidget | None = None,
+    margins: Margins = NO_MARGINS,
+    spacing: int | None = None,
+) -> QVBoxLayout:
+    """Put items below each other, as `in_row` does beside each other."""
+    return _filled(QVBoxLayout(on), items, margins, spacing)
+
+
+def _filled(
+    box: Box, items: Sequence[Item], margins: Margins, spacing: int | None
+) -> Box:
+    box.setContentsMargins(*margins)
+    if spacing is not None:
+        box.setSpacing(spacing)
+    for item in items:
+        part, share = item if isinstance(item, tuple) else (item, 0)
+        if part is None:
+            box.addStretch(1)
+        elif isinstance(part, int):
+            box.addSpacing(part)
+        elif isinstance(part, QLayout):
+            box.addLayout(part, share)
+        else:
+            box.addWidget(part, share)
+    return box
