@@ -100,8 +100,8 @@ class MainWindow(QMainWindow):
         # What a screen would like to have must not make the window larger than a small
         # display.
         self._stack.setMinimumSize(*_LEAST)
-        self._notice = Notice(self)
-        self._path_bar = PathBar(self)
+        self._notice = Notice()
+        self._path_bar = PathBar()
         self._path_bar.given.connect(self.open_path)
         self._navigation = self._new_navigation()
         self._bottom = self._new_bottom()

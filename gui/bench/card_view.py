@@ -25,8 +25,8 @@ _LINES = 5
 class Dot(QWidget):
     """A dot in a colour of the theme."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._colour = QColor()
         self.setFixedSize(_DOT_PX, _DOT_PX)
 
@@ -47,8 +47,8 @@ class Dot(QWidget):
 class CardView(QFrame):
     """One card."""
 
-    def __init__(self, key: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, key: str) -> None:
+        super().__init__()
         self.setObjectName(f"card-{key}")
         self.setProperty("role", "card")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -99,8 +99,8 @@ class CardView(QFrame):
 class CardRow(QWidget):
     """All cards, side by side."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("bench-cards")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)

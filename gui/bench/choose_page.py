@@ -44,8 +44,8 @@ class ChoosePage(QWidget):
     opened = Signal(object)
     without = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("bench-choose")
         self._all: list[Example] = []
         self._example: Example | None = None

@@ -43,8 +43,8 @@ class ConnectPage(QWidget):
     wanted = Signal(object)
     stopped = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("bench-connect")
         self.notice = Notice()
         self.cards = CardRow()

@@ -36,8 +36,8 @@ _ROWS = {
 class DiagramView(QWidget):
     """The diagram; `mark` colours a wire by its test result."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("bench-diagram")
         self.setAccessibleName("Wiring diagram")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

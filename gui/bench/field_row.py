@@ -30,8 +30,8 @@ class FieldRow(QWidget):
     edited = Signal(str, str)
     reset = Signal(str)
 
-    def __init__(self, field: FormField, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, field: FormField) -> None:
+        super().__init__()
         self.field = field
         self.setObjectName(f"row-{field.path}")
         self._name = PlainLabel(field.label)

@@ -34,8 +34,8 @@ class FileBar(QWidget):
     saved = Signal()
     loaded = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("bench-bar")
         self._title = shortened("bench-title")
         self._title.setProperty("role", "heading")

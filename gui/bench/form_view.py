@@ -33,8 +33,8 @@ class FormView(QWidget):
     monitor_added = Signal(str, str)
     monitor_removed = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("bench-form")
         self._form = BenchForm(())
         self._shown: tuple[str, str, tuple[str, ...]] | None = None

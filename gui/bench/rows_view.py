@@ -56,8 +56,8 @@ _COLUMNS = (
 class RowsView(QWidget):
     """A table of rows, and below it the cause and what to try of the one at hand."""
 
-    def __init__(self, name: str, heading: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, heading: str) -> None:
+        super().__init__()
         self._heading = PlainLabel(heading, role="heading")
         self.table = DataTable(_COLUMNS, name)
         self.table.setAccessibleName(heading)

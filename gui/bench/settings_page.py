@@ -29,8 +29,8 @@ class SettingsPage(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("bench-settings")
         self._reading: DocumentReading | None = None
         self.form = FormView()

@@ -62,8 +62,8 @@ class _Numbers(QWidget):
 class TextView(QPlainTextEdit):
     """The editor."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("bench-text")
         self.setAccessibleName("Text of the bench file")
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))

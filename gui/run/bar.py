@@ -32,8 +32,8 @@ class RunBar(QWidget):
 
     page_chosen = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("run-bar")
         self._title = heading("run-title", "no bench file", 1.25)
         self.labels = Labels()

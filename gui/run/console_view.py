@@ -24,8 +24,8 @@ _NAMES = {"": "tx and rx", "tx": "tx: to the device", "rx": "rx: from the device
 class ConsoleView(QWidget):
     """The newest lines of a log that pass the filter; `refresh` adds new ones."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("run-console")
         self._log: ConsoleLog | None = None
         self._number = 0

@@ -58,8 +58,8 @@ _METRIC_COLUMNS = (
 class LivePage(QWidget):
     """The page of a flight."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("run-live")
         self._flight: Flight | None = None
         self.view = LiveView(theme)

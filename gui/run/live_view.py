@@ -40,10 +40,8 @@ _OLD_S = 1.0
 class LiveView(QWidget):
     """The newest seconds of one rail."""
 
-    def __init__(
-        self, theme: Theme, parent: QWidget | None = None, *, phased: bool = True
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, *, phased: bool = True) -> None:
+        super().__init__()
         self._phased = phased
         self.setObjectName("live-view")
         phases = " and phases" if phased else ""

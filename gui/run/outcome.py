@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from gui.widgets.controls import push_button
 from gui.widgets.notice import Severity, set_severity
@@ -24,8 +24,8 @@ class RunOutcome(QFrame):
 
     wanted = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("run-outcome")
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._label = PlainLabel()

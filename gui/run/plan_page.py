@@ -38,10 +38,8 @@ _COLUMNS = (
 class PlanPage(QWidget):
     """The form on the left, what follows from it on the right."""
 
-    def __init__(
-        self, setup: SetupPanel, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, setup: SetupPanel, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("run-plan")
         self.setup = setup
         self._theme = theme

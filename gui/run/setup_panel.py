@@ -38,8 +38,8 @@ class SetupPanel(QWidget):
     #: Another bench file was chosen here.
     bench_chosen = Signal(object)
 
-    def __init__(self, root: Path, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, root: Path) -> None:
+        super().__init__()
         self.setObjectName("run-setup")
         self._facts: BenchFacts | None = None
         self._bench: Path | None = None

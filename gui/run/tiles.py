@@ -22,8 +22,8 @@ _BAR_PX = 6
 class Tiles(QFrame):
     """Names and values; a value that cannot be known yet is a dash."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("run-tiles")
         self.setFixedWidth(_WIDTH_PX)
         self._theme = theme

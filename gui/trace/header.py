@@ -28,8 +28,8 @@ class Header(QWidget):
 
     chosen = Signal(int, str, int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trace-header")
         self.legend = Legend(theme)
         self._title = heading("trace-title", "No trace is open", 1.15)

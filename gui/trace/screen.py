@@ -81,7 +81,7 @@ class TraceScreen(Screen):
         self._pictures: Pictures | None = None
         self.notice = Notice()
         self.form = FileForm(shell, self._pictures_worker, self.notice)
-        self.header = Header(shell.theme, self)
+        self.header = Header(shell.theme)
         self.overview = Overview(shell.theme)
         self.stack = InteractiveStack(shell.theme)
         self.second = SecondTrace(shell.theme)

@@ -27,8 +27,8 @@ from gui.worker import BackgroundWorker
 class SecondTrace(QWidget):
     """The second trace with the line that chooses it; hidden until it is asked for."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trace-second")
         self.state: TraceState | None = None
         self._first: TraceState | None = None
@@ -38,7 +38,8 @@ class SecondTrace(QWidget):
         self._pictures: Pictures | None = None
         self._closing = False
         self._due = False
-        self._statistics = StatisticsPanel(self)
+        self._statistics = StatisticsPanel()
+        self._statistics.setParent(self)
         self._statistics.hide()
         self.notice = Notice()
         self.notice.setObjectName("second-notice")

@@ -13,8 +13,8 @@ _WIDTH_PX = 440
 class Tabs(QTabWidget):
     """The tabs; a name that has no room ends in an ellipsis."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("trace-tabs")
         self.setAccessibleName("Windows, markers, problems, views of a part")
         # Eight names in the width of a table.

@@ -23,8 +23,8 @@ class BudgetView(QWidget):
     trials contains a component already.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trials-budget")
         self.setAccessibleName("Uncertainty budget")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

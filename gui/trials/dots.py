@@ -40,8 +40,8 @@ class Dots(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trials-dots")
         self.setAccessibleName("Trials of each metric as dots")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -37,8 +37,8 @@ class DriftView(QWidget):
 
     trial_chosen = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trials-drift")
         self._theme = theme
         self._metric: MetricTrials | None = None

@@ -23,8 +23,8 @@ _PLOT_MOST_PX = 330
 class MetricView(QScrollArea):
     """The panel of one metric of a session."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trials-metric")
         self.setAccessibleName("The metric at hand")
         self.setWidgetResizable(True)

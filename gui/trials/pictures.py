@@ -44,9 +44,8 @@ class PictureView(QWidget):
         picture: Picture,
         file_name: str,
         theme: Theme,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.setObjectName(f"trials-picture-{picture.name}")
         self.caption = plain("trials-caption", picture.caption, wrap=True)
         self.canvas: Canvas | None = None

@@ -40,8 +40,8 @@ _HANDLE_PX = 6
 class WhatIfView(QWidget):
     """A claimed value to play with, and the verdicts of both rules on it."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trials-what-if")
         self._theme = theme
         self._view: SessionTrials | None = None
@@ -207,8 +207,8 @@ class HoldStrip(QWidget):
     """Two bars under the slider: the claims that hold by each rule; places are -1 to
     1."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setAccessibleName("Claims that hold by each rule")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(38)

@@ -6,16 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QWidget
-
 from gui.widgets.text import PlainLabel
 
 
 class Labels(PlainLabel):
     """A line of labels; hidden where there is none."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("", parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("labels")
         self.setAccessibleName("Labels of the data")
         self.setWordWrap(True)

@@ -32,7 +32,7 @@ def in_row(
     """Put items beside each other, on a widget or for another layout; the spacing is
     that of the style where none is given.
     """
-    return _filled(QHBoxLayout(on), items, margins, spacing)
+    return _filled(QHBoxLayout(), items, on, margins, spacing)
 
 
 def in_column(
@@ -42,12 +42,18 @@ def in_column(
     spacing: int | None = None,
 ) -> QVBoxLayout:
     """Put items below each other, as `in_row` does beside each other."""
-    return _filled(QVBoxLayout(on), items, margins, spacing)
+    return _filled(QVBoxLayout(), items, on, margins, spacing)
 
 
 def _filled(
-    box: Box, items: Sequence[Item], margins: Margins, spacing: int | None
+    box: Box,
+    items: Sequence[Item],
+    on: QWidget | None,
+    margins: Margins,
+    spacing: int | None,
 ) -> Box:
+    if on is not None:
+        on.setLayout(box)
     box.setContentsMargins(*margins)
     if spacing is not None:
         box.setSpacing(spacing)

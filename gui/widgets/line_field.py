@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 from gui.widgets.text import tip
 
@@ -13,10 +13,8 @@ class LineField(QLineEdit):
     path may be longer than the field.
     """
 
-    def __init__(
-        self, name: str, accessible: str, hint: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, accessible: str, hint: str = "") -> None:
+        super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(accessible)
         self.setPlaceholderText(hint)

@@ -37,8 +37,8 @@ class Notice(QFrame):
     empty.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("notice")
         self.setAccessibleName("Notice")
         self.setFrameShape(QFrame.Shape.StyledPanel)

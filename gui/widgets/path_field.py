@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileSystemModel,
     QFrame,
     QPushButton,
-    QWidget,
 )
 
 from gui.widgets.controls import push_button
@@ -29,10 +28,8 @@ class PathField(LineField):
 
     given = Signal(object)
 
-    def __init__(
-        self, name: str, accessible: str, hint: str, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(name, accessible, hint, parent)
+    def __init__(self, name: str, accessible: str, hint: str) -> None:
+        super().__init__(name, accessible, hint)
         self._model: QFileSystemModel | None = None
         self.returnPressed.connect(self.give)
 
@@ -60,14 +57,13 @@ class PathBar(QFrame):
 
     given = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("path-bar")
         self._field = PathField(
             "open-path",
             "Path to open",
             "a session folder, a bench file or a trace",
-            self,
         )
         self._field.given.connect(self._hand_on)
         label = PlainLabel("&Open")

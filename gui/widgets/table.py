@@ -186,10 +186,8 @@ class DataTable(QTableView):
     chosen = Signal(object)
     hovered = Signal(object)
 
-    def __init__(
-        self, columns: Sequence[TableColumn], name: str, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, columns: Sequence[TableColumn], name: str) -> None:
+        super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(name.replace("-", " "))
         self._labels: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import html
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel
 
 from rig.files.plain_text import visible
 
@@ -30,12 +30,11 @@ class PlainLabel(QLabel):
     def __init__(
         self,
         text: str = "",
-        parent: QWidget | None = None,
         *,
         role: str = "",
         wrap: bool = False,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(text)
         self.setWordWrap(wrap)

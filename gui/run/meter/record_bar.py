@@ -32,8 +32,8 @@ _TEXTS = {
 class RecordBar(QWidget):
     """The bar."""
 
-    def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.setObjectName("meter-record-bar")
         self.folder = PathField(
             "meter-folder", "Folder of the recordings", "recordings"

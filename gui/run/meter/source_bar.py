@@ -25,8 +25,8 @@ class SourceBar(QWidget):
     """The bar; a rail of the open bench is chosen, or a kind of monitor and its
     settings."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("meter-bar")
         self.labels = Labels()
         self.labels.setWordWrap(False)

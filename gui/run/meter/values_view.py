@@ -36,8 +36,8 @@ _TIPS = {
 class ValuesView(QWidget):
     """Two tables of labels; each has a name of its own, as meter-current-now."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("meter-values")
         self._theme = theme
         self._cells: dict[str, QLabel] = {}

@@ -59,9 +59,8 @@ class MarkerPanel(QWidget):
     def __init__(
         self,
         more: Sequence[tuple[str, str, Callable[[], None]]] = (),
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.setObjectName("trace-markers")
         self._state: TraceState | None = None
         self.table = PanelTable(COLUMNS, "marker-table")

@@ -92,8 +92,8 @@ COLUMNS = (
 class ProblemsPanel(QWidget):
     """Problems, gaps and notes; the meaning of the chosen one stands below the list."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("trace-problems")
         self.table = PanelTable(COLUMNS, "problem-table")
         self.table.setAccessibleName("Problems of the trial")

@@ -44,8 +44,8 @@ class StatisticsPanel(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("trace-statistics")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.visible_box = StatisticsBox("visible", "Visible span")
@@ -149,8 +149,8 @@ class StatisticsPanel(QWidget):
 class StatisticsBox(QFrame):
     """The numbers of one stretch; `energy` and the others are labels of their own."""
 
-    def __init__(self, name: str, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, title: str) -> None:
+        super().__init__()
         self.setObjectName(f"statistics-{name}")
         self.setAccessibleName(f"Statistics: {title.lower()}")
         self.setFrameShape(QFrame.Shape.StyledPanel)

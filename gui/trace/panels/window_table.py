@@ -77,8 +77,8 @@ COLUMNS = (
 class WindowTable(QWidget):
     """The windows of a trial."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("trace-windows")
         self.table = PanelTable(COLUMNS, "window-table")
         self.table.setAccessibleName("Windows of the trial")

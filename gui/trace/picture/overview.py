@@ -35,8 +35,8 @@ class Overview(QWidget):
     it, a drag beside it makes another one.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trace-overview")
         self.setAccessibleName("Overview of the whole trace")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -58,8 +58,8 @@ class PlotStack(QWidget):
     """The picture of a trace; the mouse on it is in
     gui/trace/picture/stack_mouse.py."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("trace-plots")
         self.setAccessibleName("Current, voltage, power and SYNC over time")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -195,7 +195,8 @@ def _subject(path: Path, trace: SessionTrace, choice: TraceChoice) -> Subject:
     annotations, annotation_notes = _or_note(
         "annotations", trace.annotations, Annotations()
     )
-    lines, line_notes = _or_note("digital lines", lambda: trace.lines, ())
+    none: tuple[str, ...] = ()
+    lines, line_notes = _or_note("digital lines", lambda: trace.lines, none)
     reduced_s = _spans_s(trace.reduced, trace.sample_hz)
     bands, phases = _bands(spans, session)
     return Subject(
