@@ -3,35 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import asdict
 
-
-class Colours(Protocol):
-    """The colours that the style sheet needs, as #rrggbb."""
-
-    @property
-    def window(self) -> str: ...
-    @property
-    def base(self) -> str: ...
-    @property
-    def raised(self) -> str: ...
-    @property
-    def border(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def muted(self) -> str: ...
-    @property
-    def accent(self) -> str: ...
-    @property
-    def accent_text(self) -> str: ...
-    @property
-    def ok(self) -> str: ...
-    @property
-    def warn(self) -> str: ...
-    @property
-    def bad(self) -> str: ...
-
+from gui.theme import Theme
 
 _SHEET = """
 QToolTip {{ color: {text}; background: {raised}; border: 1px solid {border};
@@ -101,6 +75,11 @@ QLabel[severity="error"] {{ color: {bad}; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-size: 14px; font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}
+QLabel[state="ok"] {{ color: {ok}; font-weight: bold; }}
+QLabel[state="warn"] {{ color: {warn}; font-weight: bold; }}
+QLabel[state="bad"] {{ color: {bad}; font-weight: bold; }}
+QLabel[state="accent"] {{ color: {accent}; font-weight: bold; }}
+QLabel[state="muted"] {{ color: {muted}; font-weight: bold; }}
 QLabel#labels {{ color: {warn}; }}
 QStatusBar {{ color: {muted}; border-top: 1px solid {border}; }}
 QStatusBar::item {{ border: 0; }}
@@ -134,17 +113,6 @@ QToolButton:checked {{ background: {raised}; border-color: {border}; }}
 """
 
 
-def stylesheet(colours: Colours) -> str:
+def stylesheet(theme: Theme) -> str:
     """Return the style sheet in the colours of a theme."""
-    names = (
-        "window",
-        "base",
-        "raised",
-        "border",
-        "text",
-        "muted",
-        "accent",
-        "accent_text",
-    )
-    values = {name: getattr(colours, name) for name in (*names, "ok", "warn", "bad")}
-    return _SHEET.format(**values)
+    return _SHEET.format(**asdict(theme))

@@ -118,8 +118,17 @@ class Themes(QObject):
 
 
 def shown() -> Theme:
-    """Return the theme that is shown: for widgets that have no shell."""
+    """Return the theme that is shown, as QApplication has one palette."""
     return _SHOWN[0]
+
+
+class Recoloured:
+    """A widget with parts that keep a colour; the window calls `recolour` when another
+    theme is shown.
+    """
+
+    def recolour(self) -> None:
+        """Take the colours of the theme that is shown."""
 
 
 def _of_the_system() -> Theme:

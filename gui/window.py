@@ -31,7 +31,7 @@ from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
 from gui.start.screen import StartScreen
 from gui.style import stylesheet
-from gui.theme import DARK, LIGHT, Theme
+from gui.theme import DARK, LIGHT, Recoloured, Theme
 from gui.widgets.controls import push_button
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.notice import Notice
@@ -292,6 +292,9 @@ class MainWindow(QMainWindow):
         again to each widget that is added while a screen is made.
         """
         self.setStyleSheet(stylesheet(theme))
+        for widget in self.findChildren(QWidget):
+            if isinstance(widget, Recoloured):
+                widget.recolour()
 
     def _mark(self, name: str) -> None:
         """Show in the navigation which screen this is; pages have no row."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
 )
 
 from gui.bench.cards import Card, Cards
-from gui.theme import Theme
 from gui.widgets.layouts import STRETCH, in_row
-from gui.widgets.text import PlainLabel, ShortenedLabel
+from gui.widgets.painter import ThemedPainter
+from gui.widgets.text import PlainLabel, ShortenedLabel, set_state
 
 _DOT_PX = 12
 _LINES = 5
@@ -27,20 +27,20 @@ class Dot(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._colour = QColor()
+        self._colour = "muted"
         self.setFixedSize(_DOT_PX, _DOT_PX)
 
     def set_colour(self, colour: str) -> None:
-        """Show another colour, #rrggbb."""
-        self._colour = QColor(colour)
+        """Show another colour of the theme."""
+        self._colour = colour
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the dot."""
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        with ThemedPainter(self) as painter:
+            painter.setRenderHint(painter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._colour)
+            painter.setBrush(QColor(getattr(painter.theme, self._colour)))
             painter.drawEllipse(1, 1, _DOT_PX - 2, _DOT_PX - 2)
 
 
@@ -80,15 +80,14 @@ class CardView(QFrame):
             self._grid.addWidget(name, number, 0)
             self._grid.addWidget(value, number, 1)
 
-    def show_card(self, card: Card, theme: Theme) -> None:
+    def show_card(self, card: Card) -> None:
         """Show how a part stands."""
-        self._dot.set_colour(getattr(theme, card.colour))
+        self._dot.set_colour(card.colour)
         self._title.setText(card.title)
         self._state.setText(f"{card.kind}, {card.state}")
         self._simulated.setVisible(card.simulated)
         self._supply.setText(f"supply {card.supply}" if card.supply else "")
-        colour = theme.ok if card.supply == "on" else theme.muted
-        self._supply.setStyleSheet(f"color: {colour}; font-weight: 600;")
+        set_state(self._supply, "ok" if card.supply == "on" else "muted")
         self.setAccessibleName(card.spoken)
         for number in range(_LINES):
             name, value = card.lines[number] if number < len(card.lines) else ("", "")
@@ -107,7 +106,7 @@ class CardRow(QWidget):
         self._row.setSpacing(10)
         self._views: dict[str, CardView] = {}
 
-    def show_cards(self, cards: Cards, theme: Theme) -> None:
+    def show_cards(self, cards: Cards) -> None:
         """Show these parts and how they stand."""
         if list(self._views) != list(cards.by_key):
             for view in self._views.values():
@@ -117,4 +116,4 @@ class CardRow(QWidget):
             for view in self._views.values():
                 self._row.addWidget(view)
         for key, card in cards.by_key.items():
-            self._views[key].show_card(card, theme)
+            self._views[key].show_card(card)

@@ -18,7 +18,6 @@ from gui.bench.card_view import CardRow
 from gui.bench.diagram_view import DiagramView
 from gui.bench.link import Deed
 from gui.bench.rows_view import RowsView
-from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity
@@ -43,12 +42,12 @@ class ConnectPage(QWidget):
     wanted = Signal(object)
     stopped = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("bench-connect")
         self.notice = Notice()
         self.cards = CardRow()
-        self.picture = DiagramView(theme)
+        self.picture = DiagramView()
         self.rows = RowsView("bench-rows", "Nothing was tested yet")
         self._notes = plain("bench-notes", role="muted")
         self._notes.setWordWrap(True)

@@ -11,7 +11,6 @@ from PySide6.QtGui import (
     QFont,
     QFontMetricsF,
     QHelpEvent,
-    QPainter,
     QPaintEvent,
     QPen,
     QPolygonF,
@@ -20,8 +19,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.bench.diagram_layout import Box, DiagramLayout, Route, lay_out
-from gui.theme import Theme
-from gui.widgets.text import CENTRE
+from gui.theme import shown
+from gui.widgets.painter import ThemedPainter
+from gui.widgets.text import CENTRE, LEFT, RIGHT
 from rig.bench.diagram import Diagram, Wire
 from rig.model.wiring import WireName
 
@@ -36,12 +36,11 @@ _ROWS = {
 class DiagramView(QWidget):
     """The diagram; `mark` colours a wire by its test result."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("bench-diagram")
         self.setAccessibleName("Wiring diagram")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._theme = theme
         self._drawn: Diagram | None = None
         self._layout: DiagramLayout | None = None
         self._found: dict[tuple[str, str], bool] = {}
@@ -50,11 +49,6 @@ class DiagramView(QWidget):
     def drawn(self) -> Diagram | None:
         """Return the diagram."""
         return self._drawn
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in other colours."""
-        self._theme = theme
-        self.update()
 
     def set_diagram(self, drawn: Diagram | None) -> None:
         """Show another diagram, without test results."""
@@ -77,16 +71,17 @@ class DiagramView(QWidget):
 
     def colour_of(self, wire: Wire) -> str:
         """Return the colour of a wire, as #rrggbb."""
+        theme = shown()
         state = self._state(wire)
         if state is not None:
-            return self._theme.ok if state else self._theme.bad
+            return theme.ok if state else theme.bad
         carries = {
-            WireName.SUPPLY: self._theme.current,
-            WireName.LEVEL: self._theme.voltage,
-            WireName.GROUND: self._theme.muted,
-            WireName.SYNC: self._theme.power,
+            WireName.SUPPLY: theme.current,
+            WireName.LEVEL: theme.voltage,
+            WireName.GROUND: theme.muted,
+            WireName.SYNC: theme.power,
         }
-        return carries.get(wire.connection.name, self._theme.accent)
+        return carries.get(wire.connection.name, theme.accent)
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return the size of the whole diagram."""
@@ -120,15 +115,15 @@ class DiagramView(QWidget):
         """Paint wires, then boxes over their ends."""
         if self._layout is None:
             return
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        with ThemedPainter(self) as painter:
+            painter.setRenderHint(painter.RenderHint.Antialiasing)
             for route in self._layout.routes:
                 self._paint_wire(painter, route)
             for box in self._layout.boxes:
                 self._paint_box(painter, box)
             self._paint_pins(painter)
 
-    def _paint_wire(self, painter: QPainter, route: Route) -> None:
+    def _paint_wire(self, painter: ThemedPainter, route: Route) -> None:
         state = self._state(route.wire)
         pen = QPen(
             QColor(self.colour_of(route.wire)), 3.0 if state is not None else 2.0
@@ -143,48 +138,40 @@ class DiagramView(QWidget):
             (x0, y0), (x1, y1) = route.points[1:3]
             self._paint_cross(painter, QPointF((x0 + x1) / 2, (y0 + y1) / 2))
 
-    def _paint_cross(self, painter: QPainter, at: QPointF) -> None:
-        painter.setPen(QPen(QColor(self._theme.bad), 2.5))
-        painter.setBrush(QColor(self._theme.base))
+    def _paint_cross(self, painter: ThemedPainter, at: QPointF) -> None:
+        painter.setPen(QPen(QColor(painter.theme.bad), 2.5))
+        painter.setBrush(QColor(painter.theme.base))
         painter.drawEllipse(at, 8.0, 8.0)
         arm = 3.5
         painter.drawLine(at + QPointF(-arm, -arm), at + QPointF(arm, arm))
         painter.drawLine(at + QPointF(-arm, arm), at + QPointF(arm, -arm))
 
-    def _paint_box(self, painter: QPainter, box: Box) -> None:
+    def _paint_box(self, painter: ThemedPainter, box: Box) -> None:
         outline = QRectF(box.x, box.y, box.width, box.height)
-        painter.setPen(QPen(QColor(self._theme.border), 1.2))
-        painter.setBrush(QColor(self._theme.base))
+        painter.setPen(QPen(QColor(painter.theme.border), 1.2))
+        painter.setBrush(QColor(painter.theme.base))
         painter.drawRoundedRect(outline, 7.0, 7.0)
         bold = QFont(self.font())
         bold.setBold(True)
         painter.setFont(bold)
-        painter.setPen(QColor(self._theme.text))
         head = QRectF(box.x, box.y + 5, box.width, 18)
-        painter.drawText(head, CENTRE, box.part.title)
+        painter.text(head, CENTRE, box.part.title, painter.theme.text)
         painter.setFont(self.font())
-        painter.setPen(
-            QColor(self._theme.warn if box.part.simulated else self._theme.muted)
-        )
-        subtitle = (
-            f"{box.part.subtitle} (simulated)"
-            if box.part.simulated
-            else box.part.subtitle
-        )
-        painter.drawText(QRectF(box.x, box.y + 23, box.width, 17), CENTRE, subtitle)
+        subtitle, colour = box.part.subtitle, painter.theme.muted
+        if box.part.simulated:
+            subtitle, colour = f"{subtitle} (simulated)", painter.theme.warn
+        below = QRectF(box.x, box.y + 23, box.width, 17)
+        painter.text(below, CENTRE, subtitle, colour)
 
-    def _paint_pins(self, painter: QPainter) -> None:
+    def _paint_pins(self, painter: ThemedPainter) -> None:
         assert self._layout is not None
         for pin in self._layout.pins:
-            painter.setPen(QPen(QColor(self._theme.text), 1.2))
-            painter.setBrush(QColor(self._theme.raised))
+            painter.setPen(QPen(QColor(painter.theme.text), 1.2))
+            painter.setBrush(QColor(painter.theme.raised))
             painter.drawEllipse(QPointF(pin.x, pin.y), 4.0, 4.0)
-            side = (
-                Qt.AlignmentFlag.AlignRight if pin.right else Qt.AlignmentFlag.AlignLeft
-            )
             x = pin.x - 210 if pin.right else pin.x + 10
             area = QRectF(x, pin.y - 10, 200, 20)
-            painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, pin.name)
+            painter.drawText(area, RIGHT if pin.right else LEFT, pin.name)
 
     def _state(self, wire: Wire) -> bool | None:
         rows = _ROWS.get(wire.connection.name, (wire.connection.name,))

@@ -37,10 +37,8 @@ class FileBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("bench-bar")
-        self._title = shortened("bench-title")
-        self._title.setProperty("role", "heading")
-        self._place = shortened("bench-place")
-        self._place.setProperty("role", "muted")
+        self._title = shortened("bench-title", role="heading")
+        self._place = shortened("bench-place", role="muted")
         self.labels = Labels()
         self.labels.setWordWrap(False)
         self._save = push_button("bench-save", "&Save", self.saved.emit, tip="Ctrl+S")

@@ -19,7 +19,6 @@ from gui.bench.link import BenchLink, Deed, Due, Over, Ready, Told
 from gui.bench.settings_page import SettingsPage
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.theme import Theme
 from gui.widgets.layouts import PAGE, in_column
 from gui.widgets.notice import Notice, Severity
 from rig.bench import bench_file, examples
@@ -60,8 +59,8 @@ class BenchScreen(Screen):
         self._saving = False
         self._proved: tuple[tuple[str, str], ...] | None = None
         self.choose = ChoosePage()
-        self.connect_page = ConnectPage(shell.theme)
-        self.settings = SettingsPage(shell.theme)
+        self.connect_page = ConnectPage()
+        self.settings = SettingsPage()
         self.notice = Notice()
         self.bar = FileBar()
         self._lay_out()
@@ -357,7 +356,7 @@ class BenchScreen(Screen):
         self.notice.show_error(error)
 
     def _show_cards(self) -> None:
-        self.connect_page.cards.show_cards(self._cards, self.shell.theme)
+        self.connect_page.cards.show_cards(self._cards)
 
     def _show_state(self) -> None:
         running = self._link.deed if self._link is not None else None
@@ -366,15 +365,9 @@ class BenchScreen(Screen):
         wrong = self._reading is not None and self._reading.problem is not None
         self.bar.show_file(self._file, self.changed, wrong)
 
-    def _take_theme(self, theme: Theme) -> None:
-        self.connect_page.picture.set_theme(theme)
-        self.settings.set_theme(theme)
-        self._show_cards()
-
     def _listen(self) -> None:
         self.shell.bridge.arrived.connect(self._arrived)
         self.shell.bench_changed.connect(self._take_bench)
-        self.shell.themes.changed.connect(self._take_theme)
         self.bar.page_chosen.connect(self.show_page)
         self.bar.saved.connect(self.save)
         self.bar.loaded.connect(self._reload)

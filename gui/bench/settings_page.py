@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QSplitter, QWidget
 from gui.bench.document import DocumentReading
 from gui.bench.form_view import FormView
 from gui.bench.text_view import TextView
-from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.layouts import in_column
 from gui.widgets.notice import Notice
@@ -29,12 +28,12 @@ class SettingsPage(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("bench-settings")
         self._reading: DocumentReading | None = None
         self.form = FormView()
-        self.text = TextView(theme)
+        self.text = TextView()
         self.notice = Notice()
         self._problem = push_button(
             "bench-problem",
@@ -83,10 +82,6 @@ class SettingsPage(QWidget):
         self._problem.setVisible(at_line)
         if problem is not None and at_line:
             self._problem.setText(f"Go to line {problem.line}")
-
-    def set_theme(self, theme: Theme) -> None:
-        """Show in other colours."""
-        self.text.set_theme(theme)
 
     def offer_kinds(self) -> None:
         """Offer the kinds of monitors that can be added."""

@@ -11,7 +11,6 @@ from PySide6.QtGui import (
     QColor,
     QFont,
     QFontDatabase,
-    QPainter,
     QPaintEvent,
     QResizeEvent,
     QSyntaxHighlighter,
@@ -22,7 +21,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from gui.bench.document import DocumentChange, change_between
-from gui.theme import Theme
+from gui.theme import Recoloured, shown
+from gui.widgets.painter import ThemedPainter
 
 _HEAD = re.compile(r"\s*\[")
 _COMMENT = re.compile(r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#""")
@@ -30,20 +30,16 @@ _MARK_ALPHA = 60
 
 
 class _Colours(QSyntaxHighlighter):
-    theme: Theme | None = None
-
     def highlightBlock(self, text: str) -> None:  # noqa: N802
-        if self.theme is None:
-            return
         if _HEAD.match(text):
             head = QTextCharFormat()
-            head.setForeground(QColor(self.theme.accent))
+            head.setForeground(QColor(shown().accent))
             head.setFontWeight(QFont.Weight.Bold)
             self.setFormat(0, len(text), head)
         comment = _COMMENT.match(text)
         if comment is not None:
             muted = QTextCharFormat()
-            muted.setForeground(QColor(self.theme.muted))
+            muted.setForeground(QColor(shown().muted))
             self.setFormat(len(comment[1]), len(text), muted)
 
 
@@ -59,29 +55,25 @@ class _Numbers(QWidget):
         self._view.paint_numbers(self, event)
 
 
-class TextView(QPlainTextEdit):
+class TextView(QPlainTextEdit, Recoloured):
     """The editor."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("bench-text")
         self.setAccessibleName("Text of the bench file")
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
-        self._theme = theme
         self._wrong: int | None = None
         self._numbers = _Numbers(self)
         self._colours = _Colours(self.document())
         self.blockCountChanged.connect(lambda count: self._make_room())
         self.updateRequest.connect(self._scrolled)
-        self.set_theme(theme)
         self._make_room()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Show in other colours."""
-        self._theme = theme
-        self._colours.theme = theme
+    def recolour(self) -> None:
+        """Take the colours of the theme that is shown."""
         self._colours.rehighlight()
         self.mark_line(self._wrong)
 
@@ -109,7 +101,7 @@ class TextView(QPlainTextEdit):
             self.setExtraSelections([])
         else:
             selection = QTextEdit.ExtraSelection()
-            colour = QColor(self._theme.bad)
+            colour = QColor(shown().bad)
             colour.setAlpha(_MARK_ALPHA)
             shape = QTextCharFormat()
             shape.setBackground(colour)
@@ -136,8 +128,9 @@ class TextView(QPlainTextEdit):
 
     def paint_numbers(self, where: QWidget, event: QPaintEvent) -> None:
         """Paint the numbers of the lines that are seen."""
-        with QPainter(where) as painter:
-            painter.fillRect(event.rect(), QColor(self._theme.window))
+        with ThemedPainter(where) as painter:
+            theme = painter.theme
+            painter.fillRect(event.rect(), QColor(theme.window))
             painter.setFont(self.font())
             block = self.firstVisibleBlock()
             top = (
@@ -147,9 +140,9 @@ class TextView(QPlainTextEdit):
             while block.isValid() and top <= event.rect().bottom():
                 number = block.blockNumber() + 1
                 wrong = number == self._wrong
-                painter.setPen(QColor(self._theme.bad if wrong else self._theme.muted))
                 area = QRect(0, round(top), where.width() - 6, height)
-                painter.drawText(area, Qt.AlignmentFlag.AlignRight, str(number))
+                colour = theme.bad if wrong else theme.muted
+                painter.text(area, Qt.AlignmentFlag.AlignRight, str(number), colour)
                 top += self.blockBoundingRect(block).height()
                 block = block.next()
 

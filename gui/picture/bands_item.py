@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPaintEngine, QPainter
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPaintEngine
 
 from gui.picture.band_layout import (
     IDLE_COLOUR,
@@ -16,9 +16,10 @@ from gui.picture.band_layout import (
     BandSpans,
     laid_out,
 )
-from gui.picture.painting import draw_rectangles, mixed
+from gui.picture.painting import draw_rectangles
 from gui.picture.viewport import Viewport
-from gui.theme import Theme
+from gui.theme import shown
+from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import CENTRE
 
 Array = NDArray[np.float64]
@@ -32,15 +33,16 @@ _VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf)
 _NAMED_PX = 30.0
 
 
-def band_colour(colour: int, theme: Theme, loud: bool = False) -> QColor:
+def band_colour(colour: int, loud: bool = False) -> QColor:
     """Return the fill of a band of a phase, an idle time, a warm-up query, or one not
     known yet."""
+    theme = shown()
     share = _LOUD if loud else _SHARE
     if colour in (WARM_UP_COLOUR, UNKNOWN_COLOUR):
-        return mixed(theme.muted, theme.base, share * 0.5)
+        return faint(theme.muted, share * 0.5)
     if colour == IDLE_COLOUR:
-        return mixed(theme.muted, theme.base, share)
-    return mixed(theme.phases[colour % len(theme.phases)], theme.base, share)
+        return faint(theme.muted, share)
+    return faint(theme.phases[colour % len(theme.phases)], share)
 
 
 class BandsItem:
@@ -54,11 +56,10 @@ class BandsItem:
 
     def paint(
         self,
-        painter: QPainter,
+        painter: ThemedPainter,
         spans: BandSpans,
         view: Viewport,
         area: QRectF,
-        theme: Theme,
         loud: bool = False,
     ) -> None:
         """Paint the bands of a view; `count` is how many rectangles that took."""
@@ -74,28 +75,27 @@ class BandsItem:
             self._of = layout_key
             self._lay_out(spans, view, int(area.width()))
         if self.count > _FEW and painter.paintEngine().type() not in _VECTORS:
-            painter.drawImage(area, self._row(int(area.width()), theme, loud))
+            painter.drawImage(area, self._row(int(area.width()), loud))
             return
         painter.setPen(Qt.PenStyle.NoPen)
         for colour, left, right in self._shown:
-            painter.setBrush(band_colour(colour, theme, loud))
+            painter.setBrush(band_colour(colour, loud))
             low = area.left() + left * area.width()
             high = area.left() + right * area.width()
             draw_rectangles(painter, low, high, area.top(), area.bottom())
 
     def paint_strip(
         self,
-        painter: QPainter,
+        painter: ThemedPainter,
         spans: BandSpans,
         view: Viewport,
         area: QRectF,
-        theme: Theme,
     ) -> None:
         """Paint the strip of phases, with the names of those that have the room."""
         if not area.height():
             return
         inner = area.adjusted(0, 2, 0, -1)
-        self.paint(painter, spans, view, inner, theme, loud=True)
+        self.paint(painter, spans, view, inner, loud=True)
         if not spans.names or self.count > area.width() / _NAMED_PX:
             return
         first = int(np.searchsorted(spans.reached_s, view.start_s, side="right"))
@@ -111,20 +111,16 @@ class BandsItem:
             text = spans.names[place]
             if metrics.horizontalAdvance(text) + 8 > right - left:
                 continue
-            fill = band_colour(int(spans.colour[place]), theme, loud=True)
+            fill = band_colour(int(spans.colour[place]), loud=True)
             dark = fill.lightnessF() > 0.5
-            painter.setPen(QColor("#101216" if dark else "#ffffff"))
-            painter.drawText(
-                QRectF(area.left() + left, area.top(), right - left, area.height()),
-                CENTRE,
-                text,
-            )
+            box = QRectF(area.left() + left, area.top(), right - left, area.height())
+            painter.text(box, CENTRE, text, "#101216" if dark else "#ffffff")
 
-    def _row(self, pixels: int, theme: Theme, loud: bool) -> QImage:
+    def _row(self, pixels: int, loud: bool) -> QImage:
         """Return bands as an image one pixel high, at the same cost for any number of
         them.
         """
-        row_key = theme.name, loud
+        row_key = shown().name, loud
         if row_key not in self._rows:
             row = np.zeros(pixels, dtype=np.uint32)
             for colour, left, right in self._shown:
@@ -136,9 +132,7 @@ class BandsItem:
                 covered = np.zeros(pixels + 1, dtype=np.int64)
                 np.add.at(covered, first, 1)
                 np.add.at(covered, last, -1)
-                row[np.cumsum(covered[:-1]) > 0] = band_colour(
-                    colour, theme, loud
-                ).rgba()
+                row[np.cumsum(covered[:-1]) > 0] = band_colour(colour, loud).rgba()
             image = QImage(
                 row.tobytes(), pixels, 1, 4 * pixels, QImage.Format.Format_ARGB32
             )
@@ -158,11 +152,10 @@ class BandsItem:
 
 
 def paint_gaps(
-    painter: QPainter,
+    painter: ThemedPainter,
     gaps_s: Array,
     view: Viewport,
     area: QRectF,
-    theme: Theme,
     are_means: bool = False,
 ) -> int:
     """Paint where samples are lost, hatched, or where `are_means` stand in their place,
@@ -184,11 +177,13 @@ def paint_gaps(
     right = area.left() + (shown.right_s - view.start_s) * wide_px
     painter.setPen(Qt.PenStyle.NoPen)
     if are_means:
-        painter.setBrush(QBrush(QColor(theme.muted), Qt.BrushStyle.Dense7Pattern))
+        painter.setBrush(
+            QBrush(QColor(painter.theme.muted), Qt.BrushStyle.Dense7Pattern)
+        )
         draw_rectangles(painter, left, right, area.top(), area.bottom())
         return len(shown)
-    painter.setBrush(mixed(theme.gap, theme.base, 0.5))
+    painter.setBrush(faint(painter.theme.gap, 0.5))
     draw_rectangles(painter, left, right, area.top(), area.bottom())
-    painter.setBrush(QBrush(QColor(theme.bad), Qt.BrushStyle.BDiagPattern))
+    painter.setBrush(QBrush(QColor(painter.theme.bad), Qt.BrushStyle.BDiagPattern))
     draw_rectangles(painter, left, right, area.top(), area.bottom())
     return len(shown)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QColor
 
 from gui.picture.painting import draw_lines, draw_polyline, line_pen
 from gui.picture.viewport import Viewport
+from gui.widgets.painter import ThemedPainter
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class Envelope:
 
 
 def paint_envelope(
-    painter: QPainter,
+    painter: ThemedPainter,
     area: QRectF,
     envelope: Envelope,
     view: Viewport,
@@ -99,7 +100,11 @@ class _Painted:
 
 
 def _paint_columns(
-    painter: QPainter, columns: _Painted, column_px: float, fill: QColor, line: QColor
+    painter: ThemedPainter,
+    columns: _Painted,
+    column_px: float,
+    fill: QColor,
+    line: QColor,
 ) -> None:
     x, top, bottom = columns.x, columns.top, columns.bottom
     # A line joins a column with the one before, or a step would be a hole.
@@ -117,7 +122,7 @@ def _paint_columns(
 
 
 def _paint_samples(
-    painter: QPainter, left: Array, right: Array, mean: Array, line: QColor
+    painter: ThemedPainter, left: Array, right: Array, mean: Array, line: QColor
 ) -> None:
     """Paint each sample as its mean over its time."""
     painter.setPen(line_pen(line, 1.5))

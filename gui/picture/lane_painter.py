@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QColor
 
 from gui.picture import sync_shape, ticks
 from gui.picture.envelope_item import Envelope, paint_envelope
@@ -19,9 +19,9 @@ from gui.picture.lanes import (
     paint_y_axis,
     ticks_for,
 )
-from gui.picture.painting import draw_lines, line_pen, mixed
+from gui.picture.painting import draw_lines, line_pen
 from gui.picture.viewport import Viewport
-from gui.theme import Theme
+from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import CENTRE, RIGHT
 
 Array = NDArray[np.float64]
@@ -63,69 +63,63 @@ class LineEdges:
 
 
 def paint_signal(
-    painter: QPainter, area: QRectF, lane: SignalLane, view: Viewport, theme: Theme
+    painter: ThemedPainter, area: QRectF, lane: SignalLane, view: Viewport
 ) -> None:
     """Paint the lane of a signal: its grid and axis, least to most of each column, and
     its mean."""
     make = ticks.logarithmic if lane.logarithmic else ticks.linear
     axis = make(*lane.y_range, lane.unit, ticks_for(area))
     title = f"{lane.title}, log" if lane.logarithmic else lane.title
-    paint_y_axis(
-        painter, area, axis, lane.y_range, theme, title=title, colour=lane.colour
-    )
-    fill = mixed(lane.colour, theme.base, 0.55)
+    paint_y_axis(painter, area, axis, lane.y_range, title=title, colour=lane.colour)
+    fill = faint(lane.colour, 0.55)
     line = QColor(lane.colour)
     paint_envelope(
         painter, area, lane.envelope, view, lane.y_range, fill=fill, line=line
     )
-    paint_frame(painter, area, theme)
+    paint_frame(painter, area)
 
 
 def paint_sync(
-    painter: QPainter, area: QRectF, edges: LineEdges, view: Viewport, theme: Theme
+    painter: ThemedPainter, area: QRectF, edges: LineEdges, view: Viewport
 ) -> None:
     """Paint the lane of SYNC with its two levels."""
     inner = area.adjusted(0.0, _SYNC_MARGIN_PX, 0.0, -_SYNC_MARGIN_PX)
-    _paint_levels(painter, inner, edges, view, theme)
-    painter.setPen(QColor(theme.muted))
+    _paint_levels(painter, inner, edges, view)
     for level, y in (("high", inner.top()), ("low", inner.bottom())):
         box = QRectF(18.0, y - 8, area.left() - 24.0, 16)
-        painter.drawText(box, RIGHT, level)
-    painter.setPen(QColor(theme.sync))
-    paint_upright(painter, area, "SYNC")
-    paint_frame(painter, area, theme)
+        painter.text(box, RIGHT, level, painter.theme.muted)
+    paint_upright(painter, area, "SYNC", painter.theme.sync)
+    paint_frame(painter, area)
 
 
 def paint_line(
-    painter: QPainter,
+    painter: ThemedPainter,
     area: QRectF,
     edges: LineEdges,
     view: Viewport,
-    theme: Theme,
     *,
     name: str,
 ) -> None:
     """Paint the low lane of a digital line. A line without edges is at a level that is
     not known: its lane says so.
     """
-    paint_row_title(painter, area, name, theme.sync)
+    paint_row_title(painter, area, name, painter.theme.sync)
     if len(edges):
         inner = area.adjusted(0.0, _LINE_MARGIN_PX, 0.0, -_LINE_MARGIN_PX)
-        _paint_levels(painter, inner, edges, view, theme)
+        _paint_levels(painter, inner, edges, view)
     else:
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(area, CENTRE, "no edges")
-    paint_frame(painter, area, theme)
+        painter.text(area, CENTRE, "no edges", painter.theme.muted)
+    paint_frame(painter, area)
 
 
 def _paint_levels(
-    painter: QPainter, inner: QRectF, edges: LineEdges, view: Viewport, theme: Theme
+    painter: ThemedPainter, inner: QRectF, edges: LineEdges, view: Viewport
 ) -> None:
     x1, y1, x2, y2 = sync_shape.segments(
         edges.at_s, edges.falls, view.start_s, view.stop_s, int(inner.width())
     )
     painter.setClipRect(inner.adjusted(0.0, -1.0, 0.0, 1.0))
-    painter.setPen(line_pen(theme.sync))
+    painter.setPen(line_pen(painter.theme.sync))
     draw_lines(
         painter,
         inner.left() + x1 * inner.width(),

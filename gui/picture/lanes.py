@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF
 
-from gui.picture.painting import line_pen, mixed
+from gui.picture.painting import line_pen
 from gui.picture.ticks import Ticks
 from gui.picture.viewport import Viewport
-from gui.theme import Theme
+from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import CENTRE, LEFT, RIGHT
 
 #: Widths and heights in pixels; those of a digital line and of a line of texts shrink
@@ -122,11 +122,10 @@ def time_ticks_for(area: QRectF) -> int:
 
 
 def paint_y_axis(
-    painter: QPainter,
+    painter: ThemedPainter,
     area: QRectF,
     ticks: Ticks,
     y_range: tuple[float, float],
-    theme: Theme,
     *,
     title: str,
     colour: str,
@@ -134,7 +133,7 @@ def paint_y_axis(
     """Paint the grid of a lane, the texts of its axis, its title and unit."""
     low, high = y_range
     metrics = QFontMetricsF(painter.font())
-    grid = mixed(theme.border, theme.base, 0.55)
+    grid = faint(painter.theme.border, 0.55)
     tall = metrics.height()
     for value, text in zip(ticks.places, ticks.texts, strict=True):
         y = round(area.bottom() - (value - low) / (high - low) * area.height())
@@ -142,67 +141,60 @@ def paint_y_axis(
             continue
         painter.setPen(line_pen(grid))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-        painter.setPen(QColor(theme.muted))
         top = min(max(y - tall / 2, area.top() - 2), area.bottom() - tall + 2)
         box = QRectF(18.0, top, area.left() - 24.0, tall)
-        painter.drawText(box, RIGHT, text)
-    painter.setPen(QColor(colour))
+        painter.text(box, RIGHT, text, painter.theme.muted)
     unit = f"{title} ({ticks.unit})" if ticks.unit else title
     if metrics.horizontalAdvance(unit) > area.height():
         # A lane that is too low for its title has the symbol of the signal, upright.
         symbol = _SYMBOLS.get(title.partition(",")[0], "")
         box = QRectF(2.0, area.center().y() - tall / 2, LEFT_PX / 2, tall)
-        painter.drawText(box, LEFT, f"{symbol} {ticks.unit}")
+        painter.text(box, LEFT, f"{symbol} {ticks.unit}", colour)
         return
-    paint_upright(painter, area, unit)
+    paint_upright(painter, area, unit, colour)
 
 
-def paint_upright(painter: QPainter, area: QRectF, text: str) -> None:
+def paint_upright(painter: ThemedPainter, area: QRectF, text: str, colour: str) -> None:
     """Paint the title of a lane from bottom to top, left of its axis."""
     tall = QFontMetricsF(painter.font()).height() + 2
     painter.save()
     painter.translate(3.0, area.bottom())
     painter.rotate(-90.0)
-    box = QRectF(0.0, 0.0, area.height(), tall)
-    painter.drawText(box, CENTRE, text)
+    painter.text(QRectF(0.0, 0.0, area.height(), tall), CENTRE, text, colour)
     painter.restore()
 
 
-def paint_row_title(painter: QPainter, area: QRectF, text: str, colour: str) -> None:
+def paint_row_title(
+    painter: ThemedPainter, area: QRectF, text: str, colour: str
+) -> None:
     """Paint the name of a low lane left of it, with an ellipsis where it is long."""
     metrics = QFontMetricsF(painter.font())
     tall = metrics.height()
     box = QRectF(3.0, area.center().y() - tall / 2, area.left() - 9.0, tall)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
-    painter.setPen(QColor(colour))
-    painter.drawText(box, RIGHT, shown)
+    painter.text(box, RIGHT, shown, colour)
 
 
-def paint_frame(painter: QPainter, area: QRectF, theme: Theme) -> None:
+def paint_frame(painter: ThemedPainter, area: QRectF) -> None:
     """Paint the border of a lane."""
-    painter.setPen(line_pen(theme.border))
+    painter.setPen(line_pen(painter.theme.border))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(area)
 
 
 def paint_time_axis(
-    painter: QPainter,
+    painter: ThemedPainter,
     lanes: PlotLanes,
     ticks: Ticks,
     view: Viewport,
-    theme: Theme,
 ) -> None:
     """Paint the texts of the time axis, and its lines through all lanes."""
     area = lanes.time
     metrics = QFontMetricsF(painter.font())
-    grid = mixed(theme.border, theme.base, 0.55)
+    grid = faint(painter.theme.border, 0.55)
     if ticks.base:
-        painter.setPen(QColor(theme.text))
-        painter.drawText(
-            QRectF(0.0, area.top(), LEFT_PX + 60, area.height()),
-            LEFT,
-            f" {ticks.base}",
-        )
+        box = QRectF(0.0, area.top(), LEFT_PX + 60, area.height())
+        painter.text(box, LEFT, f" {ticks.base}", painter.theme.text)
     for at_s, text in zip(ticks.places, ticks.texts, strict=True):
         x = round(area.left() + view.fraction(at_s) * area.width())
         if not area.left() - 1 <= x <= area.right() + 1:
@@ -215,6 +207,5 @@ def paint_time_axis(
         left = min(max(x - wide / 2, 0.0), area.right() + RIGHT_PX - wide)
         if ticks.base and left < metrics.horizontalAdvance(f" {ticks.base} "):
             continue
-        painter.setPen(QColor(theme.muted))
         box = QRectF(left, area.top() + 2, wide, area.height() - 4)
-        painter.drawText(box, CENTRE, shown)
+        painter.text(box, CENTRE, shown, painter.theme.muted)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize
-from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture.bands_item import band_colour
-from gui.theme import Theme
+from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT, tip
 from rig.files.plain_text import visible
 
@@ -21,11 +21,10 @@ _SPACE_PX = 14
 class Legend(QWidget):
     """A line of colours and names, as wide as it may be; the rest is in its tooltip."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-legend")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.theme = theme
         self.entries: list[tuple[int, str]] = []
 
     def set_phases(self, names: Mapping[int, str]) -> None:
@@ -41,11 +40,6 @@ class Legend(QWidget):
         self.updateGeometry()
         self.update()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
-        self.update()
-
     def sizeHint(self) -> QSize:  # noqa: N802
         """Return the size of all names."""
         metrics = QFontMetrics(self.font())
@@ -57,22 +51,21 @@ class Legend(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint colours and names."""
-        with QPainter(self) as painter:
-            paint_legend(painter, self.entries, self.rect().toRectF(), self.theme)
+        with ThemedPainter(self) as painter:
+            paint_legend(painter, self.entries, self.rect().toRectF())
 
 
 def paint_legend(
-    painter: QPainter,
+    painter: ThemedPainter,
     entries: Sequence[tuple[int, str]],
     area: QRectF,
-    theme: Theme,
 ) -> None:
     """Paint colours and names in a line from the left of an area."""
     metrics = QFontMetricsF(painter.font())
     x = area.left()
     for number, name in entries:
         wide = metrics.horizontalAdvance(name)
-        painter.setPen(QColor(theme.text))
+        painter.setPen(QColor(painter.theme.text))
         if x + _BOX_PX + 5 + wide > area.right():
             painter.drawText(
                 QPointF(x, area.center().y() + metrics.ascent() / 2 - 1), "…"
@@ -80,7 +73,7 @@ def paint_legend(
             break
         top = area.center().y() - _BOX_PX / 2
         painter.fillRect(
-            QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, theme, loud=True)
+            QRectF(x, top, _BOX_PX, _BOX_PX), band_colour(number, loud=True)
         )
         box = QRectF(x + _BOX_PX + 5, area.top(), wide + 2, area.height())
         painter.drawText(box, LEFT, name)

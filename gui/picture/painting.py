@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyqtgraph import functions
 from pyqtgraph.Qt import internals
-from PySide6.QtCore import QLineF, QRectF
+from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 Array = NDArray[np.float64]
@@ -20,8 +20,6 @@ def line_pen(colour: QColor | str, width: float = 1.0) -> QPen:
     pen.setWidthF(width)
     pen.setCosmetic(True)
     if width > 1:
-        from PySide6.QtCore import Qt
-
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
     return pen
 
@@ -76,17 +74,3 @@ def draw_polyline(painter: QPainter, x: Array, y: Array) -> None:
             painter.drawPolyline(
                 functions.arrayToQPolygonF(x[first:last], y[first:last])
             )
-
-
-def mixed(colour: str, background: str, share: float) -> QColor:
-    """Return a colour that is opaque and looks like a transparent one on a
-    background."""
-    front = QColor(colour)
-    back = QColor(background)
-    fronts = front.redF(), front.greenF(), front.blueF()
-    backs = back.redF(), back.greenF(), back.blueF()
-    red, green, blue = (
-        share * of_front + (1 - share) * of_back
-        for of_front, of_back in zip(fronts, backs, strict=True)
-    )
-    return QColor.fromRgbF(red, green, blue)

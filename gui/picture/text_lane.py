@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF
 
 from gui.picture.lanes import paint_frame, paint_row_title
 from gui.picture.painting import draw_lines, line_pen
 from gui.picture.viewport import Viewport
-from gui.theme import Theme
+from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT
 
 Array = NDArray[np.float64]
@@ -44,25 +44,24 @@ class TimedTexts:
 
 
 def paint_texts(
-    painter: QPainter,
+    painter: ThemedPainter,
     area: QRectF,
     timed: TimedTexts,
     view: Viewport,
-    theme: Theme,
     *,
     title: str,
 ) -> None:
     """Paint a stroke for each text of the view, one a pixel, and right of it the text,
     up to the next stroke.
     """
-    paint_row_title(painter, area, title, theme.sync)
+    paint_row_title(painter, area, title, painter.theme.sync)
     # The text that began before the view reaches into it.
     first = timed.before(view.start_s) or 0
     last = int(np.searchsorted(timed.at_s, view.stop_s, side="right"))
     part = slice(first, last)
     x = area.left() + (timed.at_s[part] - view.start_s) / view.span_s * area.width()
     painter.setClipRect(area)
-    for bad, colour in ((False, theme.muted), (True, theme.bad)):
+    for bad, colour in ((False, painter.theme.muted), (True, painter.theme.bad)):
         strokes = np.unique(np.round(x[timed.bad[part] == bad]))
         top = np.full(len(strokes), area.top())
         painter.setPen(line_pen(colour))
@@ -78,7 +77,7 @@ def paint_texts(
         shown = metrics.elidedText(
             timed.texts[number], Qt.TextElideMode.ElideRight, box.width()
         )
-        painter.setPen(QColor(theme.bad if timed.bad[number] else theme.text))
-        painter.drawText(box, LEFT, shown)
+        colour = painter.theme.bad if timed.bad[number] else painter.theme.text
+        painter.text(box, LEFT, shown, colour)
     painter.setClipping(False)
-    paint_frame(painter, area, theme)
+    paint_frame(painter, area)

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 
 from gui.run import run_text
 from gui.run.record import RunSnapshot
-from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import STRETCH, in_column, in_row
@@ -32,7 +31,7 @@ class RunBar(QWidget):
 
     page_chosen = Signal(str)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("run-bar")
         self._title = heading("run-title", "no bench file", 1.25)
@@ -59,9 +58,8 @@ class RunBar(QWidget):
         self._bar.setRange(0, _FINE)
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(10)
-        self._progress = shortened("run-progress-text")
+        self._progress = shortened("run-progress-text", role="muted")
         self._lay_out()
-        self.set_theme(theme)
         self.set_busy(False, False)
         self.set_resumable(None)
 
@@ -69,11 +67,6 @@ class RunBar(QWidget):
     def progress(self) -> str:
         """Return how far the run is, in words."""
         return self._progress.text()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self._progress.setStyleSheet(f"color: {theme.muted}")
-        self.labels.setStyleSheet(f"color: {theme.warn}")
 
     def set_title(self, text: str) -> None:
         """Name the bench."""

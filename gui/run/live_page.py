@@ -19,7 +19,6 @@ from gui.run.flight import Flight
 from gui.run.live_view import LiveControls, LiveView
 from gui.run.record import RunSnapshot
 from gui.run.tiles import Tiles
-from gui.theme import Theme
 from gui.widgets.controls import combo_box
 from gui.widgets.layouts import in_column, in_row
 from gui.widgets.table import DataTable, TableColumn
@@ -58,14 +57,14 @@ _METRIC_COLUMNS = (
 class LivePage(QWidget):
     """The page of a flight."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("run-live")
         self._flight: Flight | None = None
-        self.view = LiveView(theme)
-        self.legend = Legend(theme)
+        self.view = LiveView()
+        self.legend = Legend()
         self.legend.setObjectName("run-legend")
-        self.tiles = Tiles(theme)
+        self.tiles = Tiles()
         self.trials = DataTable(_TRIAL_COLUMNS, "run-trials")
         self.metrics = DataTable(_METRIC_COLUMNS, "run-metrics")
         self.console = ConsoleView()
@@ -78,12 +77,6 @@ class LivePage(QWidget):
         self._shown_trials: tuple[object, ...] = ()
         self._newest_s = -1.0
         self._lay_out()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self.view.set_theme(theme)
-        self.legend.set_theme(theme)
-        self.tiles.set_theme(theme)
 
     def set_flight(self, flight: Flight) -> None:
         """Show another flight from its beginning."""

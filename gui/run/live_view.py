@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture import ticks
@@ -21,9 +21,9 @@ from gui.picture.viewport import Viewport
 from gui.run.frame import LiveFrame, empty_frame
 from gui.run.phases import UNKNOWN, Strip
 from gui.run.scale import Ceiling
-from gui.theme import Theme
 from gui.widgets.controls import combo_box, push_button
 from gui.widgets.layouts import in_row
+from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import CENTRE, RIGHT, PlainLabel
 from rig.report import palette
 from rig.units import quantity
@@ -40,7 +40,7 @@ _OLD_S = 1.0
 class LiveView(QWidget):
     """The newest seconds of one rail."""
 
-    def __init__(self, theme: Theme, *, phased: bool = True) -> None:
+    def __init__(self, *, phased: bool = True) -> None:
         super().__init__()
         self._phased = phased
         self.setObjectName("live-view")
@@ -49,7 +49,6 @@ class LiveView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(360, 200)
         self.frames_painted = 0
-        self._theme = theme
         self._ceiling = Ceiling()
         self._frame = empty_frame(1, 1.0)
         self._bands = BandsItem()
@@ -67,11 +66,6 @@ class LiveView(QWidget):
     def frame(self) -> LiveFrame:
         """Return the frame that is shown."""
         return self._frame
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self._theme = theme
-        self.update()
 
     def set_phases(self, names: Sequence[str]) -> None:
         """Take the names of the task's phases, which have their colours by their
@@ -99,11 +93,11 @@ class LiveView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the frame."""
-        with QPainter(self) as painter:
-            painter.fillRect(self.rect(), QColor(self._theme.base))
+        with ThemedPainter(self) as painter:
+            painter.fillRect(self.rect(), QColor(painter.theme.base))
             self.frames_painted += 1
             if self._frame.empty:
-                painter.setPen(QColor(self._theme.muted))
+                painter.setPen(QColor(painter.theme.muted))
                 words = CENTRE | Qt.TextFlag.TextWordWrap
                 painter.drawText(self.rect(), words, self._silence)
             else:
@@ -113,21 +107,21 @@ class LiveView(QWidget):
     def _lanes(self) -> PlotLanes:
         return laid_out(self.size(), (_POWER,), has_sync=True, has_phases=self._phased)
 
-    def _paint(self, painter: QPainter, frame: LiveFrame) -> None:
-        theme, lanes = self._theme, self._lanes
+    def _paint(self, painter: ThemedPainter, frame: LiveFrame) -> None:
+        lanes = self._lanes
         power, sync = lanes.signals[_POWER], lanes.sync
         assert sync is not None
         view = Viewport(frame.start_s, frame.stop_s, frame.stop_s)
         if self._phased:
             spans = bands(frame.strip, frame.stop_s, self._phases)
             for area in (power, sync):
-                self._bands.paint(painter, spans, view, area, theme)
-            self._bands.paint_strip(painter, spans, view, lanes.phases, theme)
+                self._bands.paint(painter, spans, view, area)
+            self._bands.paint_strip(painter, spans, view, lanes.phases)
         # Times of the trace would run along the axis: it has seconds before the newest
         # sample.
         ago = Viewport(-view.span_s, 0.0, view.duration_s)
         time = ticks.of_time(ago.start_s, ago.stop_s, time_ticks_for(lanes.time))
-        paint_time_axis(painter, lanes, time, ago, theme)
+        paint_time_axis(painter, lanes, time, ago)
         borders_s = np.linspace(frame.start_s, frame.stop_s, len(frame.mean_w) + 1)
         shape = Envelope(
             borders_s[:-1], borders_s[1:], frame.least_w, frame.mean_w, frame.most_w
@@ -135,22 +129,22 @@ class LiveView(QWidget):
         lane = SignalLane(
             title="Power",
             unit="W",
-            colour=theme.power,
+            colour=painter.theme.power,
             envelope=shape,
             y_range=(min(frame.lowest_w, 0.0), self._ceiling.fit(frame.highest_w)),
         )
-        paint_signal(painter, power, lane, view, theme)
+        paint_signal(painter, power, lane, view)
         edges = LineEdges.of(frame.falls_s, frame.rises_s)
-        paint_sync(painter, sync, edges, view, theme)
+        paint_sync(painter, sync, edges, view)
         self._paint_head(painter, lanes.markers)
 
-    def _paint_head(self, painter: QPainter, area: QRectF) -> None:
+    def _paint_head(self, painter: ThemedPainter, area: QRectF) -> None:
         frame = self._frame
         age_s = frame.age_s
         if age_s is None:
             return
         old = age_s > _OLD_S
-        painter.setPen(QColor(self._theme.warn if old else self._theme.muted))
+        painter.setPen(QColor(painter.theme.warn if old else painter.theme.muted))
         latest = "" if frame.latest_w is None else f"{quantity(frame.latest_w, 'W')}   "
         age = (
             f"newest sample {age_s:.1f} s old"

@@ -13,12 +13,11 @@ from PySide6.QtWidgets import (
 
 from gui.run import plan_text
 from gui.run.setup_panel import SetupPanel
-from gui.theme import Theme
 from gui.widgets.layouts import STRETCH, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel, tip
+from gui.widgets.text import PlainLabel, plain, set_state, tip
 from rig.session.estimate import Estimate
 
 _WIDTHS = (430, 800)
@@ -38,11 +37,10 @@ _COLUMNS = (
 class PlanPage(QWidget):
     """The form on the left, what follows from it on the right."""
 
-    def __init__(self, setup: SetupPanel, theme: Theme) -> None:
+    def __init__(self, setup: SetupPanel) -> None:
         super().__init__()
         self.setObjectName("run-plan")
         self.setup = setup
-        self._theme = theme
         self.notice = Notice()
         self.table = DataTable(_COLUMNS, "run-steps")
         self._lines: list[tuple[PlainLabel, PlainLabel]] = []
@@ -55,7 +53,6 @@ class PlanPage(QWidget):
         self._same_row = QWidget()
         self._same_row.hide()
         self._estimate: Estimate | None = None
-        self._command = ""
         self._lay_out()
 
     @property
@@ -69,12 +66,6 @@ class PlanPage(QWidget):
         lines = [f"{head.text()}\t{text.text()}" for head, text in self._lines]
         return "\n".join([*lines, f"Command\t{self._same.text()}"])
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self._theme = theme
-        if self._estimate is not None:
-            self.show_estimate(self._estimate, self._command)
-
     def show_waiting(self) -> None:
         """Say that the estimate is being made."""
         self._head.setText("What will happen ...")
@@ -82,7 +73,6 @@ class PlanPage(QWidget):
     def show_estimate(self, estimate: Estimate, command: str) -> None:
         """Show what will happen, and the command that does the same."""
         self._estimate = estimate
-        self._command = command
         self._head.setText("What will happen")
         self.notice.clear()
         self.table.set_rows(estimate.rows)
@@ -109,30 +99,18 @@ class PlanPage(QWidget):
 
     def _show_lines(self, lines: list[plan_text.PlanLine]) -> None:
         while len(self._lines) < len(lines):
-            head, text = PlainLabel(), PlainLabel()
-            for label in (head, text):
-                label.setTextInteractionFlags(
-                    Qt.TextInteractionFlag.TextSelectableByMouse
-                )
-            text.setWordWrap(True)
-            text.setObjectName(f"run-plan-line-{len(self._lines)}")
             row = len(self._lines)
+            head = plain(f"run-plan-head-{row}", role="muted", selectable=True)
+            text = plain(f"run-plan-line-{row}", wrap=True, selectable=True)
             self._grid.addWidget(head, row, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(text, row, 1)
             self._lines.append((head, text))
-        colours = {
-            "": self._theme.text,
-            "warn": self._theme.warn,
-            "bad": self._theme.bad,
-        }
         for number, (head, text) in enumerate(self._lines):
             shown = number < len(lines)
             line = lines[number] if shown else plan_text.PlanLine("", "")
             head.setText(line.head)
-            head.setStyleSheet(f"color: {self._theme.muted}")
             text.setText(line.text)
-            weight = "bold" if line.state else "normal"
-            text.setStyleSheet(f"color: {colours[line.state]}; font-weight: {weight}")
+            set_state(text, line.state)
             head.setVisible(shown)
             text.setVisible(shown)
 

@@ -21,7 +21,6 @@ from gui.run.record import RunStage
 from gui.run.setup_panel import SetupPanel
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.theme import Theme
 from gui.widgets.layouts import PAGE, in_column
 from gui.widgets.notice import Notice, Severity
 from rig.api.report import write_report
@@ -65,11 +64,11 @@ class RunScreen(Screen):
         self._dirty = False
         self._frames = 0
         root = Path(shell.memory.get("sessions", "sessions"))
-        self.bar = RunBar(shell.theme)
+        self.bar = RunBar()
         self.notice = Notice()
         self.outcome = RunOutcome()
-        self.plan = PlanPage(SetupPanel(root), shell.theme)
-        self.live = LivePage(shell.theme)
+        self.plan = PlanPage(SetupPanel(root))
+        self.live = LivePage()
         self._pages = QStackedWidget()
         self._pages.addWidget(self.plan)
         self._pages.addWidget(self.live)
@@ -319,14 +318,9 @@ class RunScreen(Screen):
             key="run-plan",
         )
 
-    def _themed(self, theme: Theme) -> None:
-        for part in (self.bar, self.plan, self.live):
-            part.set_theme(theme)
-
     def _connect(self) -> None:
         self.shell.bridge.arrived.connect(self._arrived)
         self.shell.bench_changed.connect(self._bench_changed)
-        self.shell.themes.changed.connect(self._themed)
         self.plan.setup.changed.connect(self._plan)
         self.plan.setup.bench_chosen.connect(self.shell.set_bench)
         self.bar.start.clicked.connect(self.start)

@@ -5,32 +5,32 @@ far."""
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from gui.run import run_text
-from gui.run.record import POWERS_SHOWN, RunSnapshot, powers
-from gui.theme import Theme
+from gui.run.record import RunSnapshot, powers
 from gui.widgets.layouts import STRETCH, in_column
-from gui.widgets.text import PlainLabel
+from gui.widgets.painter import ThemedPainter
+from gui.widgets.text import PlainLabel, plain, set_state
 from rig.units import quantity
 
 _WIDTH_PX = 260
 _BAR_PX = 6
+#: Colours of the theme: a bar for each of the mean powers.
+_BAR_COLOURS = ("power", "gap", "accent")
 
 
 class Tiles(QFrame):
     """Names and values; a value that cannot be known yet is a dash."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("run-tiles")
         self.setFixedWidth(_WIDTH_PX)
-        self._theme = theme
         self._values: dict[str, QLabel] = {}
-        self._heads: list[QLabel] = []
         self._names: dict[str, QLabel] = {}
-        self._bars = [_Bar() for _ in range(POWERS_SHOWN)]
+        self._bars = [_Bar(colour) for colour in _BAR_COLOURS]
         self._grid = QGridLayout()
         self._grid.setColumnStretch(1, 1)
         self._grid.setVerticalSpacing(4)
@@ -46,29 +46,16 @@ class Tiles(QFrame):
         for name in ("right", "latency", "retransmissions"):
             self._add(name, name)
         in_column([self._grid, STRETCH], self, margins=(10, 0, 4, 0))
-        self.set_theme(theme)
 
     def value(self, name: str) -> str:
         """Return the text of a tile."""
         return self._values[name].text()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self._theme = theme
-        for head in self._heads:
-            head.setStyleSheet(f"color: {theme.muted}")
-        for bar, colour in zip(
-            self._bars, (theme.power, theme.gap, theme.accent), strict=True
-        ):
-            bar.set_colours(colour, theme.raised)
-
     def show_snapshot(self, snapshot: RunSnapshot, lost: int) -> None:
         """Show how things are."""
         supply, state = run_text.supply(snapshot)
-        theme = self._theme
-        colours = {"ok": theme.ok, "bad": theme.bad, "": theme.text}
-        self._set("supply", supply, colours[state], bool(state))
-        self._set("lost", f"{lost}", theme.bad if lost else theme.text, bool(lost))
+        self._set("supply", supply, state)
+        self._set("lost", f"{lost}", "bad" if lost else "")
         rows = powers(snapshot.metrics)
         highest = max((row.value for row in rows), default=0.0)
         for place, bar in enumerate(self._bars):
@@ -77,40 +64,30 @@ class Tiles(QFrame):
             self._names[name].setText(
                 "-" if row is None else row.name.removeprefix("power_")
             )
-            self._set(
-                name, "-" if row is None else quantity(row.value, row.unit), theme.text
-            )
+            self._set(name, "-" if row is None else quantity(row.value, row.unit))
             bar.set_share(row.value / highest if row and highest > 0 else 0.0)
         so_far = dict(run_text.so_far(snapshot))
         for name in ("right", "latency", "retransmissions"):
-            self._set(name, so_far.get(name, "-"), theme.text)
+            self._set(name, so_far.get(name, "-"))
 
-    def _set(self, name: str, text: str, colour: str, bold: bool = False) -> None:
+    def _set(self, name: str, text: str, state: str = "") -> None:
         label = self._values[name]
         if label.text() != text:
             label.setText(text)
-        style = f"color: {colour}; font-weight: {'bold' if bold else 'normal'}"
-        if label.styleSheet() != style:
-            label.setStyleSheet(style)
+        set_state(label, state)
 
     def _head(self, text: str) -> None:
         label = PlainLabel(text)
-        font = label.font()
-        font.setBold(True)
-        label.setFont(font)
-        self._heads.append(label)
+        set_state(label, "muted")
         self._grid.setRowMinimumHeight(self._row, 8)
         self._grid.addWidget(label, self._row + 1, 0, 1, 2)
         self._row += 2
 
     def _add(self, name: str, text: str) -> None:
-        head = PlainLabel(text)
-        self._heads.append(head)
-        value = PlainLabel("-")
-        value.setObjectName(f"run-{name}")
+        head = PlainLabel(text, role="muted")
+        value = plain(f"run-{name}", "-", selectable=True)
         value.setAccessibleName(text)
         value.setAlignment(Qt.AlignmentFlag.AlignRight)
-        value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._values[name] = value
         self._names[name] = head
         self._grid.addWidget(head, self._row, 0)
@@ -119,17 +96,13 @@ class Tiles(QFrame):
 
 
 class _Bar(QWidget):
-    """A bar from 0 to 1."""
+    """A bar from 0 to 1 in a colour of the theme."""
 
-    def __init__(self) -> None:
+    def __init__(self, colour: str) -> None:
         super().__init__()
         self.setFixedHeight(_BAR_PX)
         self._share = 0.0
-        self._colours = ("#888888", "#cccccc")
-
-    def set_colours(self, colour: str, ground: str) -> None:
-        self._colours = (colour, ground)
-        self.update()
+        self._colour = colour
 
     def set_share(self, share: float) -> None:
         if share != self._share:
@@ -137,7 +110,8 @@ class _Bar(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._colours[1]))
-        width = self.width() * self._share
-        painter.fillRect(QRectF(0, 0, width, self.height()), QColor(self._colours[0]))
+        painter = ThemedPainter(self)
+        painter.fillRect(self.rect(), QColor(painter.theme.raised))
+        bar = QRectF(0, 0, self.width() * self._share, self.height())
+        painter.fillRect(bar, QColor(getattr(painter.theme, self._colour)))
+        painter.end()

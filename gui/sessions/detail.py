@@ -18,14 +18,13 @@ from PySide6.QtWidgets import (
 
 from gui.sessions.delete_bar import DeleteBar
 from gui.sessions.rows import facts, outcome_colour
-from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.labels import Labels
 from gui.widgets.layouts import CARD, STRETCH, in_column
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity, set_severity
 from gui.widgets.table import DataTable, TableColumn
-from gui.widgets.text import PlainLabel, ShortenedLabel, plain, shortened
+from gui.widgets.text import PlainLabel, ShortenedLabel, plain, set_state, shortened
 from rig.api.archive.listing import RUNNING, Listed
 from rig.check.check import Check
 from rig.files.plain_text import visible
@@ -53,9 +52,8 @@ class DetailPanel(QWidget):
     #: The row and the text of the tags.
     tagged = Signal(object, str)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._theme = theme
         self._row: Listed | None = None
         self._report: Path | None = None
         self.notice = Notice()
@@ -109,15 +107,8 @@ class DetailPanel(QWidget):
         report = row.path / "report.html" if row.has_report else self._report
         self._buttons["see-report"].setEnabled(report is not None)
         self._report = report
-        self.show_theme(self._theme)
-
-    def show_theme(self, theme: Theme) -> None:
-        """Take the colours of another theme."""
-        self._theme = theme
-        if self._row is not None:
-            colour = getattr(theme, outcome_colour(self._row))
-            self._outcome.setText(self._row.outcome)
-            self._outcome.setStyleSheet(f"color: {colour}; font-weight: 600;")
+        self._outcome.setText(row.outcome)
+        set_state(self._outcome, outcome_colour(row))
 
     def show_check(self, row: Listed, checked: Check) -> None:
         """Show the findings of a check, the failed ones first."""

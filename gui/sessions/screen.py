@@ -90,7 +90,7 @@ class SessionsScreen(Screen):
         self.table.activated.connect(lambda index: self._open())
         self.table.selectionModel().selectionChanged.connect(self._selected)
         self._undo = UndoBar()
-        self.detail = DetailPanel(shell.theme)
+        self.detail = DetailPanel()
         self.compared = ComparePanel()
         self._hint = PlainLabel(
             "Choose a session; with Shift or Ctrl a second one, to compare them.",
@@ -325,7 +325,6 @@ class SessionsScreen(Screen):
         )
         self._undo.asked_back.connect(self._restore)
         self.compared.asked_swap.connect(self._swap)
-        self.shell.themes.changed.connect(detail.show_theme)
         actions = {
             "Ctrl+F": self._search.setFocus,
             "F5": self.look,

@@ -9,7 +9,6 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QWidget
 
 from gui.picture.legend import Legend
-from gui.theme import Theme
 from gui.trace.shown.subject import Subject
 from gui.widgets.controls import combo_box
 from gui.widgets.labels import Labels
@@ -28,10 +27,10 @@ class Header(QWidget):
 
     chosen = Signal(int, str, int)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-header")
-        self.legend = Legend(theme)
+        self.legend = Legend()
         self._title = heading("trace-title", "No trace is open", 1.15)
         self._facts = shortened("trace-facts")
         self._labels = Labels()

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QSplitter, QWidget
 from gui.picture.lane_painter import LineEdges
 from gui.screen import Screen
 from gui.shell import Shell, TraceRequest
-from gui.theme import Theme
 from gui.trace.file_form import FileForm
 from gui.trace.header import Header
 from gui.trace.keyboard import key_map
@@ -81,10 +80,10 @@ class TraceScreen(Screen):
         self._pictures: Pictures | None = None
         self.notice = Notice()
         self.form = FileForm(shell, self._pictures_worker, self.notice)
-        self.header = Header(shell.theme)
-        self.overview = Overview(shell.theme)
-        self.stack = InteractiveStack(shell.theme)
-        self.second = SecondTrace(shell.theme)
+        self.header = Header()
+        self.overview = Overview()
+        self.stack = InteractiveStack()
+        self.second = SecondTrace()
         self.statistics = StatisticsPanel()
         self.windows = WindowTable()
         self.markers = MarkerPanel(
@@ -94,9 +93,9 @@ class TraceScreen(Screen):
             )
         )
         self.problems = ProblemsPanel()
-        self.edge = EdgeView(shell.theme, self._views_worker)
-        self.overlay = OverlayView(shell.theme, self._views_worker)
-        self.distribution = DistributionView(shell.theme, self._views_worker)
+        self.edge = EdgeView(self._views_worker)
+        self.overlay = OverlayView(self._views_worker)
+        self.distribution = DistributionView(self._views_worker)
         self._views = self.edge, self.overlay, self.distribution
         self.export = ExportPanel(self._export_worker, self._views_worker)
         self.scales = ScalePanel()
@@ -120,7 +119,6 @@ class TraceScreen(Screen):
         self.header.file.clicked.connect(self.form.ask_again)
         self.header.chosen.connect(self._choose)
         self.export.save_picture.clicked.connect(lambda _: self.save_picture())
-        shell.themes.changed.connect(self._set_theme)
 
     # What is shown.
 
@@ -420,16 +418,6 @@ class TraceScreen(Screen):
             self.tools.logarithmic.setChecked(state.scales["power"].logarithmic)
         elif topic == "cursor":
             self.header.readout.setText(cursor_text(state, self._pictures))
-
-    def _set_theme(self, theme: Theme) -> None:
-        for part in (
-            self.stack,
-            self.overview,
-            self.header.legend,
-            self.second,
-            *self._views,
-        ):
-            part.set_theme(theme)
 
     def _lay_out(self) -> None:
         left = QWidget()

@@ -10,7 +10,6 @@ from pathlib import Path
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QWidget
 
-from gui.theme import Theme
 from gui.trace.panels.statistics_panel import StatisticsPanel
 from gui.trace.picture.stack_mouse import InteractiveStack
 from gui.trace.shown.background import Pictures
@@ -27,7 +26,7 @@ from gui.worker import BackgroundWorker
 class SecondTrace(QWidget):
     """The second trace with the line that chooses it; hidden until it is asked for."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-second")
         self.state: TraceState | None = None
@@ -56,7 +55,7 @@ class SecondTrace(QWidget):
         )
         self.linked.setChecked(True)
         self.linked.toggled.connect(lambda _: self._follow(self._first, self.state))
-        self.stack = InteractiveStack(theme)
+        self.stack = InteractiveStack()
         self.stack.setObjectName("second-plots")
         self.stack.setAccessibleName("The second trace over time")
         self.stack.ask_numbers = self._statistics.for_lanes
@@ -104,10 +103,6 @@ class SecondTrace(QWidget):
         pending = self._pictures is not None and self._pictures.pending
         busy = self._due or self._worker.busy or self._numbers.busy
         return pending or busy or self.stack.waiting or self._statistics.waiting
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.stack.set_theme(theme)
 
     def stop(self) -> None:
         """End the threads."""

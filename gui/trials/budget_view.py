@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.theme import Theme
+from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT
 from rig.api.trials.replication import BudgetLine, MetricTrials
 from rig.units import quantity, share
@@ -23,12 +23,11 @@ class BudgetView(QWidget):
     trials contains a component already.
     """
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trials-budget")
         self.setAccessibleName("Uncertainty budget")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._theme = theme
         self._lines: tuple[BudgetLine, ...] = ()
         self._unit = ""
 
@@ -36,11 +35,6 @@ class BudgetView(QWidget):
     def lines(self) -> tuple[BudgetLine, ...]:
         """Return the components that are shown."""
         return self._lines
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self._theme = theme
-        self.update()
 
     def set_metric(self, metric: MetricTrials | None) -> None:
         """Show the budget of a metric."""
@@ -60,12 +54,11 @@ class BudgetView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint a bar a component."""
-        painter = QPainter(self)
+        painter = ThemedPainter(self)
         if not self._lines:
-            painter.setPen(QColor(self._theme.muted))
-            painter.drawText(
-                self.rect(), Qt.AlignmentFlag.AlignLeft, "No budget is stated for it."
-            )
+            text = "No budget is stated for it."
+            left = Qt.AlignmentFlag.AlignLeft
+            painter.text(self.rect(), left, text, painter.theme.muted)
         largest = (
             max((line.standard_uncertainty for line in self._lines), default=0.0) or 1.0
         )
@@ -77,24 +70,23 @@ class BudgetView(QWidget):
         painter.end()
 
     def _paint_line(
-        self, painter: QPainter, line: BudgetLine, row: int, long_px: float
+        self, painter: ThemedPainter, line: BudgetLine, row: int, long_px: float
     ) -> None:
         top = row * _ROW_PX
         counted = line.variance_share is not None
         first = row == 0 and counted
-        painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
+        ink = painter.theme.text if counted else painter.theme.muted
         name = self.fontMetrics().elidedText(
             line.component, Qt.TextElideMode.ElideRight, _NAME_PX - 8
         )
-        painter.drawText(QRect(0, top, _NAME_PX - 8, _ROW_PX), LEFT, name)
-        colour = QColor(self._theme.warn if first else self._theme.accent)
+        painter.text(QRect(0, top, _NAME_PX - 8, _ROW_PX), LEFT, name, ink)
+        colour = QColor(painter.theme.warn if first else painter.theme.accent)
         bar = QRectF(_NAME_PX, top + 4, max(long_px, 1.0), _ROW_PX - 8)
         if counted:
             painter.fillRect(bar, colour)
         else:
-            painter.setPen(QColor(self._theme.muted))
+            painter.setPen(QColor(painter.theme.muted))
             painter.drawRect(bar)
-        painter.setPen(QColor(self._theme.text if counted else self._theme.muted))
         number = quantity(line.standard_uncertainty, self._unit)
         part = (
             f"{_rounded(line.variance_share)} of variance"
@@ -102,11 +94,8 @@ class BudgetView(QWidget):
             else "in the scatter"
         )
         text = f"{number} ({share(line.relative)}), {part}"
-        painter.drawText(
-            QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX),
-            LEFT,
-            text,
-        )
+        box = QRect(self.width() - _NUMBER_PX + 6, top, _NUMBER_PX - 6, _ROW_PX)
+        painter.text(box, LEFT, text, ink)
 
 
 def _rounded(part: float) -> str:

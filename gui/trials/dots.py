@@ -10,16 +10,15 @@ from PySide6.QtGui import (
     QFontMetrics,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
     QPen,
     QPolygonF,
 )
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
-from gui.theme import Theme
 from gui.trials import words
 from gui.trials.words import DotScale
+from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import CENTRE, LEFT, tip
 from rig.api.trials.drift import percent
 from rig.api.trials.replication import MetricTrials, TrialDot
@@ -30,7 +29,8 @@ _HEAD_PX = 26
 _GAP_PX = 10
 _DOT_PX = 3.6
 _VERDICT_PX = 92
-_BAND_ALPHA = 46
+_BAND_OPACITY = 0.18
+_CHOSEN_OPACITY = 0.17
 _SPREAD_PX = 8.0
 _TICK_PX = 52
 
@@ -40,14 +40,13 @@ class Dots(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trials-dots")
         self.setAccessibleName("Trials of each metric as dots")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._theme = theme
         self._metrics: tuple[MetricTrials, ...] = ()
         self._scale = DotScale(LIMIT * 1.4)
         self._at = -1
@@ -64,11 +63,6 @@ class Dots(QWidget):
         return (
             self._metrics[self._at].name if 0 <= self._at < len(self._metrics) else ""
         )
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self._theme = theme
-        self.update()
 
     def set_metrics(self, metrics: tuple[MetricTrials, ...]) -> None:
         """Show other metrics; the one at hand stays, where it is among them."""
@@ -149,9 +143,9 @@ class Dots(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the rows that are visible."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(event.rect(), QColor(self._theme.base))
+        painter = ThemedPainter(self)
+        painter.setRenderHint(painter.RenderHint.Antialiasing)
+        painter.fillRect(event.rect(), QColor(painter.theme.base))
         plot = QRectF(
             self._name_px,
             0.0,
@@ -170,14 +164,11 @@ class Dots(QWidget):
     def _x(self, plot: QRectF, away: float) -> float:
         return plot.left() + plot.width() * self._scale.place(away)
 
-    def _paint_scale(self, painter: QPainter, plot: QRectF) -> None:
-        band = QColor(self._theme.ok)
-        band.setAlpha(_BAND_ALPHA)
+    def _paint_scale(self, painter: ThemedPainter, plot: QRectF) -> None:
         left, right = self._x(plot, -LIMIT), self._x(plot, LIMIT)
-        painter.fillRect(
-            QRectF(left, _HEAD_PX, right - left, plot.height() - _HEAD_PX), band
-        )
-        painter.setPen(QPen(QColor(self._theme.muted), 1.0))
+        band = QRectF(left, _HEAD_PX, right - left, plot.height() - _HEAD_PX)
+        painter.shade(band, painter.theme.ok, _BAND_OPACITY)
+        painter.setPen(QPen(QColor(painter.theme.muted), 1.0))
         middle = self._x(plot, 0.0)
         painter.drawLine(QPointF(middle, _HEAD_PX), QPointF(middle, plot.bottom()))
         ticks = self._scale.ticks()
@@ -190,21 +181,19 @@ class Dots(QWidget):
             box = QRectF(at - 40, 4, 80, _HEAD_PX - 6)
             painter.drawText(box, CENTRE, text)
 
-    def _paint_row(self, painter: QPainter, plot: QRectF, row: int) -> None:
+    def _paint_row(self, painter: ThemedPainter, plot: QRectF, row: int) -> None:
         metric = self._metrics[row]
         top = _HEAD_PX + row * _ROW_PX
         whole = QRect(0, top, self.width(), _ROW_PX)
         if row == self._at:
-            chosen = QColor(self._theme.accent)
-            chosen.setAlpha(44)
-            painter.fillRect(whole, chosen)
+            painter.shade(whole, painter.theme.accent, _CHOSEN_OPACITY)
             if self.hasFocus():
-                painter.setPen(QPen(QColor(self._theme.accent), 1.0))
+                painter.setPen(QPen(QColor(painter.theme.accent), 1.0))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(whole.adjusted(0, 0, -1, -1))
         self._paint_words(painter, metric, top)
         middle = top + _ROW_PX / 2
-        painter.setPen(QPen(QColor(self._theme.border), 1.0))
+        painter.setPen(QPen(QColor(painter.theme.border), 1.0))
         painter.drawLine(QPointF(plot.left(), middle), QPointF(plot.right(), middle))
         self._paint_intervals(painter, plot, metric, middle)
         last = len(metric.dots) - 1
@@ -215,64 +204,49 @@ class Dots(QWidget):
             away = deviation(metric.mean, metric.reference, metric.row.deviation)
             self._paint_diamond(painter, QPointF(self._x(plot, away), middle))
 
-    def _paint_words(self, painter: QPainter, metric: MetricTrials, top: int) -> None:
+    def _paint_words(
+        self, painter: ThemedPainter, metric: MetricTrials, top: int
+    ) -> None:
         words_px = QFontMetrics(self.font())
         half = _ROW_PX // 2
-        painter.setPen(QColor(self._theme.text))
+        theme = painter.theme
         box = QRect(_GAP_PX, top + 1, self._name_px - 2 * _GAP_PX, half)
         name = words_px.elidedText(
             metric.name, Qt.TextElideMode.ElideMiddle, box.width()
         )
-        painter.drawText(box, LEFT, name)
-        painter.setPen(QColor(self._theme.muted))
+        painter.text(box, LEFT, name, theme.text)
         box = box.translated(0, half - 2)
-        painter.drawText(
-            box,
-            LEFT,
-            words.value(metric),
-        )
+        painter.text(box, LEFT, words.value(metric), theme.muted)
         judged = metric.replication
-        colour = (
-            self._theme.muted
-            if judged is None
-            else self._theme.ok
-            if judged.ok
-            else self._theme.bad
-        )
-        painter.setPen(QColor(colour))
+        colour = theme.muted
+        if judged is not None:
+            colour = theme.ok if judged.ok else theme.bad
         end = QRect(self.width() - _VERDICT_PX + 6, top, _VERDICT_PX - 10, _ROW_PX)
-        painter.drawText(
-            end,
-            LEFT,
-            words.verdict(metric),
-        )
+        painter.text(end, LEFT, words.verdict(metric), colour)
 
     def _paint_intervals(
-        self, painter: QPainter, plot: QRectF, metric: MetricTrials, middle: float
+        self, painter: ThemedPainter, plot: QRectF, metric: MetricTrials, middle: float
     ) -> None:
         """Paint both intervals: that of other samples thin, that of the same samples
         thick."""
         both = (
-            (metric.metric.other_samples, 3.0, 90),
-            (metric.metric.same_samples, 7.0, 130),
+            (metric.metric.other_samples, 3.0, 0.35),
+            (metric.metric.same_samples, 7.0, 0.51),
         )
-        for interval, thick, alpha in both:
+        for interval, thick, opacity in both:
             if not interval.known:
                 continue
             low, high = (
                 self._x(plot, deviation(end, metric.reference, metric.row.deviation))
                 for end in (interval.low, interval.high)
             )
-            colour = QColor(self._theme.accent)
-            colour.setAlpha(alpha)
             left, right = min(low, high), max(low, high)
-            painter.fillRect(
-                QRectF(left, middle - thick / 2, max(right - left, 1.0), thick), colour
-            )
+            bar = QRectF(left, middle - thick / 2, max(right - left, 1.0), thick)
+            painter.shade(bar, painter.theme.accent, opacity)
 
     def _paint_dot(
         self,
-        painter: QPainter,
+        painter: ThemedPainter,
         plot: QRectF,
         metric: MetricTrials,
         dot: TrialDot,
@@ -285,7 +259,7 @@ class Dots(QWidget):
             and metric.odd.found
             and metric.odd.trial == dot.trial
         )
-        colour = QColor(self._theme.bad if dot.beyond or odd else self._theme.text)
+        colour = QColor(painter.theme.bad if dot.beyond or odd else painter.theme.text)
         at = QPointF(self._x(plot, dot.deviation), y)
         painter.setPen(QPen(colour, 1.2))
         painter.setBrush(colour if dot.valid else Qt.BrushStyle.NoBrush)
@@ -303,8 +277,8 @@ class Dots(QWidget):
             painter.drawEllipse(at, _DOT_PX + 3.5, _DOT_PX + 3.5)
             painter.drawText(at + QPointF(_DOT_PX + 6, 4), str(dot.trial))
 
-    def _paint_diamond(self, painter: QPainter, at: QPointF) -> None:
-        painter.setPen(QPen(QColor(self._theme.marker), 1.6))
+    def _paint_diamond(self, painter: ThemedPainter, at: QPointF) -> None:
+        painter.setPen(QPen(QColor(painter.theme.marker), 1.6))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         corners = (QPointF(6, 0), QPointF(0, 6), QPointF(-6, 0), QPointF(0, -6))
         painter.drawPolygon(QPolygonF([at + corner for corner in corners]))

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from gui.theme import Theme
+from gui.theme import Recoloured, shown
 from gui.trials import words
 from gui.widgets import plots
 from gui.widgets.layouts import in_column
@@ -30,19 +30,18 @@ _MEANING = (
 )
 
 
-class DriftView(QWidget):
+class DriftView(QWidget, Recoloured):
     """The trials of one metric; `trial_chosen` is emitted with the number of a trial
     that is clicked twice.
     """
 
     trial_chosen = Signal(int)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trials-drift")
-        self._theme = theme
         self._metric: MetricTrials | None = None
-        self.plot = plots.new_plot(theme)
+        self.plot = plots.new_plot()
         self.plot.setObjectName("trials-drift-plot")
         self.plot.setAccessibleName("Trials in order of time")
         # Before there is a label: it would keep the prefix of that moment's range.
@@ -52,12 +51,12 @@ class DriftView(QWidget):
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.plot.scene().sigMouseClicked.connect(self._clicked)
         in_column([self.plot], self)
-        self.set_theme(theme)
+        self.recolour()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self._theme = theme
-        plots.configure(theme)
+    def recolour(self) -> None:
+        """Draw in the colours of the theme that is shown."""
+        theme = shown()
+        plots.configure()
         self.plot.setBackground(theme.base)
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
@@ -83,19 +82,15 @@ class DriftView(QWidget):
         last = len(metric.dots) + _EDGE
         self.plot.setXRange(1 - _EDGE, last, padding=0)
         self.plot.setYRange(low * factor, high * factor, padding=0)
-        self._band(metric.band, factor, self._theme.ok, 45)
+        self._band(metric.band, factor, shown().ok, 45)
         other, same = metric.metric.other_samples, metric.metric.same_samples
         if other.known:
-            self._band(
-                (other.low, other.high), factor, self._theme.accent, 22, edges=True
-            )
+            self._band((other.low, other.high), factor, shown().accent, 22, edges=True)
         if same.known:
-            self._band((same.low, same.high), factor, self._theme.accent, 55)
-        self._line(metric.mean * factor, self._theme.text, Qt.PenStyle.SolidLine)
+            self._band((same.low, same.high), factor, shown().accent, 55)
+        self._line(metric.mean * factor, shown().text, Qt.PenStyle.SolidLine)
         if metric.claimed is not None:
-            self._line(
-                metric.claimed * factor, self._theme.marker, Qt.PenStyle.DashLine
-            )
+            self._line(metric.claimed * factor, shown().marker, Qt.PenStyle.DashLine)
         if metric.drift is not None and metric.drift.found:
             self._slope(metric, factor)
         self._dots(metric, factor)
@@ -155,7 +150,7 @@ class DriftView(QWidget):
             drift.line.at_zero + drift.line.slope * trial
             for trial in (trials[0], trials[-1])
         ]
-        pen = pyqtgraph.mkPen(self._theme.warn, width=2, style=Qt.PenStyle.DashLine)
+        pen = pyqtgraph.mkPen(shown().warn, width=2, style=Qt.PenStyle.DashLine)
         self.plot.plot([1, len(trials)], [end * factor for end in ends], pen=pen)
 
     def _dots(self, metric: MetricTrials, factor: float) -> None:
@@ -171,7 +166,7 @@ class DriftView(QWidget):
             top=spread,
             bottom=spread,
             beam=0.1,
-            pen=pyqtgraph.mkPen(self._theme.muted, width=1.5),
+            pen=pyqtgraph.mkPen(shown().muted, width=1.5),
         )
         self.plot.addItem(bars, ignoreBounds=True)
         spots = [
@@ -195,7 +190,7 @@ class DriftView(QWidget):
             ):
                 text = pyqtgraph.TextItem(
                     f" the odd one: {percent(odd.deviation)}",
-                    color=self._theme.bad,
+                    color=shown().bad,
                     anchor=(1.05 if x > 2 else -0.05, 0.5),
                 )
                 text.setPos(x, value)
@@ -207,7 +202,7 @@ class DriftView(QWidget):
             and metric.odd.found
             and metric.odd.trial == dot.trial
         )
-        return self._theme.bad if odd or dot.beyond else self._theme.text
+        return shown().bad if odd or dot.beyond else shown().text
 
     def _clicked(self, event: Any) -> None:
         if self._metric is None or not event.double():

@@ -7,7 +7,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
-from gui.theme import Theme
 from gui.trials import words
 from gui.trials.budget_view import BudgetView
 from gui.trials.drift_view import DriftView
@@ -23,7 +22,7 @@ _PLOT_MOST_PX = 330
 class MetricView(QScrollArea):
     """The panel of one metric of a session."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trials-metric")
         self.setAccessibleName("The metric at hand")
@@ -35,15 +34,15 @@ class MetricView(QScrollArea):
         font.setBold(True)
         font.setPointSizeF(font.pointSizeF() * 1.25)
         self._title.setFont(font)
-        self._intervals = _label("trials-metric-intervals")
+        self._intervals = _label("trials-metric-intervals", role="muted")
         self._judged = _label("trials-metric-judged")
-        self._slope = _label("trials-slope")
+        self._slope = _label("trials-slope", role="muted")
         self._advice = _label("trials-advice")
-        self.drift = DriftView(theme)
+        self.drift = DriftView()
         self.drift.setMinimumHeight(_PLOT_PX)
         self.drift.setMaximumHeight(_PLOT_MOST_PX)
-        self.what_if = WhatIfView(theme)
-        self.budget = BudgetView(theme)
+        self.what_if = WhatIfView()
+        self.budget = BudgetView()
         self._inner = QWidget()
         texts = [self._title, self._intervals, self._judged]
         claim = [self._slope, _rule(), self.what_if, _rule()]
@@ -60,14 +59,6 @@ class MetricView(QScrollArea):
             spacing=5,
         )
         self.setWidget(self._inner)
-        self.set_theme(theme)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self._intervals.setStyleSheet(f"color: {theme.muted}")
-        self._slope.setStyleSheet(f"color: {theme.muted}")
-        for view in (self.drift, self.what_if, self.budget):
-            view.set_theme(theme)
 
     def set_metric(
         self, view: SessionTrials | None, metric: MetricTrials | None
@@ -86,8 +77,8 @@ class MetricView(QScrollArea):
         self._advice.setText(metric.advice or "Uncertainty budget")
 
 
-def _label(name: str) -> QLabel:
-    return plain(name, wrap=True, selectable=True)
+def _label(name: str, role: str = "") -> QLabel:
+    return plain(name, role=role, wrap=True, selectable=True)
 
 
 def _rule() -> QWidget:

@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
 
-from gui.theme import Theme
+from gui.theme import Recoloured, Theme, shown
 from gui.widgets.text import plain
 from rig.model.picture import Picture
 from rig.report.style import BAD, FAINT, GOOD, INK, SERIES, STYLE
@@ -35,19 +35,14 @@ _RESTING_MS = 120
 _SIDES = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
 
 
-class PictureView(QWidget):
+class PictureView(QWidget, Recoloured):
     """One picture: its canvas, its tools, and its caption; `file_name` is offered for a
     file."""
 
-    def __init__(
-        self,
-        picture: Picture,
-        file_name: str,
-        theme: Theme,
-    ) -> None:
+    def __init__(self, picture: Picture, file_name: str) -> None:
         super().__init__()
         self.setObjectName(f"trials-picture-{picture.name}")
-        self.caption = plain("trials-caption", picture.caption, wrap=True)
+        self.caption = plain("trials-caption", picture.caption, role="muted", wrap=True)
         self.canvas: Canvas | None = None
         self._roles = _MADE
         column = QVBoxLayout(self)
@@ -62,14 +57,13 @@ class PictureView(QWidget):
         column.addWidget(self.caption)
         if picture.figure is None:
             column.addStretch(1)
-        self.set_theme(theme)
+        self.recolour()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self.caption.setStyleSheet(f"color: {theme.muted}")
+    def recolour(self) -> None:
+        """Draw in the colours of the theme that is shown."""
         if self.canvas is None:
             return
-        roles = Roles.of(theme)
+        roles = Roles.of(shown())
         recolour(self.canvas.figure, self._roles, roles)
         self._roles = roles
         if self.canvas.isVisible():

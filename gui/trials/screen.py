@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.theme import Theme
 from gui.trials import further, words
 from gui.trials.dots import Dots
 from gui.trials.metric_view import MetricView
@@ -28,7 +27,7 @@ from gui.widgets.layouts import PAGE, TAB, in_column, in_row
 from gui.widgets.line_field import LineField
 from gui.widgets.notice import Notice, Severity
 from gui.widgets.table import DataTable
-from gui.widgets.text import plain
+from gui.widgets.text import plain, set_state
 from rig.api.sessions.session import Session
 from rig.api.trials import pictures
 from rig.api.trials.drift import RULE_DRIFT, RULE_ODD
@@ -48,6 +47,15 @@ _LEGEND = (
 )
 
 
+#: Colours of verdicts.
+_STATES = {
+    Outcome.PASS: "ok",
+    Outcome.FAIL: "bad",
+    Outcome.NOT_TESTED: "warn",
+    Outcome.INVALID: "bad",
+}
+
+
 class TrialsScreen(Screen):
     """How the trials of the open session agree."""
 
@@ -60,6 +68,7 @@ class TrialsScreen(Screen):
         self._labels.setWordWrap(False)
         self._headline = _line("trials-headline")
         self._findings = _line("trials-findings")
+        set_state(self._findings, "bad")
         self._trace = push_button(
             "trials-odd-trace",
             "",
@@ -74,22 +83,20 @@ class TrialsScreen(Screen):
             "trials-details", "&Details", accessible="Show details too"
         )
         self.details.setToolTip("Show also percentiles and other details")
-        self.dots = Dots(shell.theme)
-        self.detail = MetricView(shell.theme)
+        self.dots = Dots()
+        self.detail = MetricView()
         self.tabs = QTabWidget()
         self.tabs.setObjectName("trials-tabs")
         self.tabs.setAccessibleName("Views of the trials")
         self.pictures: list[PictureView] = []
-        self._legend = _line("trials-legend")
+        self._legend = _line("trials-legend", role="muted")
         self._lay_out()
         self.filter.textChanged.connect(self._choose_rows)
         self.details.toggled.connect(self._choose_rows)
         self.dots.chosen.connect(self._show_metric)
         self.detail.drift.trial_chosen.connect(self._show_trace)
-        shell.themes.changed.connect(self._set_theme)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.activated.connect(self.filter.setFocus)
-        self._set_theme(shell.theme)
         self._show_nothing(_EMPTY)
 
     def show_session(self, session: Session) -> None:
@@ -117,7 +124,7 @@ class TrialsScreen(Screen):
         if view.note:
             self._notice.show_text(view.note, Severity.WARNING)
         self._headline.setText(words.headline(view))
-        self._headline.setStyleSheet(self._colour(view.results.replication.judged))
+        set_state(self._headline, _STATES[view.results.replication.judged])
         self._findings.setText(" ".join(view.sentences))
         self._findings.setVisible(bool(view.sentences))
         self._findings.setToolTip("\n\n".join((RULE_ODD, RULE_DRIFT, RULE)))
@@ -158,7 +165,7 @@ class TrialsScreen(Screen):
         # Between the first page and the tables.
         for number, picture in enumerate(found_pictures, start=1):
             name = f"{self._session.path.name}-{picture.name}"
-            self.pictures.append(PictureView(picture, name, self.shell.theme))
+            self.pictures.append(PictureView(picture, name))
             self.tabs.insertTab(number, self.pictures[-1], picture.title)
 
     def _fail(self, error: BaseException) -> None:
@@ -170,7 +177,7 @@ class TrialsScreen(Screen):
         self._notice.clear()
         self._labels.set_labels(())
         self._headline.setText(text)
-        self._headline.setStyleSheet("")
+        set_state(self._headline, "")
         self._findings.hide()
         self._trace.hide()
         self.tabs.hide()
@@ -218,28 +225,6 @@ class TrialsScreen(Screen):
                     "this session has no traces: there was no energy monitor"
                 )
 
-    def _set_theme(self, theme: Theme) -> None:
-        self.dots.set_theme(theme)
-        self.detail.set_theme(theme)
-        for picture in self.pictures:
-            picture.set_theme(theme)
-        self._findings.setStyleSheet(f"color: {theme.bad}; font-weight: bold")
-        self._legend.setStyleSheet(f"color: {theme.muted}")
-        if self.view is not None:
-            self._headline.setStyleSheet(
-                self._colour(self.view.results.replication.judged)
-            )
-
-    def _colour(self, outcome: Outcome) -> str:
-        theme = self.shell.theme
-        colours = {
-            Outcome.PASS: theme.ok,
-            Outcome.FAIL: theme.bad,
-            Outcome.NOT_TESTED: theme.warn,
-            Outcome.INVALID: theme.bad,
-        }
-        return f"color: {colours[outcome]}; font-weight: bold"
-
     def _lay_out(self) -> None:
         top = in_row([(self._headline, 1), self._labels])
         findings_row = in_row([(self._findings, 1), self._trace])
@@ -271,5 +256,5 @@ def _drawn(session: Session) -> tuple[tuple[Picture, ...], tuple[str, ...]]:
     return pictures.pictures(session, rows), sentences(rows)
 
 
-def _line(name: str) -> QLabel:
-    return plain(name, wrap=True)
+def _line(name: str, role: str = "") -> QLabel:
+    return plain(name, role=role, wrap=True)

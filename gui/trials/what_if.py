@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.theme import Theme
 from gui.trials import words
 from gui.widgets.controls import push_button
 from gui.widgets.layouts import STRETCH, in_column, in_row
-from gui.widgets.text import LEFT, PlainLabel
+from gui.widgets.painter import ThemedPainter
+from gui.widgets.text import LEFT, PlainLabel, set_state
 from rig.api.trials.replication import (
     AUDIT,
     REPLICATION,
@@ -40,10 +40,9 @@ _HANDLE_PX = 6
 class WhatIfView(QWidget):
     """A claimed value to play with, and the verdicts of both rules on it."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trials-what-if")
-        self._theme = theme
         self._view: SessionTrials | None = None
         self._metric: MetricTrials | None = None
         self._factor = 1.0
@@ -67,20 +66,16 @@ class WhatIfView(QWidget):
             accessible="Back to the claim of the session",
             tip="Back to the session's claim, or to the mean of its trials",
         )
-        self._strip = HoldStrip(theme)
+        self._strip = HoldStrip()
         self._told = {rule: PlainLabel(wrap=True) for rule in (REPLICATION, AUDIT)}
-        self._ranges = {rule: PlainLabel(wrap=True) for rule in (REPLICATION, AUDIT)}
+        self._ranges = {
+            rule: PlainLabel(role="muted", wrap=True) for rule in (REPLICATION, AUDIT)
+        }
         self._titles = {rule: PlainLabel(wrap=True) for rule in (REPLICATION, AUDIT)}
         self._lay_out()
         self.slider.valueChanged.connect(self._slid)
         self.entry.valueChanged.connect(self._entered)
         self.back.clicked.connect(self.reset)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self._theme = theme
-        self._strip.set_theme(theme)
-        self._show()
 
     def set_metric(
         self, view: SessionTrials | None, metric: MetricTrials | None
@@ -174,15 +169,10 @@ class WhatIfView(QWidget):
         for rule, label in self._told.items():
             label.setText(words.outcome(self.found, rule, self._metric.name))
             judged = self.found.verdicts.get(rule)
-            colour = (
-                self._theme.warn
-                if judged is None
-                else self._theme.ok
-                if judged.ok
-                else self._theme.bad
-            )
-            label.setStyleSheet(f"color: {colour}; font-weight: bold")
-            self._ranges[rule].setStyleSheet(f"color: {self._theme.muted}")
+            state = "warn"
+            if judged is not None:
+                state = "ok" if judged.ok else "bad"
+            set_state(label, state)
             self._titles[rule].setToolTip(words.rule_text(rule, self._view))
 
     def _lay_out(self) -> None:
@@ -207,19 +197,13 @@ class HoldStrip(QWidget):
     """Two bars under the slider: the claims that hold by each rule; places are -1 to
     1."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName("Claims that hold by each rule")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(38)
-        self._theme = theme
         self._ends: tuple[tuple[float, ...] | None, ...] = (None, None)
         self._at = 0.0
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw in other colours."""
-        self._theme = theme
-        self.update()
 
     def set_ends(self, *ends: tuple[float, ...] | None) -> None:
         """Show which claims hold by each rule."""
@@ -233,23 +217,19 @@ class HoldStrip(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint a bar a rule, and a line at the claim."""
-        painter = QPainter(self)
+        painter = ThemedPainter(self)
         for row, (ends, title) in enumerate(
             zip(self._ends, ("replication", "audit"), strict=True)
         ):
             box = QRectF(_HANDLE_PX, row * 18 + 2, self.width() - 2 * _HANDLE_PX, 15)
-            rest = QColor(self._theme.bad)
-            rest.setAlpha(60)
-            painter.fillRect(box, rest)
+            painter.shade(box, painter.theme.bad, 0.235)
             if ends is not None:
                 low, high = (self._x(end) for end in ends)
-                good = QColor(self._theme.ok)
-                good.setAlpha(120)
-                painter.fillRect(QRectF(low, box.top(), max(high - low, 1.0), 15), good)
-            painter.setPen(QColor(self._theme.text))
+                bar = QRectF(low, box.top(), max(high - low, 1.0), 15)
+                painter.shade(bar, painter.theme.ok, 0.47)
             text = f"{title}: {'no claim holds' if ends is None else 'holds in green'}"
-            painter.drawText(box.adjusted(4, 0, 0, 0), LEFT, text)
-        painter.setPen(QPen(QColor(self._theme.text), 2.0))
+            painter.text(box.adjusted(4, 0, 0, 0), LEFT, text, painter.theme.text)
+        painter.setPen(QPen(QColor(painter.theme.text), 2.0))
         at = self._x(self._at)
         painter.drawLine(round(at), 0, round(at), self.height())
         painter.end()

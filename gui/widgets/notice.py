@@ -9,7 +9,7 @@ from enum import StrEnum
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from gui.widgets.text import PlainLabel
+from gui.widgets.text import PlainLabel, repolish
 from rig.errors import RigError
 from rig.files.plain_text import visible
 
@@ -94,10 +94,7 @@ def set_severity(shown: QWidget, severity: Severity | None) -> None:
     name = "" if severity is None else str(severity)
     for widget in (shown, *shown.findChildren(PlainLabel)):
         widget.setProperty("severity", name)
-        # A style that depends on a property is looked up again only when it is asked
-        # to.
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
+        repolish(widget)
 
 
 def error_text(error: BaseException) -> str:

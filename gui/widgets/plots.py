@@ -9,15 +9,15 @@ from typing import Any
 
 import pyqtgraph
 
-from gui.theme import Theme
+from gui.theme import shown
 
 #: Margins of a plot: the numbers at the ends of its axes reach so far beyond them.
 _LEFT_PX, _TOP_PX, _RIGHT_PX, _BOTTOM_PX = 1, 9, 20, 1
 
 
-def new_plot(theme: Theme) -> Any:
-    """Return an empty plot in the colours of a theme, without a menu."""
-    configure(theme)
+def new_plot() -> Any:
+    """Return an empty plot without a menu."""
+    configure()
     plot = pyqtgraph.PlotWidget(enableMenu=False)
     plot.hideButtons()
     layout = plot.getPlotItem().layout
@@ -25,9 +25,11 @@ def new_plot(theme: Theme) -> Any:
     return plot
 
 
-def configure(theme: Theme) -> None:
-    """Take the colours of a theme; to be called before a plot is made, or drawn in
-    others."""
+def configure() -> None:
+    """Take the colours of the theme that is shown: before a plot is made, and where
+    another one is.
+    """
+    theme = shown()
     pyqtgraph.setConfigOptions(
         antialias=False,
         background=theme.base,

@@ -9,7 +9,7 @@ import html
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 
 from rig.files.plain_text import visible
 
@@ -93,9 +93,9 @@ def plain(
     return label
 
 
-def shortened(name: str, text: str = "") -> ShortenedLabel:
+def shortened(name: str, text: str = "", *, role: str = "") -> ShortenedLabel:
     """Return a label of one line that shrinks."""
-    label = ShortenedLabel(text)
+    label = ShortenedLabel(text, role=role)
     label.setObjectName(name)
     return label
 
@@ -110,6 +110,23 @@ def heading(name: str, text: str, scale: float) -> ShortenedLabel:
     font.setPointSizeF(font.pointSizeF() * scale)
     label.setFont(font)
     return label
+
+
+def set_state(label: QLabel, state: str) -> None:
+    """Show a label in the colour of a state: "ok", "warn", "bad", "muted", or "" for
+    that of other texts.
+    """
+    if label.property("state") != state:
+        label.setProperty("state", state)
+        repolish(label)
+
+
+def repolish(widget: QWidget) -> None:
+    """Look up the style of a widget again, which Qt does for no change of a property
+    by itself.
+    """
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
 
 
 def no_markup(text: str) -> str:

@@ -19,7 +19,7 @@ from gui.picture.ticks import linear
 from gui.run.frame import LiveFrame
 from gui.run.live_view import LiveView
 from gui.run.phases import Strip
-from gui.theme import THEMES
+from gui.theme import THEMES, shown
 from rig.report import palette
 from rig.report.report import rendered
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 PHASES = ("preprocess", "infer")
 
 
-def live(qtbot: QtBot, theme: str) -> dict[str, str]:
+def live(qtbot: QtBot) -> dict[str, str]:
     """Return the colour of each phase as it is recorded."""
     power = np.full(100, 1e-3)
     names = ("", "idle", *PHASES)
     strip = Strip(
         np.array([0.0, 1.0, 2.0, 3.0]), np.array([1, 2, 3, 0], dtype=np.int32), names
     )
-    view = LiveView(THEMES[theme])
+    view = LiveView()
     qtbot.addWidget(view)
     view.resize(700, 300)
     view.set_phases(PHASES)
@@ -81,13 +81,13 @@ def test_a_phase_has_one_colour_in_run_trace_and_report(
     window: MainWindow, qtbot: QtBot, virtual_session: Path, theme: str
 ) -> None:
     window.shell.themes.choose(theme)
-    recorded = live(qtbot, theme)
-    screen, shown = traced(window, qtbot, virtual_session)
+    recorded = live(qtbot)
+    screen, found = traced(window, qtbot, virtual_session)
     assert set(screen.state.subject.phases.values()) >= {*PHASES, "idle"}
     page = rendered(virtual_session)
     for number, phase in enumerate(PHASES):
-        colour = band_colour(number, THEMES[theme], loud=True).name()
-        assert recorded[phase] == shown[phase] == colour
+        colour = band_colour(number, loud=True).name()
+        assert recorded[phase] == found[phase] == colour
         assert THEMES[theme].phases[number] in page, (
             "the report has the same in both themes"
         )
@@ -116,7 +116,7 @@ def test_what_is_chosen_hides_no_curve(
 
     def curve() -> list[tuple[int, int]]:
         image = screen.stack.grab().toImage()
-        colour = QColor(screen.stack.theme.power)
+        colour = QColor(shown().power)
         return [
             (x, y)
             for x in inside

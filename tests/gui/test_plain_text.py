@@ -16,7 +16,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui import theme
 from gui.trace.views.plain_plot import PlainPlot
 from gui.widgets.text import PlainLabel, no_markup, tip
 from tests.conftest import ROOT
@@ -86,7 +85,7 @@ def test_labels_tips_and_names_in_plots_show_what_was_given() -> None:
         document = QTextDocument()
         document.setHtml(rich)
         assert document.toPlainText() == SHOWN
-    plot = PlainPlot("plot", "a plot", theme.DARK)
+    plot = PlainPlot("plot", "a plot")
     plot.label(NASTY, "s", NASTY, "A")
     assert "<b>" not in plot._plot.getAxis("left").labelString()
 

@@ -18,7 +18,6 @@ from gui.run.meter.source_bar import SourceBar
 from gui.run.meter.values_view import ValuesView
 from gui.screen import Screen
 from gui.shell import Shell
-from gui.theme import Theme
 from gui.widgets.controls import push_button
 from gui.widgets.layouts import PAGE, STRETCH, in_column, in_row
 from gui.widgets.notice import Notice, Severity, error_text
@@ -64,8 +63,8 @@ class MeterScreen(Screen):
         self.notice = Notice()
         self.notice.setObjectName("meter-notice")
         self.bar = SourceBar()
-        self.values = ValuesView(shell.theme)
-        self.view = LiveView(shell.theme, phased=False)
+        self.values = ValuesView()
+        self.view = LiveView(phased=False)
         self.controls = LiveControls("meter")
         self.record_bar = RecordBar(Path(shell.memory.get("recordings", "recordings")))
         self._timer = QTimer(self)
@@ -264,14 +263,9 @@ class MeterScreen(Screen):
             self.stop()
         self.bar.offer(path, rails, kinds())
 
-    def _themed(self, theme: Theme) -> None:
-        self.view.set_theme(theme)
-        self.values.set_theme(theme)
-
     def _listen(self) -> None:
         self.shell.bridge.arrived.connect(self._arrived)
         self.shell.bench_changed.connect(self._bench_changed)
-        self.shell.themes.changed.connect(self._themed)
         self.bar.start.clicked.connect(self.start)
         self.bar.stop.clicked.connect(self.stop)
         self.bar.reset.clicked.connect(self.reset)

@@ -11,9 +11,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.theme import Theme
 from gui.widgets.layouts import in_row
-from gui.widgets.text import RIGHT, PlainLabel, plain
+from gui.widgets.text import RIGHT, PlainLabel, plain, set_state
 from gui.widgets.values import digits, with_u
 from rig.live.accumulated import Amounts
 from rig.live.meter import MeterReading, RecordState
@@ -36,10 +35,9 @@ _TIPS = {
 class ValuesView(QWidget):
     """Two tables of labels; each has a name of its own, as meter-current-now."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("meter-values")
-        self._theme = theme
         self._cells: dict[str, QLabel] = {}
         self.remark = plain("meter-remark", role="muted", wrap=True)
         in_row([(self._newest(), 3), (self._sums(), 2)], self)
@@ -48,10 +46,6 @@ class ValuesView(QWidget):
     def text(self, name: str) -> str:
         """Return the text of a cell, as current-now or total-energy."""
         return self._cells[name].text()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take other colours."""
-        self._theme = theme
 
     def clear(self) -> None:
         """Show dashes."""
@@ -93,10 +87,7 @@ class ValuesView(QWidget):
         }
         for name, text in texts.items():
             self._cells[f"{column}-{name}"].setText(text)
-        lost = self._cells[f"{column}-lost"]
-        style = f"color: {self._theme.bad}; font-weight: bold" if amounts.lost else ""
-        if lost.styleSheet() != style:
-            lost.setStyleSheet(style)
+        set_state(self._cells[f"{column}-lost"], "bad" if amounts.lost else "")
 
     def _newest(self) -> QFrame:
         frame, grid = _table("meter-newest", "The newest second")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF
 
-from gui.theme import Theme
 from gui.trace.shown.state import UNITS
+from gui.widgets.painter import ThemedPainter
 from gui.widgets.text import LEFT
 from gui.widgets.values import digits, with_u
 from rig.api.traces.statistics import TraceStatistics
@@ -66,13 +66,12 @@ def level_text(name: str, levels: tuple[float, float]) -> str:
     return f"levels {low}, {high}: {digits(levels[1] - levels[0], unit, 4)} apart"
 
 
-def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) -> None:
+def paint_head(painter: ThemedPainter, area: QRectF, parts: list[str]) -> None:
     """Paint texts above a lane, from the left, as many as there is room for; an
     ellipsis marks omitted ones.
     """
     metrics = QFontMetricsF(painter.font())
     x = area.left() + 2
-    painter.setPen(QColor(theme.muted))
     for number, part in enumerate(parts):
         wide = metrics.horizontalAdvance(part) + 14
         last = number == len(parts) - 1
@@ -85,7 +84,7 @@ def paint_head(painter: QPainter, area: QRectF, parts: list[str], theme: Theme) 
             last = True
             wide = area.right() - x
         box = QRectF(x, area.top() - HEAD_PX, wide, HEAD_PX)
-        painter.drawText(box, LEFT, part)
+        painter.text(box, LEFT, part, painter.theme.muted)
         x += wide
         if last:
             return

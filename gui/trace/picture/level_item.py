@@ -6,11 +6,10 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QPainter
 
 from gui.picture.painting import line_pen
-from gui.theme import Theme
 from gui.trace.shown.scales import Scale
+from gui.widgets.painter import ThemedPainter
 
 #: How near a line is grabbed, in pixels.
 GRAB_PX = 5.0
@@ -45,17 +44,16 @@ def first_levels(area: QRectF, y_range: Range, scale: Scale) -> Range:
 
 
 def paint_levels(
-    painter: QPainter,
+    painter: ThemedPainter,
     area: QRectF,
     levels: Range,
     y_range: Range,
-    theme: Theme,
     *,
     scale: Scale,
 ) -> None:
     """Paint both lines, where they lie in the lane; at the edge of it where they do
     not."""
-    painter.setPen(line_pen(QColor(theme.marker), 2.0))
+    painter.setPen(line_pen(painter.theme.marker, 2.0))
     for level in levels:
         y = y_of(level, area, y_range, scale)
         if y is not None and area.top() <= y <= area.bottom():

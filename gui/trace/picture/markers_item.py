@@ -6,13 +6,13 @@ one a bar that says how far they are apart and moves both.
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.picture.lanes import PlotLanes
-from gui.picture.painting import line_pen, mixed
+from gui.picture.painting import line_pen
 from gui.picture.viewport import Viewport
-from gui.theme import Theme
 from gui.trace.shown.markers import Markers, Part, TraceMarker
+from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import CENTRE
 from rig.units import quantity
 
@@ -22,7 +22,7 @@ _SHADE = 0.10
 
 
 def paint_markers(
-    painter: QPainter, markers: Markers, view: Viewport, lanes: PlotLanes, theme: Theme
+    painter: ThemedPainter, markers: Markers, view: Viewport, lanes: PlotLanes
 ) -> None:
     """Paint all markers that touch the view."""
     strip = lanes.markers
@@ -35,12 +35,12 @@ def paint_markers(
         if stop_s < view.start_s or start_s > view.stop_s:
             continue
         is_chosen = mark.number == markers.selected
-        _paint(painter, mark, view, lanes, theme, chosen=is_chosen)
+        _paint(painter, mark, view, lanes, chosen=is_chosen)
     painter.restore()
 
 
 def paint_selection(
-    painter: QPainter, markers: Markers, view: Viewport, lanes: PlotLanes, theme: Theme
+    painter: ThemedPainter, markers: Markers, view: Viewport, lanes: PlotLanes
 ) -> None:
     """Shade what lies between the lines of the dual marker that is chosen."""
     mark = markers.chosen
@@ -49,13 +49,10 @@ def paint_selection(
     left, right = (min(max(view.fraction(at_s), 0.0), 1.0) for at_s in mark.span)
     area = lanes.whole
     top = lanes.phases.bottom()
-    shade = QColor(theme.marker)
-    shade.setAlphaF(_SHADE)
+    start = area.left() + left * area.width()
     wide = (right - left) * area.width()
-    painter.fillRect(
-        QRectF(area.left() + left * area.width(), top, wide, lanes.time.top() - top),
-        shade,
-    )
+    box = QRectF(start, top, wide, lanes.time.top() - top)
+    painter.shade(box, painter.theme.marker, _SHADE)
 
 
 def grabbed(
@@ -76,17 +73,17 @@ def grabbed(
 
 
 def _paint(
-    painter: QPainter,
+    painter: ThemedPainter,
     mark: TraceMarker,
     view: Viewport,
     lanes: PlotLanes,
-    theme: Theme,
     *,
     chosen: bool,
 ) -> None:
     strip = lanes.markers
-    colour = QColor(theme.marker)
-    faint = mixed(theme.marker, theme.base, 0.45)
+    theme = painter.theme
+    colour = QColor(theme.marker) if chosen else faint(theme.marker, 0.45)
+    pen = line_pen(colour, 2.0 if chosen else 1.0)
 
     def place(at_s: float) -> float:
         x = strip.left() + view.fraction(at_s) * strip.width()
@@ -95,24 +92,21 @@ def _paint(
     if mark.b_s is not None:
         low, high = (place(at_s) for at_s in mark.span)
         bar = QRectF(low, strip.top() + 3, high - low, strip.height() - 6)
-        painter.fillRect(bar, mixed(theme.marker, theme.base, 0.35 if chosen else 0.18))
+        painter.fillRect(bar, faint(theme.marker, 0.35 if chosen else 0.18))
         text = f"{mark.label}  {quantity(abs(mark.b_s - mark.a_s), 's')}".strip()
         seen = bar.intersected(strip)
         if QFontMetricsF(painter.font()).horizontalAdvance(text) + 60 < seen.width():
-            painter.setPen(QColor(theme.text))
-            painter.drawText(seen, CENTRE, text)
-    painter.setPen(line_pen(colour if chosen else faint, 2.0 if chosen else 1.0))
+            painter.text(seen, CENTRE, text, theme.text)
     for part, name, at_s in mark.lines:
         x = place(at_s)
         if not strip.left() <= x <= strip.right() + 1:
             continue
-        painter.setPen(line_pen(colour if chosen else faint, 2.0 if chosen else 1.0))
+        painter.setPen(pen)
         painter.drawLine(QPointF(x, strip.top()), QPointF(x, lanes.time.top()))
         text = name if mark.is_dual or not mark.label else f"{name} {mark.label}"
         wide = QFontMetricsF(painter.font()).horizontalAdvance(text) + 8
         left_side = part == "b" and at_s >= mark.a_s
         left = x - wide if left_side or x + wide > strip.right() else x
         flag = QRectF(left, strip.top() + 1, wide, strip.height() - 3)
-        painter.fillRect(flag, colour if chosen else faint)
-        painter.setPen(QColor(theme.base))
-        painter.drawText(flag, CENTRE, text)
+        painter.fillRect(flag, colour)
+        painter.text(flag, CENTRE, text, theme.base)

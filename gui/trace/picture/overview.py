@@ -8,7 +8,6 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
     QPixmap,
     QResizeEvent,
@@ -18,24 +17,25 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gui.picture.bands_item import BandsItem, paint_gaps
 from gui.picture.envelope_item import Envelope, paint_envelope
 from gui.picture.lanes import LEFT_PX, RIGHT_PX
-from gui.picture.painting import line_pen, mixed
+from gui.picture.painting import line_pen
 from gui.picture.viewport import Viewport
-from gui.theme import Theme
+from gui.theme import Recoloured
 from gui.trace.shown.background import Pictures
 from gui.trace.shown.scales import Scale
 from gui.trace.shown.state import Topic, TraceState
+from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import RIGHT
 
 _HEIGHT_PX = 46
 _EDGE_PX = 6.0
 
 
-class Overview(QWidget):
+class Overview(QWidget, Recoloured):
     """The whole trace in a strip; a drag moves the view, a drag at its border widens
     it, a drag beside it makes another one.
     """
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-overview")
         self.setAccessibleName("Overview of the whole trace")
@@ -44,7 +44,6 @@ class Overview(QWidget):
         self.setToolTip(
             "Drag the frame to move the view; drag beside it to choose another one"
         )
-        self.theme = theme
         self._state: TraceState | None = None
         self._pictures: Pictures | None = None
         self._grip = ""
@@ -63,9 +62,8 @@ class Overview(QWidget):
         state.listen(self._changed)
         self.ask()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
+    def recolour(self) -> None:
+        """Paint in the colours of the theme that is shown."""
         self.refresh()
 
     def ask(self) -> None:
@@ -88,7 +86,7 @@ class Overview(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint the strip: only the frame and the markers change with the view."""
-        painter = QPainter(self)
+        painter = ThemedPainter(self)
         if self._backdrop is None:
             self._backdrop = self._painted_backdrop()
         painter.drawPixmap(0, 0, self._backdrop)
@@ -99,7 +97,7 @@ class Overview(QWidget):
         whole = state.view.fitted()
         for mark in state.markers.marks:
             chosen = mark.number == state.markers.selected
-            painter.setPen(line_pen(self.theme.marker, 2.0 if chosen else 1.0))
+            painter.setPen(line_pen(painter.theme.marker, 2.0 if chosen else 1.0))
             for _, _, at_s in mark.lines:
                 x = round(area.left() + whole.fraction(at_s) * area.width())
                 painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
@@ -158,29 +156,30 @@ class Overview(QWidget):
         ratio = self.devicePixelRatioF()
         backdrop = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
         backdrop.setDevicePixelRatio(ratio)
-        backdrop.fill(QColor(self.theme.window))
-        painter = QPainter(backdrop)
+        painter = ThemedPainter(backdrop)
+        painter.fillRect(self.rect(), QColor(painter.theme.window))
         painter.setFont(self.font())
         area = self._area
-        painter.fillRect(area, QColor(self.theme.base))
+        painter.fillRect(area, QColor(painter.theme.base))
         state = self._state
         if state is not None:
             whole = state.view.fitted()
-            self._bands.paint(painter, state.subject.bands, whole, area, self.theme)
+            self._bands.paint(painter, state.subject.bands, whole, area)
             paint_gaps(
                 painter,
                 state.subject.reduced_s,
                 whole,
                 area,
-                self.theme,
                 are_means=True,
             )
-            paint_gaps(painter, state.subject.gaps_s, whole, area, self.theme)
+            paint_gaps(painter, state.subject.gaps_s, whole, area)
             self._paint_signal(painter, whole, area)
         painter.end()
         return backdrop
 
-    def _paint_signal(self, painter: QPainter, whole: Viewport, area: QRectF) -> None:
+    def _paint_signal(
+        self, painter: ThemedPainter, whole: Viewport, area: QRectF
+    ) -> None:
         now = None if self._pictures is None else self._pictures.now
         if now is None:
             return
@@ -194,29 +193,22 @@ class Overview(QWidget):
             columns.start_s, columns.stop_s, band.least, band.mean, band.most
         )
         y_range = Scale().range_of(band.least, band.most)
-        colour = getattr(self.theme, name)
-        fill = mixed(colour, self.theme.base, 0.6)
+        colour = getattr(painter.theme, name)
+        fill = faint(colour, 0.6)
         line = QColor(colour)
         paint_envelope(painter, area, shape, whole, y_range, fill=fill, line=line)
-        painter.setPen(QColor(self.theme.muted))
-        painter.drawText(
-            QRectF(0.0, area.top(), LEFT_PX - 6, area.height()),
-            RIGHT,
-            f"{name},\nwhole trace",
-        )
+        box = QRectF(0.0, area.top(), LEFT_PX - 6, area.height())
+        painter.text(box, RIGHT, f"{name},\nwhole trace", painter.theme.muted)
 
-    def _paint_view(self, painter: QPainter, state: TraceState, area: QRectF) -> None:
+    def _paint_view(
+        self, painter: ThemedPainter, state: TraceState, area: QRectF
+    ) -> None:
         left = self._x(state.view.start_s)
         right = max(self._x(state.view.stop_s), left + 2.0)
-        shade = QColor(self.theme.window)
-        shade.setAlphaF(0.62)
-        painter.fillRect(
-            QRectF(area.left(), area.top(), left - area.left(), area.height()), shade
-        )
-        painter.fillRect(
-            QRectF(right, area.top(), area.right() - right, area.height()), shade
-        )
-        painter.setPen(line_pen(self.theme.accent, 2.0))
+        for start, stop in ((area.left(), left), (right, area.right())):
+            box = QRectF(start, area.top(), stop - start, area.height())
+            painter.shade(box, painter.theme.window, 0.62)
+        painter.setPen(line_pen(painter.theme.accent, 2.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(left, area.top(), right - left, area.height()))
 

@@ -13,13 +13,13 @@ from PySide6.QtGui import (
     QImage,
     QPageSize,
     QPaintDevice,
-    QPainter,
     QPdfWriter,
 )
 from PySide6.QtSvg import QSvgGenerator
 
 from gui.picture.legend import Legend, paint_legend
 from gui.trace.picture.plot_stack import PlotStack
+from gui.widgets.painter import ThemedPainter
 from rig.errors import BenchError
 from rig.files.plain_text import visible
 from rig.files.user_folders import home
@@ -86,19 +86,18 @@ def _about(stack: PlotStack) -> tuple[str, str]:
 def _paint(device: QPaintDevice, stack: PlotStack, legend: Legend) -> bool:
     """Paint session, trial, labels and phases above the picture; return whether it
     could be."""
-    painter = QPainter()
+    painter = ThemedPainter()
     if not painter.begin(device):
         return False
-    theme = stack.theme
+    theme = painter.theme
     painter.fillRect(0, 0, stack.width(), stack.height() + _HEAD_PX, QColor(theme.base))
     painter.setFont(stack.font())
     title, labels = _about(stack)
     line = QRectF(_LEFT_PX, 0, stack.width() - 2 * _LEFT_PX, _HEAD_PX / 3)
     for text, colour in ((title, theme.text), (labels, theme.bad)):
-        painter.setPen(QColor(colour))
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.text(line, Qt.AlignmentFlag.AlignVCenter, text, colour)
         line.translate(0, line.height())
-    paint_legend(painter, legend.entries, line, theme)
+    paint_legend(painter, legend.entries, line)
     stack.render(painter, QPoint(0, _HEAD_PX))
     painter.end()
     return True

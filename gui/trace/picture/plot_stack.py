@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.picture import ticks
@@ -30,9 +30,8 @@ from gui.picture.lanes import (
     paint_time_axis,
     time_ticks_for,
 )
-from gui.picture.painting import line_pen, mixed
+from gui.picture.painting import line_pen
 from gui.picture.text_lane import paint_texts
-from gui.theme import Theme
 from gui.trace.picture.lane_numbers import (
     HEAD_PX,
     AskNumbers,
@@ -45,6 +44,7 @@ from gui.trace.picture.markers_item import paint_markers, paint_selection
 from gui.trace.picture.utc_ticks import of_utc
 from gui.trace.shown.background import Pictures
 from gui.trace.shown.state import SIGNALS, UART, UNITS, Topic, TraceState
+from gui.widgets.painter import ThemedPainter, faint
 from gui.widgets.text import CENTRE
 from rig.api.traces.columns import Band, Columns
 
@@ -58,7 +58,7 @@ class PlotStack(QWidget):
     """The picture of a trace; the mouse on it is in
     gui/trace/picture/stack_mouse.py."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setObjectName("trace-plots")
         self.setAccessibleName("Current, voltage, power and SYNC over time")
@@ -66,7 +66,6 @@ class PlotStack(QWidget):
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.theme = theme
         self.state: TraceState | None = None
         self._pictures: Pictures | None = None
         self._bands = BandsItem()
@@ -96,11 +95,6 @@ class PlotStack(QWidget):
         self._pictures = pictures
         state.listen(self._changed)
         self.want()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
-        self.update()
 
     def refresh(self) -> None:
         """Show the picture that came."""
@@ -159,8 +153,8 @@ class PlotStack(QWidget):
         """Paint all lanes."""
         began_s = perf_counter()
         self._late.stop()
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self.theme.base))
+        painter = ThemedPainter(self)
+        painter.fillRect(self.rect(), QColor(painter.theme.base))
         state = self.state
         if state is not None:
             self._paint(painter, state)
@@ -170,22 +164,22 @@ class PlotStack(QWidget):
 
     # Painting.
 
-    def _paint(self, painter: QPainter, state: TraceState) -> None:
+    def _paint(self, painter: ThemedPainter, state: TraceState) -> None:
         lanes = self.lanes
         view = state.view
         subject = state.subject
-        painter.fillRect(lanes.markers, mixed(self.theme.raised, self.theme.base, 0.6))
+        painter.fillRect(lanes.markers, faint(painter.theme.raised, 0.6))
         means_s, gaps_s = subject.reduced_s, subject.gaps_s
         for area in lanes.areas:
-            self._bands.paint(painter, subject.bands, view, area, self.theme)
-            paint_gaps(painter, means_s, view, area, self.theme, are_means=True)
-            paint_gaps(painter, gaps_s, view, area, self.theme)
-        self._bands.paint_strip(painter, subject.bands, view, lanes.phases, self.theme)
+            self._bands.paint(painter, subject.bands, view, area)
+            paint_gaps(painter, means_s, view, area, are_means=True)
+            paint_gaps(painter, gaps_s, view, area)
+        self._bands.paint_strip(painter, subject.bands, view, lanes.phases)
         # Before the curves, so that the selection hides none of them.
         self._paint_highlights(painter, state, lanes)
-        paint_selection(painter, state.markers, view, lanes, self.theme)
+        paint_selection(painter, state.markers, view, lanes)
         time = self._time_ticks(state, lanes)
-        paint_time_axis(painter, lanes, time, view, self.theme)
+        paint_time_axis(painter, lanes, time, view)
         columns = None
         if self._pictures is not None and self._pictures.now is not None:
             columns = self._pictures.now.columns
@@ -195,14 +189,14 @@ class PlotStack(QWidget):
             self._paint_sync(painter, state, lanes.sync)
         for name, area in lanes.lines.items():
             edges = state.shown_lines[name]
-            paint_line(painter, area, edges, view, self.theme, name=name)
+            paint_line(painter, area, edges, view, name=name)
         if lanes.texts is not None and state.shown_uart is not None:
             texts_shown = state.shown_uart.timed
-            paint_texts(painter, lanes.texts, texts_shown, view, self.theme, title=UART)
-        paint_markers(painter, state.markers, view, lanes, self.theme)
+            paint_texts(painter, lanes.texts, texts_shown, view, title=UART)
+        paint_markers(painter, state.markers, view, lanes)
         if state.cursor_s is not None:
             x = lanes.time.left() + view.fraction(state.cursor_s) * lanes.time.width()
-            painter.setPen(line_pen(mixed(self.theme.text, self.theme.base, 0.45)))
+            painter.setPen(line_pen(faint(painter.theme.text, 0.45)))
             painter.drawLine(
                 QPointF(x, lanes.phases.top()), QPointF(x, lanes.time.top())
             )
@@ -216,30 +210,29 @@ class PlotStack(QWidget):
         return of_utc(view.start_s, view.stop_s, room, began_ns)
 
     def _paint_head(
-        self, painter: QPainter, state: TraceState, name: str, area: QRectF
+        self, painter: ThemedPainter, state: TraceState, name: str, area: QRectF
     ) -> None:
         """Paint what stands above a lane: levels, and numbers of the selection or of
         the view."""
         parts = [level_text(name, state.levels[name])] if name in state.levels else []
         if state.numbered and self.ask_numbers is not None:
             parts += texts(name, self.ask_numbers())
-        paint_head(painter, area, parts, self.theme)
+        paint_head(painter, area, parts)
 
     def _paint_signal(
         self,
-        painter: QPainter,
+        painter: ThemedPainter,
         state: TraceState,
         name: str,
         area: QRectF,
         columns: Columns | None,
     ) -> None:
-        colour = getattr(self.theme, name)
         scale = state.scales[name]
         band: Band | None = None if columns is None else getattr(columns, name)
         if columns is None or band is None:
-            painter.setPen(QColor(self.theme.muted))
-            painter.drawText(area, CENTRE, f"{name}: reading the trace ...")
-            paint_frame(painter, area, self.theme)
+            text = f"{name}: reading the trace ..."
+            painter.text(area, CENTRE, text, painter.theme.muted)
+            paint_frame(painter, area)
             return
         whole = Envelope(
             columns.start_s, columns.stop_s, band.least, band.mean, band.most
@@ -256,28 +249,30 @@ class PlotStack(QWidget):
         lane = SignalLane(
             title=name.capitalize(),
             unit=UNITS[name],
-            colour=colour,
+            colour=getattr(painter.theme, name),
             envelope=drawn,
             y_range=y_range,
             logarithmic=scale.logarithmic,
         )
-        paint_signal(painter, area, lane, state.view, self.theme)
+        paint_signal(painter, area, lane, state.view)
         if name in state.levels:
             levels = state.levels[name]
-            paint_levels(painter, area, levels, y_range, self.theme, scale=scale)
+            paint_levels(painter, area, levels, y_range, scale=scale)
         self._paint_head(painter, state, name, area)
 
-    def _paint_sync(self, painter: QPainter, state: TraceState, area: QRectF) -> None:
+    def _paint_sync(
+        self, painter: ThemedPainter, state: TraceState, area: QRectF
+    ) -> None:
         edges = state.edges
         if edges is None:
-            painter.setPen(QColor(self.theme.muted))
-            painter.drawText(area, CENTRE, "SYNC: reading the edges ...")
+            text = "SYNC: reading the edges ..."
+            painter.text(area, CENTRE, text, painter.theme.muted)
             return
         seen = LineEdges(edges.seen_s, edges.falls)
-        paint_sync(painter, area, seen, state.view, self.theme)
+        paint_sync(painter, area, seen, state.view)
 
     def _paint_highlights(
-        self, painter: QPainter, state: TraceState, lanes: PlotLanes
+        self, painter: ThemedPainter, state: TraceState, lanes: PlotLanes
     ) -> None:
         whole = lanes.whole
         top = lanes.phases.bottom()
@@ -289,17 +284,9 @@ class PlotStack(QWidget):
             if right <= 0 or left >= 1:
                 continue
             wide = max((right - left) * whole.width(), 2.0)
-            fill = QColor(self.theme.accent)
-            fill.setAlphaF(strength)
-            painter.fillRect(
-                QRectF(
-                    whole.left() + left * whole.width(),
-                    top,
-                    wide,
-                    lanes.time.top() - top,
-                ),
-                fill,
-            )
+            start = whole.left() + left * whole.width()
+            box = QRectF(start, top, wide, lanes.time.top() - top)
+            painter.shade(box, painter.theme.accent, strength)
 
     # Changes.
 

@@ -23,7 +23,6 @@ from rig.report import palette
 from rig.store import provenance_file
 from rig.store.segments import segments
 from rig.store.session_folder import EVENTS, SessionFolder
-from rig.trace.levels import Stopped
 from rig.units import quantity
 
 Array = NDArray[np.float64]

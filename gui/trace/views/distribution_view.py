@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from gui.theme import Theme
+from gui.theme import Recoloured, shown
 from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import SIGNALS, UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
@@ -26,13 +26,12 @@ _BINS = 200
 _KINDS = ("Histogram", "Spectrum")
 
 
-class DistributionView(QWidget):
+class DistributionView(QWidget, Recoloured):
     """One of both at a time, exact: from every sample of the stretch."""
 
-    def __init__(self, theme: Theme, worker: BackgroundWorker) -> None:
+    def __init__(self, worker: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-distribution")
-        self.theme = theme
         self._task: BackgroundTask[Histogram | Spectrum] = BackgroundTask(
             worker, "trace-distribution"
         )
@@ -43,7 +42,7 @@ class DistributionView(QWidget):
         self.logarithmic = check_box(
             "distribution-log", "log y", accessible="Logarithmic y axis"
         )
-        self.plot = PlainPlot("distribution-plot", "Histogram or spectrum", theme)
+        self.plot = PlainPlot("distribution-plot", "Histogram or spectrum")
         self.notice = Notice()
         self.text = plain("distribution-text", wrap=True)
         self._rest = QTimer(self)
@@ -69,10 +68,8 @@ class DistributionView(QWidget):
         state.listen(self._changed)
         self._ask()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
-        self.plot.set_theme(theme)
+    def recolour(self) -> None:
+        """Draw in the colours of the theme that is shown."""
         self._again()
 
     def stop(self) -> None:
@@ -130,7 +127,7 @@ class DistributionView(QWidget):
     def _show(self, distribution: Histogram | Spectrum) -> None:
         self.shown = distribution
         self.plot.clear()
-        colour = getattr(self.theme, distribution.signal)
+        colour = getattr(shown(), distribution.signal)
         log_y = self.logarithmic.isChecked()
         if isinstance(distribution, Spectrum):
             # The first value is that of the mean, which was taken away.

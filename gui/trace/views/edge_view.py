@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.theme import Theme
+from gui.theme import Recoloured, shown
 from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import UNITS, Topic, TraceState
 from gui.trace.views.panel import lay_out, offer_signals
@@ -59,20 +59,19 @@ def picture(trace: SessionTrace, edge: Edge, signal: str) -> EdgePicture:
     return EdgePicture(edge, u_s, signal, borders_s, values)
 
 
-class EdgeView(QWidget):
+class EdgeView(QWidget, Recoloured):
     """The edge nearest to the selected marker's line, or to the chosen window's
     start."""
 
-    def __init__(self, theme: Theme, worker: BackgroundWorker) -> None:
+    def __init__(self, worker: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-edge")
-        self.theme = theme
         self._task: BackgroundTask[EdgePicture] = BackgroundTask(worker, "trace-edge")
         self._state: TraceState | None = None
         self._edge: Edge | None = None
         self.shown: EdgePicture | None = None
         self.signal = combo_box("edge-signal", "Signal")
-        self.plot = PlainPlot("edge-plot", "Samples around an edge", theme)
+        self.plot = PlainPlot("edge-plot", "Samples around an edge")
         self.notice = Notice()
         self.text = plain("edge-text", wrap=True, selectable=True)
         row = QHBoxLayout()
@@ -103,10 +102,8 @@ class EdgeView(QWidget):
         state.listen(self._changed)
         self._follow()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
-        self.plot.set_theme(theme)
+    def recolour(self) -> None:
+        """Draw in the colours of the theme that is shown."""
         if self.shown is not None:
             self._show(self.shown)
 
@@ -172,7 +169,7 @@ class EdgeView(QWidget):
 
     def _show(self, picture: EdgePicture) -> None:
         self.shown = picture
-        edge, theme = picture.edge, self.theme
+        edge, theme = picture.edge, shown()
         self.plot.clear()
         self.plot.label(
             "time after the edge", "s", picture.signal, UNITS[picture.signal]

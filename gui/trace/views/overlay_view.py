@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from gui.theme import Theme
+from gui.theme import Recoloured, shown
 from gui.trace.panels.rows import PanelTable
 from gui.trace.shown.background import BackgroundTask
 from gui.trace.shown.state import Topic, TraceState
@@ -49,15 +49,14 @@ COLUMNS = (
 _LEAST_PX = 150
 
 
-class OverlayView(QWidget):
+class OverlayView(QWidget, Recoloured):
     """Power of each trial over the time since the sample's edge; below, each less the
     mean of the others.
     """
 
-    def __init__(self, theme: Theme, worker: BackgroundWorker) -> None:
+    def __init__(self, worker: BackgroundWorker) -> None:
         super().__init__()
         self.setObjectName("trace-overlay")
-        self.theme = theme
         self._task: BackgroundTask[Overlay] = BackgroundTask(worker, "trace-overlay")
         self._state: TraceState | None = None
         self._stale = True
@@ -82,9 +81,9 @@ class OverlayView(QWidget):
             accessible="Next sample",
             tip="Next sample",
         )
-        self.power = PlainPlot("overlay-power", "Power of each trial", theme)
+        self.power = PlainPlot("overlay-power", "Power of each trial")
         self.difference = PlainPlot(
-            "overlay-difference", "Differences between the trials", theme
+            "overlay-difference", "Differences between the trials"
         )
         self.table = PanelTable(COLUMNS, "overlay-table")
         self.notice = Notice()
@@ -116,11 +115,8 @@ class OverlayView(QWidget):
         if self.isVisible():
             self._ask()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
-        for plot in (self.power, self.difference):
-            plot.set_theme(theme)
+    def recolour(self) -> None:
+        """Draw in the colours of the theme that is shown."""
         if self.shown is not None:
             self._show(self.shown)
 
@@ -228,13 +224,13 @@ class OverlayView(QWidget):
     def _show(self, overlay: Overlay) -> None:
         self.shown = overlay
         self.notice.clear()
-        colours = self.theme.phases
+        colours = shown().phases
         for plot in (self.power, self.difference):
             plot.clear()
         self.power.legend()
         for laid in overlay.trials:
             colour_of_trial = colours[(laid.trial - 1) % len(colours)]
-            colour = self.theme.bad if laid.trial == overlay.odd else colour_of_trial
+            colour = shown().bad if laid.trial == overlay.odd else colour_of_trial
             width = 2.0 if laid.trial == overlay.odd else 1.0
             name = f"trial {laid.trial}" + (
                 ", the odd one" if laid.trial == overlay.odd else ""
@@ -244,7 +240,7 @@ class OverlayView(QWidget):
                 overlay.middle_s, laid.difference_w, colour, width=width
             )
         for plot in (self.power, self.difference):
-            plot.line(0.0, self.theme.marker, dashed=True)
+            plot.line(0.0, shown().marker, dashed=True)
             plot.fit()
         self.table.set_rows(overlay.trials)
         self._remark.setText(

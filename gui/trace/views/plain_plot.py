@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.theme import Theme
+from gui.theme import Recoloured, shown
 from gui.widgets import plots
 from gui.widgets.text import no_markup
 
@@ -22,17 +22,16 @@ Array = NDArray[np.float64]
 _LEGEND_COLUMNS = 3
 
 
-class PlainPlot(QWidget):
+class PlainPlot(QWidget, Recoloured):
     """A plot with curves, bands and lines that can be moved and zoomed with the mouse.
     The widget of pyqtgraph is made when the plot is first shown or drawn on: most plots
     are on tabs that stay closed.
     """
 
-    def __init__(self, name: str, accessible: str, theme: Theme) -> None:
+    def __init__(self, name: str, accessible: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(accessible)
-        self.theme = theme
         self._made: Any = None
         self._legend: Any = None
         self._layout = QVBoxLayout(self)
@@ -43,9 +42,8 @@ class PlainPlot(QWidget):
         super().showEvent(event)
         self._plot.show()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of a theme."""
-        self.theme = theme
+    def recolour(self) -> None:
+        """Take the colours of the theme that is shown."""
         if self._made is not None:
             self._colour(self._made)
 
@@ -73,7 +71,7 @@ class PlainPlot(QWidget):
         """Name the curves in a corner."""
         if self._legend is None:
             self._legend = self._plot.addLegend(
-                offset=(-8, 8), labelTextColor=self.theme.text, colCount=_LEGEND_COLUMNS
+                offset=(-8, 8), labelTextColor=shown().text, colCount=_LEGEND_COLUMNS
             )
 
     def curve(
@@ -143,7 +141,7 @@ class PlainPlot(QWidget):
     @property
     def _plot(self) -> Any:
         if self._made is None:
-            self._made = plots.new_plot(self.theme)
+            self._made = plots.new_plot()
             self._made.setObjectName(f"{self.objectName()}-plot")
             self._made.setAccessibleName(self.accessibleName())
             self._made.showGrid(x=True, y=True, alpha=0.15)
@@ -152,9 +150,10 @@ class PlainPlot(QWidget):
         return self._made
 
     def _colour(self, plot: Any) -> None:
-        plots.configure(self.theme)
-        plot.setBackground(self.theme.base)
+        theme = shown()
+        plots.configure()
+        plot.setBackground(theme.base)
         for side in ("left", "bottom"):
             axis = plot.getAxis(side)
-            axis.setPen(self.theme.border)
-            axis.setTextPen(self.theme.muted)
+            axis.setPen(theme.border)
+            axis.setTextPen(theme.muted)

@@ -15,7 +15,7 @@ from gui.run.live_page import LivePage
 from gui.run.live_view import LiveView, bands
 from gui.run.phases import UNKNOWN, PhaseTrack
 from gui.run.scale import Ceiling, round_up
-from gui.theme import LIGHT, THEMES
+from gui.theme import LIGHT, Themes
 from rig.live.block import COLUMN_S, LiveBlock
 from rig.live.recent import Recent
 from rig.model.completion import END, IDLE, Completion, Mark
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def shown(
     qtbot: QtBot, frame: LiveFrame, theme: str = "light"
 ) -> tuple[LiveView, QImage]:
-    view = LiveView(THEMES[theme])
+    Themes(theme)
+    view = LiveView()
     qtbot.addWidget(view)
     view.resize(700, 300)
     view.set_phases(("preprocess", "infer"))
@@ -212,7 +213,7 @@ def test_the_end_of_an_axis_is_round(value: float, top: float) -> None:
 def test_the_names_of_the_phases_have_room_beside_the_live_picture(
     qtbot: QtBot,
 ) -> None:
-    page = LivePage(LIGHT)
+    page = LivePage()
     qtbot.addWidget(page)
     page.legend.set_phases({0: "preprocess", 1: "infer"})
     page.resize(860, 600)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox
 
-from gui.theme import LIGHT
 from gui.trace.picture import lane_numbers, utc_ticks
 from gui.trace.picture.lane_numbers import LaneNumbers
 from gui.trace.picture.level_item import grabbed_level, level_at, y_of
 from gui.trace.shown.scales import Scale
+from gui.widgets.painter import ThemedPainter
 from rig.api.traces.trace import open_trace
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_what_has_no_room_above_a_plot_is_marked(qtbot: QtBot) -> None:
     for wide in (40, 150, 300, 900):
         image = QImage(wide, 40, QImage.Format.Format_RGB32)
         image.fill(0xFFFFFFFF)
-        painter = QPainter(image)
+        painter = ThemedPainter(image)
         area = QRectF(0, 20, wide, 20)
         parts = [
             "view: mean 12.345 mW",
@@ -181,8 +181,8 @@ def test_what_has_no_room_above_a_plot_is_marked(qtbot: QtBot) -> None:
             "min 1 mW",
             "max 2 mW",
         ]
-        lane_numbers.paint_head(painter, area, parts, LIGHT)
-        lane_numbers.paint_head(painter, area, [], LIGHT)
+        lane_numbers.paint_head(painter, area, parts)
+        lane_numbers.paint_head(painter, area, [])
         painter.end()
         inked = [
             x for x in range(wide) for y in range(20) if image.pixel(x, y) != 0xFFFFFFFF

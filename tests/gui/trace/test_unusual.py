@@ -48,6 +48,8 @@ def test_a_gap_is_listed_and_a_click_zooms_to_it(
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QColor
 
+    from gui.theme import shown
+
     window.shell.open_trace(with_gap)
     screen: Any = window.screen_named("trace")
     qtbot.waitUntil(lambda: screen.state is not None and screen.idle(), timeout=10_000)
@@ -72,13 +74,15 @@ def test_a_gap_is_listed_and_a_click_zooms_to_it(
         for dx in range(8)
         for dy in range(8)
     }
-    assert QColor(screen.stack.theme.bad).rgb() in inside
+    assert QColor(shown().bad).rgb() in inside
 
 
 def test_stretches_of_means_are_dotted_and_said(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     from PySide6.QtGui import QColor
+
+    from gui.theme import shown
 
     times = QuietTimes()
     times.add(Quiet(2, 0.002))
@@ -111,7 +115,7 @@ def test_stretches_of_means_are_dotted_and_said(
             for dy in range(16)
         }
 
-    dots = QColor(screen.stack.theme.muted).rgb()
+    dots = QColor(shown().muted).rgb()
     assert dots in colours(0.3) and dots not in colours(0.02)
 
 

@@ -51,10 +51,11 @@ def heat() -> Picture:
 
 
 def shown(qtbot: QtBot, picture: Picture, theme: str = "light") -> PictureView:
-    from gui.theme import THEMES
+    from gui.theme import Themes
     from gui.trials.pictures import PictureView
 
-    view = PictureView(picture, "a-session-gaps", THEMES[theme])
+    Themes(theme)
+    view = PictureView(picture, "a-session-gaps")
     qtbot.addWidget(view)
     view.resize(800, 500)
     view.show()
@@ -124,14 +125,15 @@ def test_a_picture_is_zoomed_by_keys_and_tools_that_have_names(qtbot: QtBot) -> 
 
 
 def test_a_picture_takes_the_theme_and_comes_back(qtbot: QtBot) -> None:
-    from gui.theme import DARK, LIGHT
+    from gui.theme import DARK, LIGHT, Themes
 
     view = shown(qtbot, curves())
     canvas = view.canvas
     assert canvas is not None
     axes = canvas.figure.axes[0]
     for theme in (DARK, LIGHT):
-        view.set_theme(theme)
+        Themes(theme.name)
+        view.recolour()
         view.canvas.draw()
         assert to_hex(axes.lines[0].get_color()) == theme.phases[0]
         assert to_hex(axes.collections[0].get_facecolor()[0]) == theme.phases[1]
