@@ -98,7 +98,7 @@ PLAIN = ("accuracy", "recognised", "within_deadline", "auc")
 BINOMIAL = ", binomial"
 #: The 99th of 400 values lies in the gap above the 396th, which noise does not fill:
 #: the limit of many trials is no value that five trials show
-#: (docs/explanation/UNCERTAINTY.md).
+#: (docs/decisions/2026-11-26-intervals-of-samples.md).
 KNOWN = (("ranks of 400", "latency_infer_p99"),)
 KNOWN_REMARK = "known: between two samples"
 #: Decisions of a stream: a window is half heard before, the first one whole; each

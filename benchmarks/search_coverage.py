@@ -3,9 +3,9 @@
 known.
 
 Run it: `python -m benchmarks.search_coverage [RUNS] [--seed N] [--page
-docs/reference/QUBO.md]`; 2000 runs of each case by default, with a seed from the clock,
-which is printed. Nothing takes real time, and nothing is measured: trials are made of
-searches as the scenario `optimization` gets them, and its own function gives the
+docs/decisions/2026-11-24-intervals-of-searches.md]`; 2000 runs of each case by default,
+with a seed from the clock, which is printed. Trials are made of searches as the
+scenario `optimization` gets them, without real time, and its own function gives the
 intervals. `--page` puts both tables into a page, between its marks.
 
 The aim is 93 to 97 %, for other workloads 93 to 99 %, as their interval contains that

@@ -54,7 +54,8 @@ def ends(mean: float, scatter: Scatter) -> tuple[float, float]:
     one by Hall's transformation where that is higher.
 
     Hall's skewness is the one found, or that of the gamma distribution if more: a few
-    values with long tails show too little of it. Coverage: docs/reference/QUBO.md.
+    values with long tails show too little of it. Coverage:
+    docs/decisions/2026-11-24-intervals-of-searches.md.
     """
     low, high = gamma_ends(mean, scatter.variance.half_width)
     if mean <= 0 or not scatter.variance.value:

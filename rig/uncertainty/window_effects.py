@@ -317,9 +317,10 @@ def _stepped_j(
 
     While mark and end lie in one sample, a shift adds or loses the power inside. If the
     mark may lie beyond the sample's inner border, the reading that counts as the power
-    inside is a mixture with that outside (docs/explanation/UNCERTAINTY.md). An end on a
-    border (None) cuts no sample: a mark inside of it leaves the power outside in the
-    window, one outside loses the power inside.
+    inside is a mixture with that outside
+    (docs/decisions/2026-11-26-errors-of-edges.md). An end on a border (None) cuts no
+    sample: a mark inside of it leaves the power outside in the window, one outside
+    loses the power inside.
     """
     samples = u_s * sample_hz
     crossing_chance = 0.0
