@@ -15,9 +15,8 @@ from typing import Any
 
 from rig.bench import config, plugins
 from rig.bench.config import Config, PluginChoice
-from rig.bench.opening import Announcer, opened_monitors
-from rig.bench.parts import open_part, open_task
-from rig.bench.supply_watchdog import SupplyWatchdog, switching
+from rig.bench.opening import Announcer, monitored
+from rig.bench.parts import open_part
 from rig.errors import BenchError, ConfigError, RigError, Stopped
 from rig.files.shipped import shipped
 from rig.host.stop import Stop, pause
@@ -100,18 +99,14 @@ def meter_supply(
     Raises RigError.
     """
     _refuse_no_meter(resolved, rail)
+    announce = Announcer((tell,), stop)
     with (
-        SupplyWatchdog() as watchdog,
+        suppress(Stopped),
+        closing(Observers(observers)) as watching,
+        monitored(resolved, announce) as (context, monitors),
         ExitStack() as stack,
         stop.heard(),
-        suppress(Stopped),
     ):
-        watching = Observers(observers)
-        stack.callback(watching.close)
-        _, context = open_task(resolved, probing=True, stop=stop)
-        announce = Announcer((tell,), stop)
-        monitors = dict(opened_monitors(resolved, context, stack, announce))
-        watchdog.watch(resolved, switching(monitors), stop)
         for name, monitor in monitors.items():
             if monitor.info.switches:
                 monitor.power(True)

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from rig.bench.config import Config
 from rig.bench.named_monitor import open_monitor
+from rig.bench.parts import open_task
+from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
 from rig.interfaces.monitor import EnergyMonitor
@@ -27,6 +29,22 @@ class Announcer:
         self.stop.check()
         for subscriber in self.subscribers:
             subscriber(event)
+
+
+@contextmanager
+def monitored(
+    resolved: Config, announce: Announcer
+) -> Iterator[tuple[BenchContext, dict[str, EnergyMonitor]]]:
+    """Open the task and the monitors of a bench, without its device; on leaving, the
+    supplies are off, also after the end of this process.
+    """
+    with SupplyWatchdog() as watchdog, ExitStack() as stack:
+        # A stop ends the opening; it does not keep monitors from being closed.
+        with announce.stop.heard():
+            _, context = open_task(resolved, probing=True, stop=announce.stop)
+            monitors = dict(opened_monitors(resolved, context, stack, announce))
+            watchdog.watch(resolved, switching(monitors), announce.stop)
+        yield context, monitors
 
 
 def opened_monitors(

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from rig.bench import config, supply
-from rig.bench.opening import Announcer, opened_monitors
-from rig.bench.parts import open_task
+from rig.bench.opening import Announcer, monitored
 from rig.bench.probe import read_supply
-from rig.bench.supply_watchdog import SupplyWatchdog, switching
 from rig.errors import ConfigError
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
@@ -61,9 +59,7 @@ def powered(
     stop = stop or Stop()
     announce = Announcer(subscribers, stop)
     resolved = config.load(Path(path), overrides)
-    with SupplyWatchdog() as watchdog, ExitStack() as stack, stop.heard():
-        _, context = open_task(resolved, probing=True, stop=stop)
-        monitors = dict(opened_monitors(resolved, context, stack, announce))
+    with monitored(resolved, announce) as (context, monitors), stop.heard():
         switched = {rail: each for rail, each in monitors.items() if each.info.switches}
         if not switched:
             raise ConfigError(
@@ -71,7 +67,6 @@ def powered(
                 path="monitor",
                 try_next="switch the device's own supply by hand",
             )
-        watchdog.watch(resolved, switching(monitors), stop)
         for rail, monitor in switched.items():
             monitor.power(True)
             announce(RailState(rail, True))

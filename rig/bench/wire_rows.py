@@ -106,10 +106,17 @@ def _garbled_row(talk: Talk) -> WireFinding:
     )
 
 
-def level_row(
-    trace: Trace, levels: Levels, info: MonitorInfo, rail: str
-) -> WireFinding:
-    """Judge the level at which SYNC rests."""
+def sync_rows(
+    trace: Trace, completion: Completion, edges: Finding, info: MonitorInfo
+) -> Iterator[WireFinding]:
+    """Yield the rows of the SYNC line: its level at rest, its pulses, its polarity."""
+    levels = trace.line.levels()
+    yield _level_row(trace, levels, info)
+    yield _seen_row(trace, len(completion.marks), edges)
+    yield _polarity_row(trace, levels, edges)
+
+
+def _level_row(trace: Trace, levels: Levels, info: MonitorInfo) -> WireFinding:
     wire = WireName.LEVEL
     if levels is None:
         why = "this instrument tells of edges only"
@@ -118,45 +125,37 @@ def level_row(
                 "there is no SYNC wire: the monitor reads the clock that the device"
                 " counts"
             )
-        return WireFinding(wire, None, why, rail=rail)
+        return WireFinding(wire, None, why)
     least, mean, most = levels
     if trace.sync == "voltage":
         said = f"{least:.2f} V to {most:.2f} V"
         if len(trace.falls_s) or most >= SWING_V:
-            return WireFinding(wire, True, said, rail=rail)
+            return WireFinding(wire, True, said)
     elif most > 0:
-        return WireFinding(wire, True, f"high for {mean:.1%} of the time", rail=rail)
+        return WireFinding(wire, True, f"high for {mean:.1%} of the time")
     else:
         said = f"the input of {info.name} reads low all the time"
     return WireFinding(
-        wire=wire,
-        ok=False,
-        detail=said,
-        cause=(
-            "the device's high is below what this input takes for high, or the line is"
-            " open or low"
-        ),
-        try_next=(
-            "the reference of the monitor's input, or a level shifter; measure SYNC"
-            " with a voltmeter: it is high at rest"
-        ),
-        rail=rail,
+        wire,
+        False,
+        said,
+        "the device's high is below what this input takes for high, or the line is open"
+        " or low",
+        "the reference of the monitor's input, or a level shifter; measure SYNC with a"
+        " voltmeter: it is high at rest",
     )
 
 
-def seen_row(
-    trace: Trace, completion: Completion, edges: Finding, rail: str
-) -> WireFinding:
+def _seen_row(trace: Trace, marks: int, edges: Finding) -> WireFinding:
     """Judge whether as many pulses arrived as the device made."""
-    marks = len(completion.marks)
     seen = len(trace.falls_s)
     if trace.sync == "clock":
-        return WireFinding(WireName.SYNC, None, edges.detail, rail=rail)
+        return WireFinding(WireName.SYNC, None, edges.detail)
     if edges.ok:
-        return WireFinding(WireName.SYNC, True, edges.detail, rail=rail)
+        return WireFinding(WireName.SYNC, True, edges.detail)
     said = f"{marks} pulses of the device, {seen} at the monitor"
     if seen == marks:
-        return WireFinding(WireName.SYNC, True, said, rail=rail)
+        return WireFinding(WireName.SYNC, True, said)
     if not seen:
         cause = "the wire from the device's SYNC pin to the monitor's input is open"
         hint = "follow that wire; is it the firmware's pin, and the bench file's input?"
@@ -169,57 +168,39 @@ def seen_row(
             "a shorter wire with its ground beside it; a resistor of some 100 ohms at"
             " the pin"
         )
-    return WireFinding(
-        wire=WireName.SYNC, ok=False, detail=said, cause=cause, try_next=hint, rail=rail
-    )
+    return WireFinding(WireName.SYNC, False, said, cause, hint)
 
 
-def polarity_row(
-    trace: Trace, levels: Levels, edges: Finding, rail: str
-) -> WireFinding:
+def _polarity_row(trace: Trace, levels: Levels, edges: Finding) -> WireFinding:
     """Judge whether the line rests high and its pulses are low."""
     wire = WireName.POLARITY
     if levels is None or not len(trace.rises_s):
-        if trace.sync == "clock":
-            return WireFinding(wire, None, "there is no SYNC wire", rail=rail)
         why = f"this instrument sees one edge of a pulse: {_SCOPE}"
-        return WireFinding(wire, None, why, rail=rail)
+        if trace.sync == "clock":
+            why = "there is no SYNC wire"
+        return WireFinding(wire, None, why)
     least, mean, most = levels
     high = (mean - least) / (most - least) if most > least else 1.0
     if high < _RESTS_LOW:
         return WireFinding(
-            wire=wire,
-            ok=False,
-            detail=(
-                f"the line is high for {high:.1%} of the time: it rests low, and its"
-                " pulses are high"
-            ),
-            cause="a level shifter inverts, or it is another pin",
-            try_next=(
-                "a shifter that does not invert; all windows would lie late by a pulse"
-            ),
-            rail=rail,
+            wire,
+            False,
+            f"the line is high for {high:.1%} of the time: it rests low, and its pulses"
+            " are high",
+            "a level shifter inverts, or it is another pin",
+            "a shifter that does not invert; all windows would lie late by a pulse",
         )
     if not edges.ok:
-        return WireFinding(
-            wire=wire,
-            ok=False,
-            detail=edges.detail,
-            cause="pulses and marks do not fit",
-            try_next=edges.try_next,
-            rail=rail,
-        )
-    return WireFinding(wire, True, "high at rest, low pulses", rail=rail)
+        return row_of(wire, edges, "pulses and marks do not fit")
+    return WireFinding(wire, True, "high at rest, low pulses")
 
 
-def current_row(rail: str, found: Finding) -> WireFinding:
-    """Judge whether a device that answers is fed by the monitor."""
-    cause = "" if found.ok else "another cable feeds the device past the monitor"
+def row_of(wire: WireName, finding: Finding, cause: str) -> WireFinding:
+    """Turn a finding into one of a wire; `cause` is that of a fault."""
     return WireFinding(
-        wire=WireName.CURRENT,
-        ok=found.ok,
-        detail=found.detail,
-        cause=cause,
-        try_next=found.try_next,
-        rail=rail,
+        wire,
+        finding.ok,
+        finding.detail,
+        "" if finding.ok else cause,
+        finding.try_next,
     )

@@ -16,25 +16,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rig.bench import config, plugins, supply
-from rig.bench.opening import Announcer, opened_monitors
-from rig.bench.parts import open_task
+from rig.bench.opening import Announcer, monitored
 from rig.bench.probe import read_supply, supply_off, sync_edges
 from rig.bench.supply import Reading
-from rig.bench.supply_watchdog import SupplyWatchdog, switching
-from rig.bench.wire_rows import (
-    current_row,
-    level_row,
-    polarity_row,
-    seen_row,
-    talk_rows,
-)
+from rig.bench.wire_rows import row_of, sync_rows, talk_rows
 from rig.errors import RigError
 from rig.host.stop import Stop
 from rig.interfaces.context import BenchContext
-from rig.interfaces.monitor import EnergyMonitor
+from rig.interfaces.monitor import EnergyMonitor, MonitorInfo
 from rig.interfaces.plugin_classes import Talks
 from rig.interfaces.sut import SystemUnderTest
-from rig.model.finding import Finding
 from rig.model.steps import Sync
 from rig.model.wiring import WireFinding, WireName
 from rig.store.events import Opening, PartOpened, RailState, Subscriber
@@ -59,9 +50,9 @@ def prove_wiring(
     thread.
     """
     stop = stop or Stop()
-    proof = _Proof(Path(path), overrides, Announcer(subscribers, stop))
+    announce = Announcer(subscribers, stop)
     # A generator runs in pieces: a request is heard while one of them runs.
-    with closing(proof.rows()) as rows:
+    with closing(_rows(Path(path), overrides, announce)) as rows:
         while True:
             with stop.heard():
                 try:
@@ -96,146 +87,122 @@ def _has_line(resolved: config.Config) -> bool:
     return bool(kind.wires(resolved.sut.settings))
 
 
-@dataclass(slots=True)
-class _Proof:
-    path: Path
-    overrides: Sequence[str]
-    announce: Announcer
-
-    def rows(self) -> Generator[WireFinding, None, None]:
-        resolved = config.load(self.path, self.overrides)
-        rows = due(resolved)
-        told: set[tuple[WireName, str]] = set()
-        reason = ""
-        with SupplyWatchdog() as watchdog, ExitStack() as stack:
-            _, context = open_task(resolved, probing=True, stop=self.announce.stop)
-            monitors = dict(opened_monitors(resolved, context, stack, self.announce))
-            watchdog.watch(resolved, switching(monitors), self.announce.stop)
-            for row in self._tested(resolved, context, monitors, stack):
-                told.add((row.wire, row.rail))
+def _rows(
+    path: Path, overrides: Sequence[str], announce: Announcer
+) -> Generator[WireFinding, None, None]:
+    resolved = config.load(path, overrides)
+    tested: set[tuple[WireName, str]] = set()
+    reason = "nothing to test here"
+    with monitored(resolved, announce) as (context, monitors):
+        proof = _Proof(resolved, context, monitors, announce)
+        with ExitStack() as stack:
+            for row in proof.rows(stack):
+                tested.add((row.wire, row.rail))
                 yield row
                 if row.ok is False:
-                    reason = row.title
+                    reason = f"not tested: {row.title} comes first"
                     break
-        for wire, rail in rows:
-            if (wire, rail) not in told:
-                why = (
-                    f"not tested: {reason} comes first"
-                    if reason
-                    else "nothing to test here"
-                )
-                yield WireFinding(wire, None, why, rail=rail)
+    for wire, rail in due(resolved):
+        if (wire, rail) not in tested:
+            yield WireFinding(wire, None, reason, rail=rail)
 
-    def _tested(
-        self,
-        resolved: config.Config,
-        context: BenchContext,
-        monitors: dict[str, EnergyMonitor],
-        stack: ExitStack,
-    ) -> Iterator[WireFinding]:
-        yield from _second_supplies(monitors, context)
 
-        def power_on() -> None:
-            for rail, monitor in monitors.items():
-                monitor.power(True)
-                self.announce(RailState(rail, True))
+@dataclass(slots=True)
+class _Proof:
+    resolved: config.Config
+    context: BenchContext
+    monitors: dict[str, EnergyMonitor]
+    announce: Announcer
 
-        kind = plugins.find("sut", resolved.sut.kind)
+    def rows(self, stack: ExitStack) -> Iterator[WireFinding]:
+        """Yield a row a wire, up to the first that fails; the device is closed with
+        `stack`."""
+        yield from self._second_supplies()
+        kind = plugins.find("sut", self.resolved.sut.kind)
+        settings = self.resolved.sut.settings
         talker: object = kind
-        if isinstance(talker, Talks) and _has_line(resolved):
-            watching = _Watching(monitors)
+        if isinstance(talker, Talks) and _has_line(self.resolved):
+            watching = _Watching(self.monitors)
             try:
                 talk = talker.talk(
-                    resolved.sut.settings, context, power_on, watching.watch
+                    settings, self.context, self._power_on, watching.watch
                 )
             except RigError as error:
-                yield _failed(
-                    WireName.TX, error, "the line to the device does not open"
-                )
+                cause = "the line to the device does not open"
+                yield _failed(WireName.TX, error, cause)
                 return
             silent = not talk.heard_b and not talk.pulses
-            yield from self._supplies(
-                monitors, context, watching.readings if silent else {}
-            )
-            yield from talk_rows(talk, bool(monitors))
+            yield from self._supplies(watching.readings if silent else {})
+            yield from talk_rows(talk, bool(self.monitors))
             wire, cause = WireName.RX, "the device answers, and then no more"
         else:
-            power_on()
+            self._power_on()
             wire, cause = (
                 WireName.SUPPLY,
                 "no supply reaches the device, or it does not run",
             )
-        self.announce(Opening("sut", resolved.sut.kind))
+        self.announce(Opening("sut", self.resolved.sut.kind))
         refused: RigError | None = None
         try:
-            sut = stack.enter_context(
-                closing(kind.open(resolved.sut.settings, context))
-            )
+            sut = stack.enter_context(closing(kind.open(settings, self.context)))
         except RigError as error:
             refused = error
         if wire is WireName.SUPPLY:
-            rows = list(self._supplies(monitors, context, {}))
+            rows = list(self._supplies({}))
             yield from (row for row in rows if refused is None or row.ok is False)
         if refused is not None:
-            rail = next(iter(monitors), "") if wire is WireName.SUPPLY else ""
-            yield _failed(wire, refused, cause, rail)
+            rail = next(iter(self.monitors), "") if wire is WireName.SUPPLY else ""
+            yield replace(_failed(wire, refused, cause), rail=rail)
             return
-        self.announce(PartOpened("sut", resolved.sut.kind, sut.info))
-        yield from _pulsed(monitors, sut)
+        self.announce(PartOpened("sut", self.resolved.sut.kind, sut.info))
+        yield from self._pulsed(sut)
 
-    def _supplies(
-        self,
-        monitors: dict[str, EnergyMonitor],
-        context: BenchContext,
-        silent: Mapping[str, Reading | None],
-    ) -> Iterator[WireFinding]:
+    def _power_on(self) -> None:
+        for rail, monitor in self.monitors.items():
+            monitor.power(True)
+            self.announce(RailState(rail, True))
+
+    def _second_supplies(self) -> Iterator[WireFinding]:
+        """Yield for each supply that is off whether something else feeds the device."""
+        for rail, monitor in self.monitors.items():
+            if monitor.info.switches:
+                found = supply_off("", monitor, self.context)
+                cause = "another cable feeds the device"
+                row = row_of(WireName.SECOND_SUPPLY, found, cause)
+                blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
+                ok = None if blind and row.ok else row.ok
+                yield replace(row, ok=ok, rail=rail)
+
+    def _supplies(self, silent: Mapping[str, Reading | None]) -> Iterator[WireFinding]:
         """Judge the readings with the supply on, before the device has answered;
         `silent` are readings of a device that did not answer.
         """
-        for rail, monitor in monitors.items():
+        for rail, monitor in self.monitors.items():
             info = monitor.info
             if info.sync == "start" or not info.switches:
                 continue
-            reading = silent.get(rail) or read_supply(monitor, context)
-            if reading is None:
-                yield WireFinding(
-                    WireName.SUPPLY, None, "nothing could be read", rail=rail
-                )
-                continue
-            said = supply.in_words(reading, info)
-            if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
-                yield WireFinding(
-                    wire=WireName.SUPPLY,
-                    ok=False,
-                    detail=f"{said}: there is no voltage",
-                    cause="nothing feeds the monitor, or its output is short-circuited",
-                    try_next=(
-                        "switch on what feeds the monitor; look at its input and at"
-                        " its fuse"
-                    ),
-                    rail=rail,
-                )
-            elif silent.get(rail) is not None and reading.powerless:
-                yield WireFinding(
-                    wire=WireName.SUPPLY,
-                    ok=False,
-                    detail=f"{said}: nothing is drawn, and the device is silent",
-                    cause=(
-                        "the wire from the monitor's output to the device's supply"
-                        " pin, or its ground, is open"
-                    ),
-                    try_next=(
-                        "measure the voltage at the device's own pins; the right way"
-                        " round?"
-                    ),
-                    rail=rail,
-                )
-            elif not info.reads_voltage:
-                why = f"{supply.in_volts(reading, info)}; the current is judged below"
-                yield WireFinding(WireName.SUPPLY, None, why, rail=rail)
-            else:
-                said = supply.in_volts(reading, info)
-                yield WireFinding(WireName.SUPPLY, True, said, rail=rail)
+            unanswered = silent.get(rail)
+            reading = unanswered or read_supply(monitor, self.context)
+            is_idle = unanswered is not None and unanswered.powerless
+            yield replace(_supply_row(reading, info, is_idle=is_idle), rail=rail)
+
+    def _pulsed(self, sut: SystemUnderTest) -> Iterator[WireFinding]:
+        """Record a SYNC burst with each monitor; yield findings on line and current."""
+        readings: dict[str, Reading | None] = {}
+        for rail, monitor in self.monitors.items():
+            with tempfile.TemporaryDirectory() as scratch:
+                with monitor.record(Path(scratch)):
+                    completion = sut.do(Sync())
+                trace = Trace.open(Path(scratch) / TRACE)
+                readings[rail] = Reading.of(trace, monitor.info.accuracy)
+                edges = sync_edges("", completion, sut.info, trace)
+                for row in sync_rows(trace, completion, edges, monitor.info):
+                    yield replace(row, rail=rail)
+        infos = {rail: monitor.info for rail, monitor in self.monitors.items()}
+        found = supply.on("", readings, infos)
+        cause = "another cable feeds the device past the monitor"
+        for rail, finding in zip(readings, found, strict=True):
+            yield replace(row_of(WireName.CURRENT, finding, cause), rail=rail)
 
 
 class _Watching:
@@ -269,60 +236,37 @@ class _Watching:
         return seen
 
 
-def _row(wire: WireName, rail: str, found: Finding, cause: str = "") -> WireFinding:
-    return WireFinding(
-        wire=wire,
-        ok=found.ok,
-        detail=found.detail,
-        cause=cause,
-        try_next=found.try_next,
-        rail=rail,
-    )
+def _supply_row(
+    reading: Reading | None, info: MonitorInfo, *, is_idle: bool
+) -> WireFinding:
+    """Judge a supply that is on; `is_idle`: the device is silent, and draws nothing."""
+    wire = WireName.SUPPLY
+    if reading is None:
+        return WireFinding(wire, None, "nothing could be read")
+    said = supply.in_words(reading, info)
+    if info.reads_voltage and abs(reading.voltage_v) <= reading.still_v:
+        return WireFinding(
+            wire,
+            False,
+            f"{said}: there is no voltage",
+            "nothing feeds the monitor, or its output is short-circuited",
+            "switch on what feeds the monitor; look at its input and at its fuse",
+        )
+    if is_idle:
+        return WireFinding(
+            wire,
+            False,
+            f"{said}: nothing is drawn, and the device is silent",
+            "the wire from the monitor's output to the device's supply pin, or its"
+            " ground, is open",
+            "measure the voltage at the device's own pins; the right way round?",
+        )
+    volts = supply.in_volts(reading, info)
+    if not info.reads_voltage:
+        return WireFinding(wire, None, f"{volts}; the current is judged below")
+    return WireFinding(wire, True, volts)
 
 
-def _failed(wire: WireName, error: RigError, cause: str, rail: str = "") -> WireFinding:
+def _failed(wire: WireName, error: RigError, cause: str) -> WireFinding:
     detail = f"{error.cause} ({error.evidence})" if error.evidence else error.cause
-    return WireFinding(
-        wire=wire,
-        ok=False,
-        detail=detail,
-        cause=cause,
-        try_next=error.try_next,
-        rail=rail,
-    )
-
-
-def _second_supplies(
-    monitors: Mapping[str, EnergyMonitor], context: BenchContext
-) -> Iterator[WireFinding]:
-    """Yield for each supply that is off whether something else feeds the device."""
-    for rail, monitor in monitors.items():
-        if monitor.info.switches:
-            found = supply_off("", monitor, context)
-            cause = "" if found.ok else "another cable feeds the device"
-            row = _row(WireName.SECOND_SUPPLY, rail, found, cause)
-            blind = monitor.info.sync == "start" or not monitor.info.reads_voltage
-            yield replace(row, ok=None) if blind and row.ok else row
-
-
-def _pulsed(
-    monitors: Mapping[str, EnergyMonitor], sut: SystemUnderTest
-) -> Iterator[WireFinding]:
-    """Record a SYNC burst with each monitor; yield findings on line and current."""
-    readings: dict[str, Reading | None] = {}
-    for rail, monitor in monitors.items():
-        with tempfile.TemporaryDirectory() as scratch:
-            with monitor.record(Path(scratch)):
-                completion = sut.do(Sync())
-            trace = Trace.open(Path(scratch) / TRACE)
-            readings[rail] = Reading.of(trace, monitor.info.accuracy)
-            levels = trace.line.levels()
-            yield level_row(trace, levels, monitor.info, rail)
-            edges = sync_edges("", completion, sut.info, trace)
-            yield seen_row(trace, completion, edges, rail)
-            yield polarity_row(trace, levels, edges, rail)
-    infos = {rail: monitor.info for rail, monitor in monitors.items()}
-    for (rail, _), found in zip(
-        readings.items(), supply.on("", readings, infos), strict=True
-    ):
-        yield current_row(rail, found)
+    return WireFinding(wire, False, detail, cause, error.try_next)
