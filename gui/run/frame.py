@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.run.phases import NO_STRIP, Strip
-from rig.live.recent import LivePicture, Recent
+from rig.live.block import LiveBlock
+from rig.live.recent import Recent
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +97,7 @@ def newest(
 
 
 def spread(
-    picture: LivePicture, span_s: float, columns: int
+    picture: LiveBlock, span_s: float, columns: int
 ) -> tuple[Floats, Floats, Floats]:
     """Return least, mean and most of the newest `span_s` in at most so many columns of
     pixels; what falls on one of them is put together. Where less than the span is

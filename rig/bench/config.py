@@ -192,8 +192,8 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
         value = value_of(text)
     except (ValueError, RecursionError):
         value = text
-    depth = 2 if keys[0] == "rail" else 1
-    if (keys[0] in plugins.GROUPS or keys[0] == "rail") and len(keys) > depth:
+    section, depth = section_of(keys)
+    if section in plugins.GROUPS and len(keys) > depth:
         # Naming another kind switches to it: --set scenario.offline.idle_s=1
         kinds = tree
         for key in keys[:depth]:
@@ -209,6 +209,13 @@ def _override(tree: dict[str, Any], override: str) -> list[str]:
             raise ConfigError(f"{key} is a value, not a table", path=name)
     node[keys[-1]] = value
     return keys
+
+
+def section_of(keys: Sequence[str]) -> tuple[str, int]:
+    """Return the section that a key is in, and where its kind stands among the keys: a
+    rail, as in rail.core.joulescope, has a monitor.
+    """
+    return ("monitor", 2) if keys[0] == "rail" else (keys[0], 1)
 
 
 def _structure(

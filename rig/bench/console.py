@@ -8,14 +8,7 @@ import time
 from collections.abc import Callable
 
 from rig.bench import plugins
-from rig.interfaces.console import Decoded, Decoder, WireLine
-
-
-def decoder_of(kind: str) -> Decoder:
-    """Return a decoder for a kind of backend, a new one each time; ConfigError where
-    there is no such kind.
-    """
-    return plugins.find("sut", kind).decoder()
+from rig.interfaces.console import Decoded, WireLine
 
 
 def console(
@@ -26,4 +19,4 @@ def console(
     """Return a listener for `open_bench` and `probe` that calls `out` with each line,
     in the thread that talks to the device.
     """
-    return Decoded(decoder_of(kind), out, clock)
+    return Decoded(plugins.find("sut", kind).decoder(), out, clock)

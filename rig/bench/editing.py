@@ -142,13 +142,7 @@ class BenchText:
             return self
         stated = self._statement(tuple(path.split(".")))
         if stated is None:  # inside an inline table
-            document = tomlkit.parse(self.text)
-            node: Any = document
-            *above, last = path.split(".")
-            for key in above:
-                node = node[key]
-            del node[last]
-            return BenchText(tomlkit.dumps(document))
+            return self._changed(path, UNSET)
         lines = self._lines
         comment = comment_of("\n".join(lines[stated.first : stated.stop]))
         lines[stated.first : stated.stop] = [comment] if comment else []
@@ -163,17 +157,14 @@ class BenchText:
             return self
         if not old:
             return self._with_table((*place.split("."), kind))
-        section = "monitor" if place.startswith("rail") else place
+        section, _ = config.section_of(place.split("."))
         known = {
-            field.name: field
-            for field in fields_of(plugins.find(section, kind).Settings)
+            field.name for field in fields_of(plugins.find(section, kind).Settings)
         }
-        stays = known.keys() & self.value(f"{place}.{old}").keys()
         edited = self
-        for name in [
-            name for name in self.value(f"{place}.{old}") if name not in stays
-        ]:
-            edited = edited._without_table(f"{place}.{old}.{name}")
+        for name in self.value(f"{place}.{old}"):
+            if name not in known:
+                edited = edited._without_table(f"{place}.{old}.{name}")
         was = (*place.split("."), old)
         return edited._renamed(was, (*was[:-1], kind))
 
@@ -237,12 +228,16 @@ class BenchText:
         ]
 
     def _changed(self, path: str, value: Any) -> BenchText:
+        """Set a key of a table that is there; UNSET removes it."""
         document = tomlkit.parse(self.text)
         node: Any = document
         *above, last = path.split(".")
         for key in above:
             node = node[key]
-        node[last] = value
+        if value is UNSET:
+            del node[last]
+        else:
+            node[last] = value
         return BenchText(tomlkit.dumps(document))
 
     def _added(self, path: str, value: Any) -> BenchText:
@@ -251,12 +246,7 @@ class BenchText:
         within = edited._below(keys[:-1])
         heads = [each for each in within if each.is_head and each.keys == keys[:-1]]
         if not heads:  # the table is an inline one, or made of dotted keys
-            document = tomlkit.parse(edited.text)
-            node: Any = document
-            for key in keys[:-1]:
-                node = node[key]
-            node[keys[-1]] = value
-            return BenchText(tomlkit.dumps(document))
+            return edited._changed(path, value)
         own = [
             each
             for each in edited._table(heads[0])
@@ -345,9 +335,9 @@ class BenchText:
     def _tidied(self, keys: Keys) -> BenchText:
         """Return it without the head of a table inside a kind's that has become
         empty."""
-        deep = 3 if keys[0] == "rail" else 2
+        _, depth = config.section_of(keys)
         heads = [each for each in self._below(keys) if each.is_head]
-        if len(keys) <= deep or len(heads) != 1 or len(self._table(heads[0])) > 1:
+        if len(keys) <= depth + 1 or len(heads) != 1 or len(self._table(heads[0])) > 1:
             return self
         lines = self._lines
         at = heads[0].first
@@ -362,19 +352,25 @@ def field_at(text: BenchText, path: str) -> SettingField | None:
     """Return the setting that a path names, with its kind in it; None where there is
     none."""
     keys = path.split(".")
-    if keys[0] == "bench":
-        return dict(flat(fields_of(config.BenchSettings))).get(".".join(keys[1:]))
-    depth = 2 if keys[0] == "rail" else 1
-    if len(keys) <= depth + 1:
-        return None
-    section = "monitor" if keys[0] == "rail" else keys[0]
-    if section not in plugins.GROUPS:
+    section, depth = config.section_of(keys)
+    if section not in ("bench", *plugins.GROUPS) or len(keys) <= depth:
         return None
     try:
-        settings = plugins.find(section, keys[depth]).Settings
+        settings, prefix = settings_at(keys)
     except ConfigError:
         return None
-    return dict(flat(fields_of(settings))).get(".".join(keys[depth + 1 :]))
+    return dict(flat(fields_of(settings))).get(path.removeprefix(f"{prefix}."))
+
+
+def settings_at(keys: list[str]) -> tuple[type, str]:
+    """Return the Settings that a key belongs to, and the path of their table; raises
+    ConfigError where there is no such kind.
+    """
+    if keys[0] == "bench":
+        return config.BenchSettings, "bench"
+    section, depth = config.section_of(keys)
+    settings = plugins.find(section, keys[depth]).Settings
+    return settings, ".".join(keys[: depth + 1])
 
 
 def _same(value: Any, default: Any) -> bool:

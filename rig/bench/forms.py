@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rig.bench import config, plugins
-from rig.bench.editing import UNSET, BenchText, TextProblem, Unset
+from rig.bench.editing import UNSET, BenchText, TextProblem, Unset, settings_at
 from rig.bench.structure import refusals
 from rig.errors import ConfigError
 from rig.settings.declare import UNITLESS
@@ -157,7 +157,7 @@ def refusal(path: str, setting: SettingField, typed: str) -> str:
     keys = path.split(".")
     if not typed.strip() and setting.type not in ("string", "path"):
         return "" if setting.default is not REQUIRED else "this key is needed"
-    settings, prefix = _settings_of(keys)
+    settings, prefix = settings_at(keys)
     values: dict[str, Any] = {}
     node = values
     below = keys[len(prefix.split(".")) :]
@@ -168,14 +168,6 @@ def refusal(path: str, setting: SettingField, typed: str) -> str:
         if error.path == path or error.path.startswith(f"{path}["):
             return _sentence(error)
     return ""
-
-
-def _settings_of(keys: list[str]) -> tuple[type, str]:
-    if keys[0] == "bench":
-        return config.BenchSettings, "bench"
-    depth = 2 if keys[0] == "rail" else 1
-    section = "monitor" if keys[0] == "rail" else keys[0]
-    return plugins.find(section, keys[depth]).Settings, ".".join(keys[: depth + 1])
 
 
 def _sections(text: BenchText) -> Iterator[FormSection]:

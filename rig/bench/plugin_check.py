@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rig.interfaces.monitor import EnergyMonitor
 from rig.interfaces.plugin_classes import Backend, Driver
 from rig.interfaces.scenario import Scenario
-from rig.interfaces.sut import SystemUnderTest
 from rig.interfaces.task import Task
 
 #: Section of a bench file -> the base class of its plug-ins.
@@ -23,14 +21,6 @@ BASES: dict[str, type] = {
     "scenario": Scenario,
     "task": Task,
 }
-#: Section of a bench file -> the interface of what `open` returns.
-INSTANCES: dict[str, type] = {
-    "sut": SystemUnderTest,
-    "monitor": EnergyMonitor,
-    "scenario": Scenario,
-    "task": Task,
-}
-
 #: The one method of a class without a useful default.
 _REQUIRED = "open"
 
@@ -51,25 +41,15 @@ def _class_faults(section: str, kind: type) -> tuple[str, ...]:
     if not issubclass(kind, base):
         return (f"it does not derive from {base.__module__}.{base.__qualname__}",)
     faults = [*_settings_faults(kind)]
-    for name, method in _methods(base).items():
+    for name, method in methods_of(base).items():
         default = inspect.getattr_static(base, name)
         if not isinstance(default, classmethod):
             continue
         if name == _REQUIRED and inspect.getattr_static(kind, name) is default:
             faults.append(f"it has no {name}{_without_self(method)}")
             continue
-        faults += _method_faults(kind, name, method, bound=True)
+        faults += method_faults(kind, name, method, bound=True)
     return tuple(faults)
-
-
-def instance_faults(section: str, kind: type) -> list[str]:
-    """List what instances of a class lack."""
-    contract = INSTANCES[section]
-    faults: list[str] = []
-    for name, method in _methods(contract).items():
-        if not isinstance(inspect.getattr_static(contract, name), classmethod):
-            faults += _method_faults(kind, name, method, bound=False)
-    return faults
 
 
 def _settings_faults(kind: type) -> Iterator[str]:
@@ -82,7 +62,7 @@ def _settings_faults(kind: type) -> Iterator[str]:
         yield "its Settings are a dataclass that is not frozen"
 
 
-def _method_faults(kind: type, name: str, method: Any, *, bound: bool) -> Iterator[str]:
+def method_faults(kind: type, name: str, method: Any, *, bound: bool) -> Iterator[str]:
     """Yield why a class has no method of a contract, or one that takes other arguments;
     `bound`: it is called on the class.
     """
@@ -118,7 +98,8 @@ def _takes(method: Any, count: int, bound: bool) -> bool:
     return True
 
 
-def _methods(contract: type) -> dict[str, Any]:
+def methods_of(contract: type) -> dict[str, Any]:
+    """Return the public methods of a contract, by name."""
     functions = {
         name: getattr(member, "__func__", member)
         for name, member in vars(contract).items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -67,44 +67,34 @@ def probe(
     another thread. `contact` records the conversations with the instruments, or plays
     them; it is closed at the end.
     """
-    stop = stop or Stop()
-    # A generator runs in pieces: a request is heard while one of them runs.
-    with ExitStack() as stack:
-        if contact is not None:
-            stack.enter_context(contact)
-        found = _findings(
-            path=path,
+    announce = Announcer(subscribers, stop or Stop())
+    with contact or nullcontext():
+        findings = _findings(
+            path=Path(path),
             overrides=overrides,
-            subscribers=subscribers,
-            stop=stop,
+            announce=announce,
             observers=observers,
             listeners=listeners,
             contact=contact,
         )
-        stack.enter_context(closing(found))
-        while True:
-            with stop.heard():
-                try:
-                    finding = next(found)
-                except StopIteration:
-                    return
-            if contact is not None:
-                contact.found(finding)
-            yield finding
+        with closing(announce.stop.heard_by(findings)) as heard:
+            for finding in heard:
+                if contact is not None:
+                    contact.found(finding)
+                yield finding
 
 
 def _findings(
-    path: Path | str,
+    path: Path,
     overrides: Sequence[str],
-    subscribers: Sequence[Subscriber],
-    stop: Stop,
+    announce: Announcer,
     observers: Sequence[Observer],
     listeners: Sequence[Wire],
     contact: ContactWriter | ContactPlayer | None,
 ) -> Generator[Finding, None, None]:
     plays = contact is not None and contact.plays
-    announce = Announcer(subscribers, stop)
-    resolved = config.load(Path(path), overrides)
+    stop = announce.stop
+    resolved = config.load(path, overrides)
     if contact is not None:
         contact.begin(resolved.toml())
         listeners = (*listeners, contact.line(f"sut.{resolved.sut.kind}"))

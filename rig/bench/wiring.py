@@ -51,15 +51,7 @@ def prove_wiring(
     """
     stop = stop or Stop()
     announce = Announcer(subscribers, stop)
-    # A generator runs in pieces: a request is heard while one of them runs.
-    with closing(_rows(Path(path), overrides, announce)) as rows:
-        while True:
-            with stop.heard():
-                try:
-                    row = next(rows)
-                except StopIteration:
-                    return
-            yield row
+    yield from stop.heard_by(_rows(Path(path), overrides, announce))
 
 
 def expected(

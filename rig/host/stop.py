@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from rig.errors import RigError, Stopped
 
 #: Longest time between two looks of a wait for an event.
 LOOK_S = 0.2
+_RowT = TypeVar("_RowT")
 
 
 class _Heard(threading.local):
@@ -72,6 +74,21 @@ class Stop:
             yield
         finally:
             _heard.stop = before
+
+    def heard_by(
+        self, rows: Generator[_RowT, None, None]
+    ) -> Generator[_RowT, None, None]:
+        """Yield what a generator does, which hears the stop while it runs; it is closed
+        at the end.
+        """
+        with closing(rows):
+            while True:
+                with self.heard():
+                    try:
+                        row = next(rows)
+                    except StopIteration:
+                        return
+                yield row
 
     def check(self) -> None:
         """Raise Stopped if a stop was requested, or a guard's error; cheap. Both are

@@ -42,5 +42,12 @@ class LiveBlock:
         """Return where the last column ends."""
         return self.start_s + len(self.mean_w) * self.column_s
 
+    @property
+    def times_s(self) -> NDArray[np.float64]:
+        """Middles of the columns."""
+        middles = np.arange(len(self.mean_w), dtype=np.float64) + 0.5
+        times_s: NDArray[np.float64] = self.start_s + middles * self.column_s
+        return times_s
+
 
 Observer = Callable[[LiveBlock], None]

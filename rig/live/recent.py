@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,40 +17,6 @@ from rig.live.block import LiveBlock
 _EDGES_MAX = 20_000
 #: So many columns are kept at most: an hour of the usual ones is 7.2 million.
 _COLUMNS_MAX = 8_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class LivePicture:
-    """Columns of the newest seconds of a rail, and the edges of SYNC in them.
-
-    Column i begins at `start_s` + i * `column_s`, in seconds of the trace; a column
-    without a known sample is NaN. `lost` is how many samples of the trace were lost so
-    far.
-    """
-
-    rail: str
-    trace: int
-    start_s: float
-    column_s: float
-    least_w: NDArray[np.float32]
-    mean_w: NDArray[np.float32]
-    most_w: NDArray[np.float32]
-    falls_s: NDArray[np.float64]
-    rises_s: NDArray[np.float64]
-    lost: int
-
-    @property
-    def stop_s(self) -> float:
-        """Return where the last column ends."""
-        return self.start_s + len(self.mean_w) * self.column_s
-
-    @property
-    def times_s(self) -> NDArray[np.float64]:
-        """Middles of the columns."""
-        middles: NDArray[np.float64] = (
-            np.arange(len(self.mean_w), dtype=np.float64) + 0.5
-        )
-        return self.start_s + middles * self.column_s
 
 
 class Recent:
@@ -106,9 +71,10 @@ class Recent:
 
     def picture(
         self, seconds: float, columns: int, rail: str | None = None
-    ) -> LivePicture | None:
-        """Return the newest `seconds` of a rail in at most so many columns; None where
-        there are no blocks. Without a name, of the first rail.
+    ) -> LiveBlock | None:
+        """Return the newest `seconds` of a rail in at most so many columns, with the
+        edges and the lost samples of its trace so far; None where there are no blocks.
+        Without a name, of the first rail.
 
         Columns are put together in groups that stay in place while the picture moves.
         """
@@ -159,7 +125,7 @@ class _Ring:
             while kept and kept[0] < self._first * self._column_s:
                 kept.popleft()
 
-    def picture(self, seconds: float, columns: int) -> LivePicture:
+    def picture(self, seconds: float, columns: int) -> LiveBlock:
         """Return the newest columns, in groups."""
         count = min(math.ceil(seconds / self._column_s), self._stop - self._first)
         group = max(math.ceil(count / max(columns, 1)), 1)
@@ -183,7 +149,7 @@ class _Ring:
             edges_s[edges_s >= start_s]
             for edges_s in (np.array(self._falls), np.array(self._rises))
         )
-        return LivePicture(
+        return LiveBlock(
             rail=self._rail,
             trace=self._trace,
             start_s=start_s,

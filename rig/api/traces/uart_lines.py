@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from rig.api.traces.spans import CROSSING, NONE, Spans
 from rig.bench import plugins
-from rig.bench.console import decoder_of
 from rig.interfaces.console import WireLine, hex_text
 from rig.interfaces.recount import HeardStep, WireBlock
 from rig.model.completion import Completion
@@ -205,7 +204,7 @@ def _ticks(completion: Completion, modulus: int) -> tuple[int, ...]:
 
 def _decoded(kind: str, blocks: Sequence[WireBlock]) -> Iterator[WireLine]:
     """Yield the lines that blocks make; of a shortened one its beginning as numbers."""
-    decoder = decoder_of(kind)
+    decoder = plugins.find("sut", kind).decoder()
     for block in blocks:
         if block.shortened:
             # Fed to the decoder it would make noise of the block after it.
