@@ -69,7 +69,7 @@ def comment_of(statement: str) -> str:
     """Return the comment after a key's value, "" if there is none."""
     value = statement.rstrip("\r\n")
     for at, sign in enumerate(value):
-        # The first # behind which all is comment: what stands before it is whole.
+        # The first # that begins a comment: the text before it is whole TOML.
         if sign == "#" and _parsed(value[:at]) is not None:
             return value[at:]
     return ""

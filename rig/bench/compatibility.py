@@ -43,8 +43,8 @@ def refuse_mismatch(info: SutInfo, task: Task) -> None:
 def refuse_invisible_pulses(
     sut: SutInfo, kind: str, monitors: Mapping[str, tuple[str, MonitorInfo]]
 ) -> None:
-    """Raise where a monitor cannot see the signal or clock by which it is aligned with
-    a SUT of this kind; `monitors` are kind and info of each rail.
+    """Raise where a monitor cannot see the signal or clock that aligns it with a SUT of
+    this kind; `monitors` are kind and info of each rail.
 
     Without a monitor the SUT's own time stamps are the clock: then it must have some.
     """

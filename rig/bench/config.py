@@ -7,7 +7,7 @@ with the path of the key.
     [monitor.KIND]    [monitor.none]: there is no monitor
     [scenario.KIND]
     [task.KIND]
-    [claim]           metric = value: what the five trials are compared with
+    [claim]           metric = value: the five trials are compared with it
     [metadata]        anything; stored as it is
 """
 
@@ -38,7 +38,7 @@ from rig.settings.declare import PATH, PROGRAM, Count, Matches, Number, Why
 
 #: The kind of monitor that a bench without one names.
 NO_MONITOR = "none"
-#: What a trace keeps between windows: everything, or means.
+#: Samples of a trace between windows: all of them, or means.
 FULL_RATE: Final = "full"
 REDUCED_RATE: Final = "reduced"
 

@@ -102,16 +102,16 @@ class ContactWriter:
         self._write(bench=bench_toml)
 
     def tap(self, part: str, conversation: Conversation) -> Heard:
-        """Note how an instrument is talked to; return who notes what passes."""
+        """Note the address of an instrument; return a listener that notes blocks."""
         self._write(part=part, opened=conversation)
         return self.line(part)
 
     def line(self, part: str) -> Heard:
-        """Return who notes what passes, of a part that has no driver to say how."""
+        """Return the listener to a part that has no driver."""
         return partial(self._block, part)
 
     def played(self, part: str) -> str:
-        """Return that nothing is played."""
+        """Return no address: the instrument itself is used."""
         return ""
 
     def found(self, finding: Finding) -> None:
@@ -157,7 +157,7 @@ class ContactWriter:
                 self._file.write(
                     json.dumps(typed.to_json(line), allow_nan=False) + "\n"
                 )
-                # What is known when the cable is pulled is in the file.
+                # The file is complete up to the moment at which a cable is pulled.
                 self._file.flush()
             except OSError as error:
                 # Not here: a driver would take a full disk for an instrument that is
@@ -220,7 +220,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             evidence=str(error),
             try_next="a file of rig probe --contact",
         ) from error
-    # Behind the last end of line is nothing, or what a killed program had begun.
+    # A program that was killed may have left an incomplete last line.
     for number, line in enumerate(lines[:-1], 1):
         try:
             yield number, strict_json.parse_object(line)

@@ -40,11 +40,11 @@ class ContactPlayer:
         """Play with these settings: they need not be those of the recording."""
 
     def tap(self, part: str, conversation: Conversation) -> Heard:
-        """Return who hears nothing."""
+        """Return a listener that discards all blocks."""
         return unheard
 
     def line(self, part: str) -> Heard:
-        """Return who hears nothing."""
+        """Return a listener that discards all blocks."""
         return unheard
 
     def played(self, part: str) -> str:

@@ -33,10 +33,10 @@ from rig.trace.tap import Fork, Tap, TraceForm, tapped
 from rig.trace.trace import TRACE
 
 _LOOK_S = 0.05
-#: A bench for a monitor alone: nothing of it is used but the monitor and, where that is
-#: simulated, a simulated device.
+#: A bench for a monitor alone: only the monitor is used, and its simulated device where
+#: the monitor is simulated.
 _ALONE = "virtual-null.toml"
-#: Kinds that measure nothing now.
+#: Kinds that do not measure the present.
 _NOT_LIVE = ("none", "playback")
 
 

@@ -101,9 +101,9 @@ def _entry_point(section: str, kind: str) -> EntryPoint:
 
 
 def speaks_for(kind: Any, hook: str, member: str) -> bool:
-    """Return whether a hook of a class is of the class that defines `member`, or of one
-    derived from that: a plug-in that overrides a member alone has inherited what it
-    says no more.
+    """Return whether a hook of a class is defined with `member` or in a class derived
+    from there: a hook that was inherited does not describe a member that was
+    overridden.
     """
     owners = [
         each

@@ -64,7 +64,7 @@ def with_defaults(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refusal(place: str, cause: BaseException) -> ConfigError:
     if isinstance(cause, ConfigError):
-        # of the settings' own check: it has said all, and where within
+        # raised by the check of the settings, which names the key within them
         own = cause.cause.removeprefix(f"{cause.path}: ")
         place = f"{place}.{cause.path}" if cause.path else place
         return ConfigError(
@@ -106,7 +106,7 @@ def _converter() -> cattrs.Converter:
 
 
 def _exactly(value: Any, kind: type) -> Any:
-    # Nothing is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5;
+    # No value is converted silently: cattrs alone would turn 2.7 into 2 and "5" into 5;
     # true is not 1.
     if not isinstance(value, (int, float) if kind is float else kind) or (
         isinstance(value, bool) and kind is not bool

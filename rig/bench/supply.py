@@ -44,8 +44,8 @@ class Reading:
 
     @classmethod
     def of(cls, trace: Trace, accuracy: Accuracy) -> Reading | None:
-        """Return what a whole trace holds; None where it holds nothing, or has lost too
-        much."""
+        """Return the means over a whole trace; None where it is empty, or has lost too
+        many samples."""
         if trace.duration_s <= 0 or trace.lost_between(0.0, trace.duration_s) is None:
             return None
         (integral,) = trace.integrals(

@@ -5,8 +5,8 @@ Ctrl-C and errors are handled by the rig itself. After kill -9, or when the mach
 out of memory, only another process can switch a real instrument off: it finds its pipe
 closed, opens the instrument again, and closes it, which leaves the supply off.
 
-It imports the monitors' drivers and says that it is ready before power goes on, and its
-early death ends what the rig does: a supply is never on without it.
+It imports the monitors' drivers and reports that it is ready before power goes on. If
+it dies early, the rig stops: a supply is never on without it.
 """
 
 from __future__ import annotations

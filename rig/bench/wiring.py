@@ -231,7 +231,7 @@ class _Watching:
 def _supply_row(
     reading: Reading | None, info: MonitorInfo, *, is_idle: bool
 ) -> WireFinding:
-    """Judge a supply that is on; `is_idle`: the device is silent, and draws nothing."""
+    """Judge a supply that is on; `is_idle`: the device is silent, without a current."""
     wire = WireName.SUPPLY
     if reading is None:
         return WireFinding(wire, None, "nothing could be read")

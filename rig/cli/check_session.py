@@ -99,7 +99,7 @@ def _measured(path: Path, checked: Check, tested: Claim | None) -> Results | Non
     folder = SessionFolder(path)
     if tested is None:
         return results.read(folder, checked.trials)
-    # Intervals of an older schema do not state what a claim is tested with.
+    # Intervals of an older schema lack the values that a claim is tested with.
     measured = results.derive(results.Context.of(folder), checked.trials)
     claim.refuse_other(tested, measured, checked.trials)
     return measured

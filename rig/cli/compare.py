@@ -15,7 +15,7 @@ from rig.cli.options import FILE, json_option, refuse_idle, sessions_option, set
 from rig.errors import ConfigError
 from rig.network.conventions import ConventionChoice
 
-#: Parameters of what --suts runs.
+#: Parameters of the sessions that --suts runs.
 _OF_SUTS = (
     *("samples", "trials", "bench", "overrides", "inputs", "labels", "sessions"),
     *("dt_s", "preset", "reset", "spikes_max", "start"),

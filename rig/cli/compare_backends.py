@@ -56,7 +56,7 @@ def of_model(
     if output is not None:
         refuse_unwritable(output, "another folder: --output FOLDER")
     out = Terminal(stderr=as_json)
-    graph.read(wanted.model)  # what is no model is one mistake, not one of each backend
+    graph.read(wanted.model)  # a wrong model is one mistake, not one of each backend
     planned = {Path(name).stem: _plan(name, wanted) for name in names}
     if len(planned) < len(names):
         raise ConfigError(
@@ -64,7 +64,7 @@ def of_model(
         )
     benches = [each for each in planned.values() if isinstance(each, Planned)]
     if not benches:
-        runs.plan(names[0], wanted)  # raises what it said
+        runs.plan(names[0], wanted)  # raises its error again
     task = _task(benches[0])
     backends = []
     with KeptSession() as kept:

@@ -80,8 +80,8 @@ def two_sessions(first: Path, second: Path, *, everything: bool, as_json: bool) 
         print_line(out, f" {left} more metrics: --all")
     _print_changes(out, found, everything=everything)
     # A difference of numbers that were edited is not one of measurements. They are
-    # shown all the same, because what was edited may be what a reader looks for; a
-    # script sees the exit code.
+    # shown all the same, because a reader may look for the edited number; a script
+    # sees the exit code.
     return FAIL if found.first.changed or found.second.changed else 0
 
 

@@ -58,8 +58,7 @@ class LazyGroup(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named; what is wrong with its words is said of this
-        command."""
+        """Run the command that was named; a usage error names this command."""
         try:
             return super().invoke(ctx)
         except click.UsageError as error:

@@ -91,7 +91,7 @@ class RigGroup(LazyGroup):
     """Our commands, and those of tasks, which are found by entry point."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of our commands, and behind them those of tasks."""
+        """Return the names of our commands, then those of tasks."""
         return [*super().list_commands(ctx), *plugin_commands.names()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -123,7 +123,7 @@ def rig() -> None:
 def main() -> None:
     """Run the command line; errors become messages and exit codes."""
     _complete_standard_files()
-    # What libraries warn of may name what comes from outside.
+    # Warnings of libraries may quote text from outside.
     warnings.formatwarning = _warning
     try:
         # Killed politely is stopped like by Ctrl-C, once the command is imported: the

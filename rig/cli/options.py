@@ -100,9 +100,9 @@ sessions_option = click.option(
     show_default=True,
     help="Where sessions are kept.",
 )
-#: What is said where the folder of sessions that is looked for by default is not there.
+#: Message where the default folder of sessions does not exist.
 NO_SESSIONS = "there is no folder {} here: --sessions FOLDER names another"
-#: What helps where nothing can be written there.
+#: Advice where the folder of sessions is not writable.
 SESSIONS_TRY = "another folder: --sessions FOLDER"
 explain_option = click.option(
     "--explain",

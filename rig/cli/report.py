@@ -34,10 +34,10 @@ def report(path: Path) -> int:
     refuse_unwritable(path, READ_ONLY_TRY)
     mend(SessionFolder(path))
     checked = check(path, is_report_new=True)
-    # The report is made anew, whatever has become of the one before.
+    # The report is made again: changes of the old one do not count.
     own = (REPORT, REPORT + PARTIAL_SUFFIX)
     changed = [one for one in checked.findings if not one.ok and one.name not in own]
-    # What the check has hashed and reduced is not hashed and reduced again.
+    # Trials that the check has hashed and reduced are used as they are.
     trials = () if changed else checked.trials
     page = write_report(path, hashed=not changed, trials=trials)
     Terminal().print(escape(str(page)), soft_wrap=True)

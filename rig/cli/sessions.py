@@ -48,7 +48,7 @@ def sessions(
 ) -> None:
     """List sessions, the newest first, with verdict, size and tags.
 
-    With WORDs, only sessions in which every word is found. #TAG matches a whole tag,
+    With WORDs, list only sessions that match every word. #TAG matches a whole tag,
     status:killed a status, verdict:fail a verdict; after --, -WORD excludes a word.
     """
     out = Terminal(stderr=as_json)

@@ -17,7 +17,7 @@ import cattrs
 from rig.errors import BenchError, ConfigError, did_you_mean
 from rig.files.shipped import shipped
 
-#: Beside each port, and in a project: what is known of it.
+#: File beside each port, and in a project, that describes it.
 PORT_FILE = "port.toml"
 _ELF = b"\x7fELF"
 _RUNS = (2, 3)  # e_type: an executable, or one that can be put anywhere
@@ -223,7 +223,7 @@ _HOSTED_WORK = {
     )
 }
 
-#: What the benches of a project do: small enough for a small part.
+#: Workloads of the benches of a project: small enough for a small part.
 _WORK = {
     "null": "[scenario.single_stream]\n\n[task.null]\nsamples = 20\npayload_b = 1024\n",
     "asc": "[scenario.single_stream]\n\n[task.asc]\nsamples = 40\n",

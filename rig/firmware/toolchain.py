@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rig.errors import DeviceNotFound
 
-#: What brings each program, on Debian and its kin where nothing else is said.
+#: Package or command that installs each program; packages are those of Debian.
 PACKAGES = {
     "make": "apt-get install make",
     "cc": "apt-get install gcc libc6-dev",

@@ -78,7 +78,7 @@ class Stop:
     def heard_by(
         self, rows: Generator[_RowT, None, None]
     ) -> Generator[_RowT, None, None]:
-        """Yield what a generator does, which hears the stop while it runs; it is closed
+        """Yield the rows of a generator that hears the stop while it runs; it is closed
         at the end.
         """
         with closing(rows):

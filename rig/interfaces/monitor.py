@@ -19,7 +19,7 @@ class MonitorInfo:
     `sample_hz` is the rate of current and voltage. An edge of SYNC is known to 1 /
     `edge_hz`: the sampling rate of a digital input, or an equivalent rate for other
     ways of timing edges. A SYNC pulse shorter than `min_pulse_s` can be missed (0: two
-    periods of `edge_hz`). `sync` is the way in which marks are attached to the trace
+    periods of `edge_hz`). `sync` names how marks are attached to the trace
     (rig/timebase/attach.py): edges seen as "digital", "voltage" or "stamps"; the one
     edge that starts the trace, "start"; a clock of the host that the device's marks
     count as well, "clock"; or "none": then `no_sync` may say why, and what to try.

@@ -16,11 +16,11 @@ class NetworkWorkload:
     """A task's network: its NIR file and its codec.
 
     `codec` is "module:function"; called with `arguments` (JSON-able), in a worker that
-    may have nothing but numpy, the function returns a Codec. Its module and what that
+    may have no package but numpy, the function returns a Codec. Its module and its
     imports keep to the standard library and numpy, in Python 3.10 as well. `task` and
-    `model` are what the SUT then says that it runs. `dt_s` is the time step where the
-    file states none; `rule` the name of the conventions (rig/network/conventions.py),
-    empty where the file's own are meant. With `trains` the output is what left the
+    `model` are those that the SUT then reports. `dt_s` is the time step where the file
+    states none; `rule` the name of the conventions (rig/network/conventions.py), empty
+    for those of the file. With `trains` the output is what left the
     network, whole (rig/network/trains.py), instead of the task's.
     """
 
@@ -43,12 +43,12 @@ class Codec(Protocol):
     phases: tuple[Callable[[Any], Any], ...]
 
     def load(self, payload: bytes) -> Any:
-        """Return what the first phase gets, the network where there is none; untimed.
+        """Make the input of the first phase, or else of the network; untimed.
         ValueError refuses a payload.
         """
 
     def output(self, values: Any, membranes: Any) -> bytes:
-        """Return the task's output for what left the network: values (steps, outputs),
-        and the membranes behind the last step (outputs,), None where a backend does not
-        tell them. Untimed.
+        """Return the task's output for the outputs of the network: values (steps,
+        outputs), and the membranes after the last step (outputs,), None where a backend
+        does not report them. Untimed.
         """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base classes of backends and drivers, the plug-ins behind the entry point groups
-rig.suts and rig.monitors.
+"""Base classes of backends and drivers, the plug-ins of the entry point groups rig.suts
+and rig.monitors.
 
 A plug-in derives from Backend, Driver, Scenario (rig/interfaces/scenario.py) or Task
-(rig/interfaces/task.py) and overrides what it offers; every other method has a default.
+(rig/interfaces/task.py) and overrides the methods it needs; the others have defaults.
 It has its `Settings`, a frozen dataclass whose fields are the keys of its table in a
-bench file. Its class answers what the settings determine, and `open(settings, context)`
+bench file. Class methods answer by the settings alone, and `open(settings, context)`
 returns an instance: a SystemUnderTest, an EnergyMonitor, a Scenario or a Task.
 
 A Protocol here is offered by some backends only, and the rig must know which without
@@ -41,7 +41,7 @@ class Backend:
 
     @classmethod
     def open(cls, settings: Any, context: BenchContext) -> SystemUnderTest:
-        """Connect to the device, and ask it what it is."""
+        """Connect to the device, and ask for its description."""
         raise NotImplementedError
 
     @classmethod
@@ -75,8 +75,8 @@ class Backend:
 
     @classmethod
     def pace(cls, settings: Any) -> Pace:
-        """Return what the settings determine of the device's times, for a plan without
-        the device.
+        """Return the device's times as far as the settings determine them, for a plan
+        without the device.
         """
         return Pace()
 
@@ -103,7 +103,7 @@ class Backend:
 
     @classmethod
     def decoder(cls) -> Decoder:
-        """Return a new decoder of what passes the line, for a console."""
+        """Return a new decoder of the traffic on the line, for a console."""
         return HexDecoder()
 
     @classmethod
@@ -163,8 +163,8 @@ class Driver:
 
     @classmethod
     def scan(cls) -> Sequence[FoundInstrument]:
-        """List the instruments that are attached, for `rig scan`; changes nothing on
-        them. Empty where the driver cannot look for any.
+        """List the attached instruments, for `rig scan`, without changing them; empty
+        where the driver cannot look for any.
         """
         return ()
 
@@ -217,7 +217,7 @@ class Talks(Protocol):
         watch: Callable[[Callable[[], None]], int | None],
     ) -> Talk:
         """Listen while `power_on` switches the supply on, and ask for the name; where
-        none comes, ask for two SYNC pulses. `watch` does what it is given, and returns
-        how many pulses a monitor saw meanwhile. Raises RigError where the port does not
+        none comes, ask for two SYNC pulses. `watch` calls its argument, and returns how
+        many pulses a monitor saw meanwhile. Raises RigError where the port does not
         open.
         """

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Scenario(ABC):
-    """A traffic pattern: which samples are asked for, in which order and when; pure: no
-    clock, no thread, no port.
+    """A traffic pattern: the samples that are asked for, their order and their times;
+    pure: no clock, no thread, no port.
 
     A scenario overrides `open`, `plan` and `summarise`; the other methods have
     defaults. `Settings` is a frozen dataclass whose fields are the keys of the table
@@ -55,7 +55,7 @@ class Scenario(ABC):
     def summarise_variation(
         self, measured: Measured, phases: Sequence[str]
     ) -> dict[str, Metric]:
-        """Reduce a trial whose windows were moved, or of which samples were left out.
+        """Reduce a trial with windows that were moved, or without some of its samples.
 
         An uncertainty budget does so some hundred times and uses the metrics' values
         and counts alone: a scenario may leave out their standard errors.
@@ -66,13 +66,13 @@ class Scenario(ABC):
         self, task: Task, steps: Sequence[Step], phases: Sequence[str]
     ) -> DeclaredMetrics | None:
         """Declare the metrics that trials of these steps may give, so that a claim that
-        nothing could meet is refused before a run; None: claims are judged afterwards.
+        no trial can meet is refused before a run; None: claims are judged afterwards.
         """
         return None
 
     def fitted(self, info: SutInfo) -> Scenario:
-        """Adapt the plan to what the device can do (slots, batches); raise ConfigError
-        where it can do none of it.
+        """Adapt the plan to the abilities of the device (slots, batches); raise
+        ConfigError where it has none of them.
         """
         return self
 
@@ -107,8 +107,8 @@ class Scenario(ABC):
     def survey(
         self, names: Sequence[str], done: Sequence[StepRecord]
     ) -> tuple[Covered, ...]:
-        """List the cells of one trial with what is done, failed or missing, where the
-        plan is a grid; `names` are those of the task's samples, `done` are the step
+        """List the cells of one trial as done, failed or missing, where the plan is a
+        grid; `names` are those of the task's samples, `done` are the step
         records of the trial.
         """
         return ()

@@ -65,8 +65,8 @@ class SutInfo:
 
 
 class SystemUnderTest(Protocol):
-    """A device behind its backend; raises SutError, DeadlineError, ProtocolError or
-    DeviceLost, and nothing else.
+    """A device that a backend drives; raises SutError, DeadlineError, ProtocolError or
+    DeviceLost, and no other error.
     """
 
     @property
@@ -74,8 +74,8 @@ class SystemUnderTest(Protocol):
         """Description of the device as it reports it."""
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:
-        """Do one step and return what the device said; LocalProtocolError for one that
-        it cannot.
+        """Do one step and return the device's report; LocalProtocolError for a step
+        that it cannot do.
 
         A Load brings its one payload into device memory, checked end to end, and has no
         marks; it stays there as it is until the next one takes its place, however often
@@ -83,10 +83,9 @@ class SystemUnderTest(Protocol):
         start of each phase (or of the batch) and END. A Solve begins with a mark 1, has
         REACHED + i where thresholds are reached, and END; its output is the task's. A
         Stream, whose windows are `payloads`, has STREAM where its first sample is
-        played, for each window 1, 2, ... at its phases and DECIDED behind them, and
+        played, for each window 1, 2, ... at its phases and DECIDED after them, and
         END; its output is those of the windows, joined, all of one length.
         """
 
     def close(self) -> None:
-        """Leave the device in a state in which any host can use it; closing twice is
-        allowed."""
+        """Leave the device ready for any host; closing twice is allowed."""

@@ -92,7 +92,7 @@ class Task(ABC):
         return ()
 
     def accepts(self, info: SutInfo) -> bool:
-        """Return whether a device is for this task, by what it reports about itself."""
+        """Return whether a device is for this task, by its own description."""
         return info.task in (self.name, "any", "")
 
     def parts(self, output: bytes) -> Mapping[str, Sequence[float]]:

@@ -11,7 +11,7 @@ from rig.trace.edges import SWING_V
 #: A line has changed when it passes the middle of high and low by so much of their
 #: distance: noise about the middle makes no edges.
 _HYSTERESIS = 0.1
-#: What is taken for a signal as a whole may be noise where only its beginning is known.
+#: A swing that makes a signal in a whole trace may be noise at its beginning.
 _SWINGS = 2.0
 
 
@@ -37,7 +37,7 @@ class VoltageEdges:
             return none, none
         self._low_v = min(self._low_v, float(finite.min()))
         self._high_v = max(self._high_v, float(finite.max()))
-        # The first block in which the line changes may begin with the edge.
+        # The block of the first change may begin with the edge.
         rested_v = float(finite[0]) if self._last_v is None else self._last_v
         self._last_v = float(finite[-1])
         swing_v = self._high_v - self._low_v

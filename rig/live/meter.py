@@ -127,7 +127,7 @@ class Meter:
         return self
 
     def reading(self) -> MeterReading:
-        """Return what the meter shows."""
+        """Return the values that the meter shows."""
         with self._lock:
             current, voltage, power = _spreads(list(self._pieces))
             total = self._total.amounts() if self._total is not None else Amounts()
@@ -171,7 +171,7 @@ class Meter:
 
     def collect(self, at_once: bool = False) -> MeterRecorder | None:
         """Return a recording that has ended, for the caller to close: between two
-        blocks, when all signals have come equally far; `at_once` whatever there is.
+        blocks, when all signals have come equally far; `at_once` without that wait.
         """
         with self._lock:
             recorder = self._recorder
@@ -239,7 +239,7 @@ class Meter:
             self._total.distrust(gap.stop - gap.start)
 
     def end(self) -> None:
-        """Do nothing: who runs the meter collects its recording."""
+        """Leave the recording to the caller of `collect`."""
 
     def failed(self, error: Exception) -> None:
         """Keep an error of the meter itself, which measures no more."""

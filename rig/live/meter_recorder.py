@@ -19,7 +19,7 @@ from rig.trace.writer import TraceWriter
 from rig.uncertainty.accuracy import LIMITS, Accuracy
 
 _Floats = NDArray[np.float32]
-#: What a driver says of its clock at the first sample, in the trace's file.
+#: Key of a driver's clock at the first sample, in the trace's file.
 _START = "start_monotonic_ns"
 
 
@@ -87,7 +87,7 @@ class MeterRecorder:
             self._writer.sync_packed(packed)
         elif stop > self._bit:
             bits = np.unpackbits(packed, bitorder="little")
-            if at > self._bit:  # what was not seen is taken for as it was seen first
+            if at > self._bit:  # levels before are taken for the first one
                 self._writer.sync(np.full(at - self._bit, bits[0], dtype=np.uint8))
             self._writer.sync(bits[max(self._bit - at, 0) :])
         self._bit = max(self._bit, stop)

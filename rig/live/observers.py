@@ -24,7 +24,7 @@ _END_S = 1.0
 class Observers:
     """Callables that get every LiveBlock, one after another, in a thread of this class.
 
-    A driver's thread reduces what it wrote and goes on: it waits for no observer. Where
+    A driver's thread reduces its samples and goes on: it waits for no observer. Where
     an observer is slow, the oldest blocks are left out, and counted. One that raises is
     dropped, and named in `dropped`.
     """

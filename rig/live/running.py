@@ -129,8 +129,8 @@ class RunningSession:
                 self._set(
                     number=event.number,
                     step=event.step,
-                    # An estimate by steps that becomes one by time may be less: nobody
-                    # likes that.
+                    # An estimate by steps that becomes one by time may be less; a
+                    # progress bar does not go back.
                     share=max(event.share, self._state.share),
                     left_s=event.left_s,
                 )

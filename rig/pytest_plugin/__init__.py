@@ -14,7 +14,7 @@ marker:
 
 An invalid session fails every test that uses it.
 
-pytest imports this module in every run wherever the rig is installed, so that what
+pytest imports this module in every run if the rig is installed, so that what
 takes long to import is imported where it is used.
 """
 
@@ -152,7 +152,7 @@ def rig_bench(
     """Open the bench once for all its tests; its supply is off when they are over."""
     with ExitStack() as stack:
         bench = _opened(stack, rig_choice, pytestconfig.getoption("--rig-sessions"))
-        # Outside of the handler of an error: pytest would print what was handled as
+        # Outside of the handler of an error: pytest would print the handled error as
         # well.
         if isinstance(bench, RigError):
             text = f"the bench {rig_choice.bench} does not open: {bench}"
@@ -321,6 +321,6 @@ def _marked(choice: BenchChoice) -> str:
     try:
         _, task, _ = open_plan(choice.bench, choice.settings)
     except RigError:
-        return ""  # the fixtures say what is wrong
+        return ""  # the fixtures report the error
     found = labels.of_task({"samples": len(task)} | task.provenance())
     return f" ({labels.texts(found)})" if found else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words that declare a setting, besides those of annotated_types (Ge, Gt, Interval,
+"""Annotations that declare a setting, in addition to annotated_types (Ge, Gt, Interval,
 Unit, doc).
 
 idle_s: Annotated[float, Interval(ge=0.1, le=600), Unit("s"), doc("Idle time before

@@ -11,9 +11,9 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 
 from rig.settings.declare import UNITLESS, Or, Why
 
-#: No quantity on a bench is larger, whatever its unit.
+#: No quantity on a bench is larger, in any unit.
 LARGEST = 1e12
-#: Nor is a whole number: a seed, or what a clock counts.
+#: Nor is a whole number: a seed, or the count of a clock.
 LARGEST_WHOLE = 2**64
 
 

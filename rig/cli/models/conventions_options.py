@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options for what a NIR file leaves open: the time step, whose conventions, the reset,
-the spike limit, the initial state.
+"""Options for the properties that a NIR file leaves open: time step, conventions,
+reset, spike limit, initial state.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def map_model(
 ) -> None:
     """Print how a backend's chip would hold a network.
 
-    Nothing runs: an SDK that maps networks needs no board for it.
+    The network does not run: an SDK maps it without a board.
     """
     backend: object = plugins.find("sut", kind)
     if not isinstance(backend, MapsNetworks):

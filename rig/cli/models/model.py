@@ -88,7 +88,7 @@ def inspect(
 @dt_option
 @conventions_options
 def check(path: Path, dt_s: float | None, choice: ConventionChoice) -> int:
-    """Print what is wrong or doubtful in a NIR file.
+    """Print errors and doubtful points of a NIR file.
 
     The exit code is 1 if something is wrong.
     """

@@ -65,7 +65,7 @@ def quantize(
     choice: ConventionChoice,
     report: Path | None,
 ) -> None:
-    """Quantise a network to whole numbers; print what is lost.
+    """Quantise a network to whole numbers; print its rounding errors.
 
     docs/reference/FIXED_POINT.md describes how it runs. Without inputs, its agreement
     with floating point is not known.

@@ -13,7 +13,7 @@ from rig.units import scale
 
 #: The heading of the halves of 95 % intervals.
 _HALF = "± 95 %"
-#: Heading, field of a row, unit; uncertainties share the prefix of what they belong to.
+#: Heading, field of a row, unit, and the field whose prefix the column shares.
 _COLUMNS = (
     ("start", "start_s", "s", "start_s"),
     ("time", "duration_s", "s", "duration_s"),
