@@ -12,6 +12,7 @@ import pytest
 
 from rig.results import results
 from rig.results.results import Recordings
+from rig.timebase.timebase import Timebase
 
 
 class Steps(list[Any]):
@@ -44,3 +45,26 @@ def test_a_recording_is_free_before_the_next_is_read(free: list[bool]) -> None:
     for name in ("trial-1", "trial-1", "trial-2", "trial-3"):
         recordings.of(context, Path(name), Path(name))
     assert free == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("s_per_tick", "slope_u", "skew_ppm", "skew_u_ppm"),
+    [
+        # 1.000003 s by the first clock: 3 ppm; two uncertainties of 3 and 4 ppm.
+        (1.000003e-6, 4e-6, 3.0, 5.0),
+        (0.999998e-6, 0.0, -2.0, 3.0),
+    ],
+)
+def test_the_skew_of_a_rail_is_relative_to_the_first_monitor(
+    s_per_tick: float, slope_u: float, skew_ppm: float, skew_u_ppm: float
+) -> None:
+    def clock(s_per_tick: float, slope_u: float) -> Timebase:
+        return Timebase(0, 0.0, s_per_tick, 9, 1e-7, 1e-7, 1e-7, slope_u)
+
+    first, other = clock(1e-6, 3e-6), clock(s_per_tick, slope_u)
+    rail = results._rail(other, first)
+    assert rail.skew_ppm == pytest.approx(skew_ppm)
+    assert rail.skew_u_ppm == pytest.approx(skew_u_ppm)
+    assert results._rail(first, first).skew_u_ppm == 0.0
+    alone = results._rail(other, None)
+    assert (alone.skew_ppm, alone.skew_u_ppm) == (None, None)

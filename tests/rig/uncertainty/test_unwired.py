@@ -5,10 +5,13 @@ it counts, and the probe says why; devices that draw little but enough are measu
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rig.bench.probe import probe
@@ -18,7 +21,7 @@ from rig.problems import PROBLEM_CODES
 from rig.session.session import SessionResult, open_bench
 from rig.trace.trace import EndPower, Integral
 from rig.uncertainty.accuracy import Accuracy, Range
-from rig.uncertainty.unwired import one_sided
+from rig.uncertainty.unwired import may_be_one_sided, one_sided, unwired_j
 from tests.conftest import ROOT, VIRTUAL_NULL
 
 pytestmark = pytest.mark.computes
@@ -170,6 +173,78 @@ def test_half_a_noise_is_told_from_a_device_that_sleeps_between_bursts(
         (Range(0.05, 0.02, 100e-9),), (Range(3.6, 0.01, 0.0),), 100.0, "as of an LPM01A"
     )
     assert one_sided(power_w, whole, limits) is nothing
+
+
+CURRENT = (
+    Range(0.01, 0.1, offset=2e-6, noise=5e-6, lsb=4e-6),
+    Range(1.0, 0.2, offset=3e-4, noise=2e-3, lsb=2e-4),
+)
+VOLTAGE = (
+    Range(2.0, 0.1, offset=1e-3, noise=4e-3, lsb=2e-3),
+    Range(5.0, 0.2, offset=3e-3, noise=9e-3, lsb=6e-3),
+)
+LIMITS = Accuracy(CURRENT, VOLTAGE, 100.0, "made up")
+
+
+def readings(
+    counts: tuple[int, int], volts: float, charge_c: float, power_w: tuple[float, float]
+) -> Integral:
+    """Return a window at 50 Hz with so many samples in each range of the current."""
+    return Integral(
+        start_s=2.0,
+        stop_s=2.0 + sum(counts) / 50,
+        energy_j=0.0,
+        charge_c=charge_c,
+        least_w=power_w[0],
+        most_w=power_w[1],
+        ends=(EndPower(0.0, 0.0), EndPower(0.0, 0.0)),
+        range_energy_j=(0.0, 0.0),
+        range_charge_c=(0.0, 0.0),
+        range_volt_s=(counts[0] * volts / 50, counts[1] * volts / 50),
+    )
+
+
+@given(
+    counts=st.tuples(st.integers(0, 400), st.integers(1, 400)),
+    volts=st.sampled_from([1.8, 3.3, 12.0, -1.5]),
+    charge_c=st.sampled_from([0.0, 1e-4, -0.5]),
+    least_w=st.floats(-0.1, 0.0),
+    most_w=st.floats(0.0, 0.3),
+)
+def test_the_energy_without_current_is_that_of_offsets_steps_and_three_sigma(
+    counts: tuple[int, int],
+    volts: float,
+    charge_c: float,
+    least_w: float,
+    most_w: float,
+) -> None:
+    window = readings(counts, volts, charge_c, (least_w, most_w))
+    # Each sample lasts 20 ms: offset and half a step add up, noise adds in squares.
+    still_as = 0.02 * (counts[0] * 4e-6 + counts[1] * 4e-4)
+    noise_as = 0.02 * math.hypot(
+        5e-6 * math.sqrt(counts[0]), 2e-3 * math.sqrt(counts[1])
+    )
+    stated_j = abs(volts) * (still_as + 3 * noise_as)
+    # Readings about zero, of both signs: two standard deviations of a mean.
+    seen_j = abs(volts) * still_as
+    if 0 < most_w <= 2.5 * -least_w:
+        seen_j += 2 * -least_w * 0.02 * math.sqrt(sum(counts))
+    still_v, noise_v = (2e-3, 4e-3) if abs(volts) <= 2.0 else (6e-3, 9e-3)
+    no_voltage_j = abs(charge_c) * (still_v + 3 * noise_v / math.sqrt(sum(counts)))
+    expected_j = max(stated_j, seen_j, no_voltage_j)
+    assert unwired_j(window, LIMITS, 50.0) == pytest.approx(expected_j, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("least_w", "possible"),
+    [(-1e-9, False), (0.0, True), (8e-6, True), (8.1e-6, False)],
+)
+def test_a_noise_may_be_one_sided_up_to_the_largest_reading_without_current(
+    least_w: float, possible: bool
+) -> None:
+    # 2 uA of offset and half a step of 4 uA, at 2 V.
+    window = readings((50, 0), 2.0, 0.0, (least_w, 1.0))
+    assert may_be_one_sided(window, LIMITS) is possible
 
 
 def test_a_device_that_draws_less_than_the_limits_is_told_to_need_another_instrument(
