@@ -66,10 +66,12 @@ pairs:
 # A sample of mutants of the results' arithmetic, which the tests must kill: 90 % of SAMPLE.
 # cosmic-ray, whose operators make them, has an environment of its own.
 SAMPLE ?= 100
+SEED   ?= 0
 mutants: setup
 	@test -x build/mutants/bin/cosmic-ray || { $(PYTHON) -m venv build/mutants && \
 	    build/mutants/bin/python -m pip install -qq cosmic-ray==8.7.0; }
-	$(BIN)/python tests/golden/mutants.py build/mutants/bin/python --sample $(SAMPLE)
+	$(BIN)/python tools/mutants/mutants.py build/mutants/bin/python --sample $(SAMPLE) \
+	    --seed $(SEED)
 
 # Programs of others against the simulated instruments.
 peers: setup
