@@ -30,7 +30,7 @@ import pytest
 SLOW_S = 2.5
 MEMORY_B = 6 << 30
 LEFT_OUT = ("alone", "long", "paced", "repeats")
-ARGUMENTS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest-qt")
+ARGUMENTS = ("-v", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest-qt")
 #: pytest cannot rewrite the assertions of what is imported before.
 IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
 OPTIONS = (
@@ -121,7 +121,8 @@ class Traced(Chosen):
         self.coverage.switch_context(item.nodeid)
         begun_s = _cpu_s()
         signal.signal(signal.SIGPROF, _too_slow)
-        signal.setitimer(signal.ITIMER_PROF, SLOW_S)
+        # Again and again, as a test may catch it.
+        signal.setitimer(signal.ITIMER_PROF, SLOW_S, SLOW_S)
         try:
             yield
             self.passed.add(item.nodeid)

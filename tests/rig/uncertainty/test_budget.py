@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rig.model.effects import COMMON, OWN, TRIAL, Effect, Effects, Influence
 from rig.model.metric import Metric
@@ -111,6 +113,41 @@ def test_idle_windows_that_are_not_alike_add_in_squares_too() -> None:
     assert abs(found.value) == pytest.approx(
         math.sqrt(math.fsum(u**2 for u in own)) / 4, rel=1e-9
     )
+
+
+@given(
+    noise_j=st.floats(1e-6, 1e-2),
+    edges_j=st.floats(1e-6, 1e-2),
+    steps_j=st.floats(1e-6, 1e-2),
+)
+def test_components_of_idle_windows_add_in_squares_and_steps_are_a_line_of_their_own(
+    noise_j: float, edges_j: float, steps_j: float
+) -> None:
+    def window(noise_j: float, edges_j: float, steps_j: float) -> Window:
+        parts = {
+            "noise": Effect(OWN, 0.0, noise_j),
+            "edges": Effect(OWN, 0.0, edges_j),
+            "io: steps": Effect(COMMON, 0.0, -steps_j),
+        }
+        return Window("idle", 0.0, 1.0, 1.0, 1.0, Effects(parts))
+
+    def difference(measured: Measured) -> Summary:
+        (each,) = measured.samples
+        (idle,) = measured.idles
+        value = (each.windows[0].energy_j or 0.0) - (idle.energy_j or 0.0)
+        return {"dynamic": Metric(value, "J", None, 1)}
+
+    query = Sample(0, (0,), 1, (window(2e-6, 3e-6, 4e-6),), "", "", True)
+    measured = Measured((query,), (window(noise_j, edges_j, steps_j),))
+    found = budget.influences(measured, difference(measured), difference)["dynamic"]
+    idle = Influence(OWN, "normal", pytest.approx(math.hypot(noise_j, edges_j)))
+    assert found == {
+        "noise": Influence(OWN, "normal", pytest.approx(2e-6)),
+        "edges": Influence(OWN, "normal", pytest.approx(3e-6)),
+        "io: steps": Influence(COMMON, "normal", pytest.approx(-4e-6)),
+        budget.IDLE: idle,
+        "io: steps, idle": Influence(COMMON, "normal", pytest.approx(steps_j)),
+    }
 
 
 # What counts
