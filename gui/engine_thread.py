@@ -21,7 +21,7 @@ class EngineThread:
 
     @property
     def alive(self) -> bool:
-        """Return whether it is at work, and the supply may be on."""
+        """Whether it is at work, and the supply may be on."""
         return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:

@@ -56,7 +56,7 @@ class Memory:
 
     @property
     def recent(self) -> list[Path]:
-        """Return the files and sessions that were open last, the newest first."""
+        """The files and sessions that were open last, the newest first."""
         return [Path(path) for path in self.get("recent", []) if isinstance(path, str)]
 
     def opened(self, path: Path) -> None:

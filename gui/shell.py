@@ -69,7 +69,7 @@ class Shell(QObject):
 
     @property
     def theme(self) -> Theme:
-        """Return the theme at hand; `themes.changed` says when it is another."""
+        """The theme at hand; `themes.changed` says when it is another."""
         return self.themes.now
 
     def said_of(self, path: Path) -> Options:

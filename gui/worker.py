@@ -58,7 +58,7 @@ class BackgroundWorker(QObject):
 
     @property
     def busy(self) -> bool:
-        """Return whether a job is being done or waits."""
+        """Whether a job is being done or waits."""
         with self._ready:
             return self._busy or bool(self._jobs)
 

@@ -86,7 +86,7 @@ class SingleStream(Scenario):
 
     @property
     def interleaved(self) -> bool:
-        """Return whether the trials take turns at each sample."""
+        """Whether the trials take turns at each sample."""
         return self.settings.interleaved
 
     def plan(self, task: Task, seed: int) -> Plan:

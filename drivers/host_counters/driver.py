@@ -72,7 +72,7 @@ class CounterDriver(Driver):
 
     @property
     def _about(self) -> dict[str, Any]:
-        """Return the remarks that are stored with a trace."""
+        """The remarks that are stored with a trace."""
         return {
             "monitor": self.kind,
             "simulated": self.simulates(self._settings),

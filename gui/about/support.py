@@ -80,7 +80,7 @@ class SupportCard(QFrame):
 
     @property
     def bundle(self) -> Bundle | None:
-        """Return the collected bundle; None before Collect."""
+        """The collected bundle; None before Collect."""
         return self._bundle
 
     def _lay_out(self) -> None:

@@ -45,12 +45,12 @@ class Card:
 
     @property
     def colour(self) -> str:
-        """Return the name of the colour of its dot."""
+        """The name of the colour of its dot."""
         return COLOURS[self.state]
 
     @property
     def spoken(self) -> str:
-        """Return the text for a screen reader."""
+        """The text for a screen reader."""
         parts = [f"{self.title}: {self.kind}, {self.state}"]
         parts += ["simulated"] if self.simulated else []
         parts += [f"supply {self.supply}"] if self.supply else []
@@ -86,7 +86,7 @@ class Cards:
 
     @property
     def supply_on(self) -> bool:
-        """Return whether any supply is on."""
+        """Whether any supply is on."""
         return any(card.supply == "on" for card in self.by_key.values())
 
     def take(self, what: Any) -> bool:

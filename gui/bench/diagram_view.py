@@ -47,7 +47,7 @@ class DiagramView(QWidget):
 
     @property
     def drawn(self) -> Diagram | None:
-        """Return the diagram."""
+        """The diagram."""
         return self._drawn
 
     def set_diagram(self, drawn: Diagram | None) -> None:

@@ -32,7 +32,7 @@ class DocumentReading:
 
     @property
     def sentence(self) -> str:
-        """Return the error in a line; "" where there is none."""
+        """The error in a line; "" where there is none."""
         return self.problem.sentence if self.problem is not None else ""
 
 

@@ -102,7 +102,7 @@ class FormView(QWidget):
 
     @property
     def section(self) -> FormSection | None:
-        """Return the part at hand."""
+        """The part at hand."""
         row = self._list.currentRow()
         return self._form.sections[row] if 0 <= row < len(self._form.sections) else None
 

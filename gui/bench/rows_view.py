@@ -38,7 +38,7 @@ class FindingRow:
 
     @property
     def colour(self) -> str:
-        """Return the name of its colour in the theme."""
+        """The name of its colour in the theme."""
         return _COLOURS.get(self.sign, "")
 
 
@@ -68,12 +68,12 @@ class RowsView(QWidget):
 
     @property
     def rows(self) -> list[FindingRow]:
-        """Return the rows."""
+        """The rows."""
         return self.table.rows
 
     @property
     def why(self) -> str:
-        """Return the cause and the hint that are shown; empty where none is."""
+        """The cause and the hint that are shown; empty where none is."""
         return self._why.text() if not self._why.isHidden() else ""
 
     def begin(self, heading: str, due: Sequence[tuple[str, str]] = ()) -> None:

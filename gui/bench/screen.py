@@ -105,7 +105,7 @@ class BenchScreen(Screen):
 
     @property
     def busy(self) -> bool:
-        """Return whether something goes on, and a supply may be on."""
+        """Whether something goes on, and a supply may be on."""
         return self._link is not None
 
     @property
@@ -184,7 +184,7 @@ class BenchScreen(Screen):
 
     @property
     def changed(self) -> bool:
-        """Return whether the text is another than the file's."""
+        """Whether the text is another than the file's."""
         return (
             self._file is not None
             and self.settings.text.toPlainText() != self._file.text

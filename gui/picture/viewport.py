@@ -35,12 +35,12 @@ class Viewport:
 
     @property
     def span_s(self) -> float:
-        """Return the length of the view."""
+        """The length of the view."""
         return self.stop_s - self.start_s
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the whole trace is shown."""
+        """Whether the whole trace is shown."""
         return self.span_s >= self.duration_s
 
     def panned(self, by_s: float) -> Viewport:

@@ -63,7 +63,7 @@ class ConsoleLog:
 
     @property
     def count(self) -> int:
-        """Return how many lines there were, also those that are forgotten."""
+        """Number of all lines, the forgotten ones included."""
         with self._lock:
             return self._count
 

@@ -108,7 +108,7 @@ class Flight(EngineThread):
 
     @property
     def lost(self) -> int:
-        """Return how many samples were lost so far, of all rails."""
+        """Number of samples lost so far, of all rails."""
         return sum(self._lost.values())
 
     def frame(self, rail: str, span_s: float, columns: int) -> LiveFrame | None:

@@ -38,22 +38,22 @@ class LiveFrame:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is no sample in it."""
+        """Whether there is no sample in it."""
         return not np.isfinite(self.mean_w).any()
 
     @property
     def highest_w(self) -> float:
-        """Return the most power of all columns, 0 where there is none."""
+        """The most power of all columns, 0 where there is none."""
         return 0.0 if self.empty else float(np.nanmax(self.most_w))
 
     @property
     def lowest_w(self) -> float:
-        """Return the least power of all columns, 0 where there is none."""
+        """The least power of all columns, 0 where there is none."""
         return 0.0 if self.empty else float(np.nanmin(self.least_w))
 
     @property
     def latest_w(self) -> float | None:
-        """Return the mean of the newest column that has one."""
+        """The mean of the newest column that has one."""
         known = self.mean_w[np.isfinite(self.mean_w)]
         return float(known[-1]) if len(known) else None
 

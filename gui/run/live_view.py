@@ -59,12 +59,12 @@ class LiveView(QWidget):
 
     @property
     def columns(self) -> int:
-        """Return how many columns the curve has."""
+        """Number of columns of the curve."""
         return max(int(self._lanes.time.width()), 1)
 
     @property
     def frame(self) -> LiveFrame:
-        """Return the frame that is shown."""
+        """The frame that is shown."""
         return self._frame
 
     def set_phases(self, names: Sequence[str]) -> None:

@@ -51,7 +51,7 @@ class RunOutcome(QFrame):
 
     @property
     def text(self) -> str:
-        """Return the text that is shown; empty without an outcome."""
+        """The text that is shown; empty without an outcome."""
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, severity: Severity, *, session: bool = True) -> None:

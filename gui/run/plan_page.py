@@ -57,12 +57,12 @@ class PlanPage(QWidget):
 
     @property
     def estimate(self) -> Estimate | None:
-        """Return the estimate that is shown."""
+        """The estimate that is shown."""
         return self._estimate
 
     @property
     def text(self) -> str:
-        """Return the summary as text."""
+        """The summary as text."""
         lines = [f"{head.text()}\t{text.text()}" for head, text in self._lines]
         return "\n".join([*lines, f"Command\t{self._same.text()}"])
 

@@ -68,7 +68,7 @@ class RunStage(Enum):
 
     @property
     def busy(self) -> bool:
-        """Return whether the engine is at work."""
+        """Whether the engine is at work."""
         return self in (RunStage.OPENING, RunStage.RUNNING, RunStage.STOPPING)
 
 
@@ -101,14 +101,14 @@ class RunningMean:
 
     @property
     def error(self) -> float | None:
-        """Return the standard error of the mean, None of a single value."""
+        """The standard error of the mean, None of a single value."""
         if self.count < 2:
             return None
         return float((self.squares / (self.count - 1) / self.count) ** 0.5)
 
     @property
     def half(self) -> float | None:
-        """Return the half of the mean's 95 % interval (Student's t), None of a single
+        """The half of the mean's 95 % interval (Student's t), None of a single
         value."""
         return None if self.error is None else student(self.count - 1) * self.error
 
@@ -139,7 +139,7 @@ class RunSnapshot:
 
     @property
     def powered(self) -> bool:
-        """Return whether a supply is on according to the engine's events."""
+        """Whether a supply is on according to the engine's events."""
         return any(self.rails.values())
 
 
@@ -159,7 +159,7 @@ class RunRecord:
 
     @property
     def phases(self) -> tuple[str, ...]:
-        """Return the names of the task's phases, once the session has begun."""
+        """The names of the task's phases, once the session has begun."""
         return self._phases
 
     def snapshot(self) -> RunSnapshot:

@@ -81,7 +81,7 @@ class RunScreen(Screen):
 
     @property
     def flight(self) -> Flight | None:
-        """Return the run at hand, or the last one."""
+        """The run at hand, or the last one."""
         return self._flight
 
     def enter(self) -> None:
@@ -144,7 +144,7 @@ class RunScreen(Screen):
 
     @property
     def _busy(self) -> bool:
-        """Return whether a run is at work, or about to begin."""
+        """Whether a run is at work, or about to begin."""
         return self._starting or (self._flight is not None and self._flight.alive)
 
     def _launch(self, ready: tuple[RunForm, list[str]]) -> None:

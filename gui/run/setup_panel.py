@@ -80,7 +80,7 @@ class SetupPanel(QWidget):
 
     @property
     def value(self) -> RunForm:
-        """Return the contents of the form."""
+        """The contents of the form."""
         text = self.claim.text().strip()
         return RunForm(
             bench=self._bench,

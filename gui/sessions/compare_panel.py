@@ -111,7 +111,7 @@ class ComparePanel(QWidget):
 
     @property
     def found(self) -> SessionComparison | None:
-        """Return the comparison that is shown."""
+        """The comparison that is shown."""
         return self._found
 
     def show_waiting(self, first: str, second: str) -> None:

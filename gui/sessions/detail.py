@@ -78,7 +78,7 @@ class DetailPanel(QWidget):
 
     @property
     def row(self) -> Listed | None:
-        """Return the session that is shown."""
+        """The session that is shown."""
         return self._row
 
     def show_row(self, row: Listed) -> None:

@@ -22,12 +22,12 @@ class RecentRow:
 
     @property
     def name(self) -> str:
-        """Return the last part of the path."""
+        """The last part of the path."""
         return self.path.name
 
     @property
     def place(self) -> str:
-        """Return the folder that it lies in, from the user's own where it is in
+        """The folder that it lies in, from the user's own where it is in
         there."""
         folder = self.path.parent
         try:

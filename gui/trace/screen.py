@@ -192,7 +192,7 @@ class TraceScreen(Screen):
 
     @property
     def picture(self) -> ViewColumns | None:
-        """Return the picture that is shown."""
+        """The picture that is shown."""
         return None if self._pictures is None else self._pictures.now
 
     def close_down(self) -> bool:

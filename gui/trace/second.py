@@ -99,7 +99,7 @@ class SecondTrace(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Return whether picture or numbers are not there yet."""
+        """Whether picture or numbers are not there yet."""
         pending = self._pictures is not None and self._pictures.pending
         busy = self._due or self._worker.busy or self._numbers.busy
         return pending or busy or self.stack.waiting or self._statistics.waiting

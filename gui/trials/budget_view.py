@@ -33,7 +33,7 @@ class BudgetView(QWidget):
 
     @property
     def lines(self) -> tuple[BudgetLine, ...]:
-        """Return the components that are shown."""
+        """The components that are shown."""
         return self._lines
 
     def set_metric(self, metric: MetricTrials | None) -> None:

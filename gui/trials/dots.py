@@ -54,12 +54,12 @@ class Dots(QWidget):
 
     @property
     def metrics(self) -> tuple[MetricTrials, ...]:
-        """Return the metrics that are shown, from top to bottom."""
+        """The metrics that are shown, from top to bottom."""
         return self._metrics
 
     @property
     def current(self) -> str:
-        """Return the name of the metric at hand; empty where there is none."""
+        """The name of the metric at hand; empty where there is none."""
         return (
             self._metrics[self._at].name if 0 <= self._at < len(self._metrics) else ""
         )

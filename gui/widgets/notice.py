@@ -67,7 +67,7 @@ class Notice(QFrame):
 
     @property
     def text(self) -> str:
-        """Return the text that is shown."""
+        """The text that is shown."""
         return self._label.text() if not self.isHidden() else ""
 
     def show_error(self, error: BaseException) -> None:

@@ -217,7 +217,7 @@ class DataTable(QTableView):
 
     @property
     def rows(self) -> list[Any]:
-        """Return all rows, as they were given."""
+        """All rows, as they were given."""
         return self._rows.rows
 
     def set_labels(self, labels: Sequence[str]) -> None:

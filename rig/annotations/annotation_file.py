@@ -199,7 +199,7 @@ class _Clock:
 
     @property
     def dated(self) -> bool:
-        """Return whether the trace has dates."""
+        """Whether the trace has dates."""
         return len(self._stamps) > 0
 
     def utc(self, at_s: float) -> int:

@@ -39,22 +39,22 @@ class OpenBench:
 
     @property
     def config(self) -> Config:
-        """Return the bench file as resolved."""
+        """The bench file as resolved."""
         return self._bench.config
 
     @property
     def sut(self) -> SystemUnderTest:
-        """Return the system under test."""
+        """The system under test."""
         return self._bench.sut
 
     @property
     def monitors(self) -> dict[str, EnergyMonitor]:
-        """Return the energy monitors by the names of their rails."""
+        """The energy monitors by the names of their rails."""
         return self._bench.monitors
 
     @property
     def context(self) -> BenchContext:
-        """Return the context that the parts of the bench share."""
+        """The context that the parts of the bench share."""
         return self._bench.context
 
     def observe(self, observer: Observer) -> Callable[[], None]:

@@ -58,7 +58,7 @@ class Line:
 
     @property
     def block(self) -> bytes:
-        """Return the bytes that passed; raises ValueError."""
+        """The bytes that passed; raises ValueError."""
         if self.text is not None:
             return self.text.encode("latin-1")
         if self.hex is None:

@@ -28,7 +28,7 @@ class DiagramBox:
 
     @property
     def role(self) -> str:
-        """Return the role: "host", "dut", "monitor", "feed" or "io manager"."""
+        """The role: "host", "dut", "monitor", "feed" or "io manager"."""
         return self.key.partition(":")[0]
 
 

@@ -47,7 +47,7 @@ class TextProblem:
 
     @property
     def sentence(self) -> str:
-        """Return the line, the cause and what to try, in one line."""
+        """The line, the cause and what to try, in one line."""
         error = self.error
         parts = [
             error.cause,
@@ -74,7 +74,7 @@ class BenchText:
 
     @property
     def is_toml(self) -> bool:
-        """Return whether it can be read at all: a form can be made of it."""
+        """Whether it can be read at all: a form can be made of it."""
         try:
             tomllib.loads(self.text)
             tomlkit.parse(self.text)

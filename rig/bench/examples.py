@@ -39,12 +39,12 @@ class Example:
 
     @property
     def kinds(self) -> tuple[str, str, str, str]:
-        """Return the kinds of its parts."""
+        """The kinds of its parts."""
         return self.sut, self.monitor, self.scenario, self.task
 
     @property
     def text(self) -> str:
-        """Return the bench as it is written for a project in the same folder."""
+        """The bench as it is written for a project in the same folder."""
         return self.path.read_text(encoding="utf-8").replace(
             _IMAGES, f'"{_PROJECT}/build/'
         )

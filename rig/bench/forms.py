@@ -34,12 +34,12 @@ class FormField:
 
     @property
     def is_set(self) -> bool:
-        """Return whether the file states it."""
+        """Whether the file states it."""
         return not isinstance(self.value, Unset)
 
     @property
     def shown(self) -> str:
-        """Return its value, or the default, as a person edits it; "" where it must be
+        """Its value, or the default, as a person edits it; "" where it must be
         given."""
         if self.is_set:
             return as_typed(self.setting, self.value)
@@ -51,12 +51,12 @@ class FormField:
 
     @property
     def unit(self) -> str:
-        """Return the unit after a number; "" if it has none."""
+        """The unit after a number; "" if it has none."""
         return "" if self.setting.unit in UNITLESS else self.setting.unit
 
     @property
     def help(self) -> str:
-        """Return the meaning, the allowed values, and the default."""
+        """The meaning, the allowed values, and the default."""
         allowed = f"Allowed: {self.setting.allowed}." if self.setting.allowed else ""
         default = (
             "It must be given."

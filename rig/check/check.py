@@ -84,7 +84,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Return whether the session is complete and every number was found again."""
+        """Whether the session is complete and every number was found again."""
         return self.status == "success" and all(finding.ok for finding in self.findings)
 
     @property

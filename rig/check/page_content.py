@@ -60,14 +60,14 @@ class Row:
 
     @property
     def whole(self) -> Cell:
-        """Return the words of all cells as one cell."""
+        """The words of all cells as one cell."""
         words = chain.from_iterable(cell.words for cell in self.cells)
         due = chain.from_iterable(cell.due for cell in self.cells)
         return Cell("", tuple(words), tuple(due))
 
     @property
     def headings(self) -> list[str]:
-        """Return the headings of its columns, sorted."""
+        """The headings of its columns, sorted."""
         return sorted(cell.heading for cell in self.cells)
 
 
@@ -93,7 +93,7 @@ class Drawing:
 
     @property
     def images(self) -> frozenset[str]:
-        """Return the images in it."""
+        """The images in it."""
         return frozenset(
             one.attributes.get("href", "")
             for one in self.element.each()

@@ -46,7 +46,7 @@ class ListedKind:
 
     @property
     def text(self) -> str:
-        """Return the description or the reason."""
+        """The description or the reason."""
         return f"not usable: {self.not_usable}" if self.not_usable else self.about
 
 

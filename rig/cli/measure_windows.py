@@ -102,7 +102,7 @@ class WindowChoice:
 
     @property
     def are_edges(self) -> bool:
-        """Return whether windows begin and end at edges, where SYNC has any."""
+        """Whether windows begin and end at edges, where SYNC has any."""
         return not (
             self.by_markers or self.times or self.whole or self.threshold_a is not None
         )

@@ -23,7 +23,7 @@ class ImageSize:
 
     @property
     def flash_b(self) -> int:
-        """Return the stored bytes, including the initial values of variables."""
+        """The stored bytes, including the initial values of variables."""
         return self.text_b + self.data_b
 
     @property

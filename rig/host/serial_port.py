@@ -129,7 +129,7 @@ class SerialPort:
 
     @property
     def baud(self) -> int:
-        """Return the line rate in bits per second."""
+        """The line rate in bits per second."""
         return int(self._port.baudrate)
 
     def read(self, timeout_s: float) -> bytes:

@@ -57,12 +57,12 @@ class Stop:
 
     @property
     def requested(self) -> bool:
-        """Return whether a stop was requested."""
+        """Whether a stop was requested."""
         return self._requested
 
     @property
     def pending(self) -> bool:
-        """Return whether a stop was requested, and was not raised yet."""
+        """Whether a stop was requested, and was not raised yet."""
         return self._requested and not self._raised
 
     @contextmanager

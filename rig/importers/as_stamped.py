@@ -88,7 +88,7 @@ class Stamped:
 
     @property
     def cells(self) -> tuple[int, float]:
-        """Return how many cells the trace has, and how long each is in seconds."""
+        """Number of cells of the trace, and the length of each in seconds."""
         length_s = float(self.times_s[-1] - self.times_s[0])
         short_s = float(np.quantile(np.diff(self.times_s), 0.1)) / _OF_SHORT
         shortest_s = max(short_s, length_s / (_CELLS * len(self.times_s)))

@@ -53,7 +53,7 @@ class Trigger:
 
     @property
     def by_level(self) -> bool:
-        """Return whether a level of the current decides."""
+        """Whether a level of the current decides."""
         return self.kind in (TriggerKind.RISES, TriggerKind.FALLS)
 
 

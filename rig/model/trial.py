@@ -183,5 +183,5 @@ class Trial:
 
     @property
     def valid(self) -> bool:
-        """Return whether the trial counts."""
+        """Whether the trial counts."""
         return not self.problems

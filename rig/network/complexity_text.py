@@ -44,12 +44,12 @@ class Complexity:
 
     @property
     def footprint_b(self) -> int:
-        """Return the bytes of parameters and states."""
+        """The bytes of parameters and states."""
         return self.parameters_b + self.states_b
 
     @property
     def effective(self) -> float:
-        """Return all effective synaptic operations of a sample."""
+        """All effective synaptic operations of a sample."""
         return self.effective_macs + self.effective_acs
 
 

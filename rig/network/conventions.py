@@ -224,7 +224,7 @@ class ConventionChoice:
 
     @property
     def says_reset(self) -> bool:
-        """Return whether it determines the effect of a spike."""
+        """Whether it determines the effect of a spike."""
         return bool(self.preset or self.reset)
 
     def of(self, nodes: dict[str, Any]) -> Conventions:

@@ -41,7 +41,7 @@ class Footprint:
 
     @property
     def sparsity(self) -> float:
-        """Return the share of synapses without a weight; 0 where there is none at
+        """The share of synapses without a weight; 0 where there is none at
         all."""
         return 1.0 - self.nonzero / self.synapses if self.synapses else 0.0
 

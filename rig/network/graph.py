@@ -50,7 +50,7 @@ class Network:
 
     @property
     def late_edges(self) -> tuple[Edge, ...]:
-        """Return the edges that close cycles, and bring the step before."""
+        """The edges that close cycles, and bring the step before."""
         edges: list[Edge] = []
         for place in self.places:
             edges += [(source, place.name) for source in place.late_sources]

@@ -33,12 +33,12 @@ class TestedSession(Session):
 
     @cached_property
     def tested(self) -> TestedMetrics:
-        """Return the metrics."""
+        """The metrics."""
         return TestedMetrics(super().metrics)
 
     @property
     def metrics(self) -> TestedMetrics:
-        """Return the metrics by name."""
+        """The metrics by name."""
         return self.tested
 
 

@@ -63,7 +63,7 @@ class SessionResult:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """Return each metric as stated for all trials, with its standard error over the
+        """Each metric as stated for all trials, with its standard error over the
         samples of one.
         """
         return {

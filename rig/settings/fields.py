@@ -48,7 +48,7 @@ class SettingField:
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is a number, or an array of numbers."""
+        """Whether it is a number, or an array of numbers."""
         return self.type.removeprefix("array of ") in ("integer", "float")
 
     @property
@@ -78,7 +78,7 @@ class SettingField:
 
     @property
     def shown_default(self) -> str:
-        """Return the default as it would stand in a bench file; "needed" where there is
+        """The default as it would stand in a bench file; "needed" where there is
         none."""
         return "needed" if self.default is REQUIRED else _toml(self.default)
 

@@ -77,7 +77,7 @@ class SettingRange:
 
     @property
     def bounded(self) -> bool:
-        """Return whether there is a bound, a step, or a single value."""
+        """Whether there is a bound, a step, or a single value."""
         limits = (self.low, self.high, self.multiple_of)
         return any(limit is not None for limit in limits) or bool(self.besides)
 

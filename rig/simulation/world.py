@@ -66,7 +66,7 @@ class World:
 
     @property
     def live(self) -> bool:
-        """Return whether time goes by itself."""
+        """Whether time goes by itself."""
         return self._clock is not None
 
     def now_ns(self) -> int:

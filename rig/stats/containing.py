@@ -38,12 +38,12 @@ class Variance:
 
     @property
     def coverage_factor(self) -> float:
-        """Return how many standard errors to each side hold 95 %, by Student's t."""
+        """Coverage factor of 95 %, by Student's t."""
         return student(self.freedom)
 
     @property
     def half_width(self) -> float:
-        """Return the half-width of 95 % by Student's t; 0 where the variance is 0."""
+        """The half-width of 95 % by Student's t; 0 where the variance is 0."""
         return self.coverage_factor * math.sqrt(self.value) if self.value > 0 else 0.0
 
 

@@ -57,7 +57,7 @@ class TwoWay:
 
     @property
     def shape(self) -> Mixture:
-        """Return the fiducial distribution of the mean, of scale 1.
+        """The fiducial distribution of the mean, of scale 1.
 
         Each variance is drawn as V nu / chi2(nu) (Weerahandi, JASA 88, 1993, 899;
         Hannig, Iyer and Patterson, JASA 101, 2006, 254). As their joint variance is at

@@ -148,18 +148,18 @@ class Journal:
 
     @property
     def head(self) -> str:
-        """Return the hash that stands for the session; empty where it did not end."""
+        """The hash that stands for the session; empty where it did not end."""
         end = self._end
         return "" if end is None else end.sha256
 
     @property
     def last(self) -> str:
-        """Return the hash that the next line has to name."""
+        """The hash that the next line has to name."""
         return self.events[-1].sha256 if self.events else ""
 
     @property
     def measured(self) -> tuple[JournalEvent, ...]:
-        """Return the events up to the end of the session, without those of files that
+        """The events up to the end of the session, without those of files that
         were made of it later.
         """
         return tuple(event for event in self.events if event.event != "derived")

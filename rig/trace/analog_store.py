@@ -88,7 +88,7 @@ class AnalogStore:
 
     @property
     def rates(self) -> list[tuple[int, float]]:
-        """Return each signal with its rate."""
+        """Each signal with its rate."""
         found = [(CURRENT, self._hz), (VOLTAGE, self._hz)]
         if self._thinner is not None:
             rate_hz = self._hz / self._thinner.thinning.every
@@ -99,7 +99,7 @@ class AnalogStore:
 
     @property
     def lengths(self) -> dict[int, int]:
-        """Return how many samples of each signal were written."""
+        """Number of written samples of each signal."""
         means = dict.fromkeys((CURRENT_MEAN, VOLTAGE_MEAN, POWER_MEAN), self.means)
         return {CURRENT: self.stored, VOLTAGE: self.stored} | (
             means if self._thinner else {}

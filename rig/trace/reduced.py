@@ -97,7 +97,7 @@ class Reduced:
 
     @property
     def samples(self) -> int:
-        """Return how many samples are missing."""
+        """Number of missing samples."""
         return int((self.bounds[:, 1] - self.bounds[:, 0]).sum())
 
     def stored(self, place: int) -> int:

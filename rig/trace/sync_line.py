@@ -40,7 +40,7 @@ class SyncLine:
 
     @property
     def is_read(self) -> bool:
-        """Return whether the edges are at hand."""
+        """Whether the edges are at hand."""
         return self._edges is not None
 
     def edges(self) -> Edges:

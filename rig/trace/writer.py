@@ -153,7 +153,7 @@ class TraceWriter:
 
     @property
     def samples(self) -> int:
-        """Return how many analog samples have been written."""
+        """Number of written analog samples."""
         return self._store.recorded
 
     def analog(

@@ -73,7 +73,7 @@ class Budget:
 
     @property
     def expanded(self) -> float:
-        """Return the half-width of the interval that holds the truth with 95 %."""
+        """The half-width of the interval that holds the truth with 95 %."""
         return self.coverage_factor * self.standard_uncertainty
 
 

@@ -53,7 +53,7 @@ class Deleted:
 
     @property
     def complete(self) -> bool:
-        """Return whether every value is known."""
+        """Whether every value is known."""
         return bool(np.isfinite(self.values).all())
 
     def variance(self, whole: Sequence[tuple[float, int]], sizes: Floats) -> Variance:

@@ -46,7 +46,7 @@ class CostGap:
 
     @property
     def beaten(self) -> bool:
-        """Return whether the cost is below the target: a better solution than any
+        """Whether the cost is below the target: a better solution than any
         known, not an error.
         """
         return self.cost < self.target

@@ -24,7 +24,7 @@ class Case:
 
     @property
     def correct(self) -> bool:
-        """Return whether the right class has the highest score; of equal ones, the
+        """Whether the right class has the highest score; of equal ones, the
         first counts."""
         return self.scores.index(max(self.scores)) == self.label
 

@@ -111,7 +111,7 @@ class Tiny(Scenario):
 
     @property
     def needs_energy(self) -> bool:
-        """Return whether the result is an energy."""
+        """Whether the result is an energy."""
         return self.settings.mode == "energy"
 
     def plan(self, task: Task, seed: int) -> Plan:

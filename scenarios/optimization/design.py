@@ -29,12 +29,12 @@ class Design:
 
     @property
     def searches_freedom(self) -> int:
-        """Return the degrees of freedom within workloads."""
+        """The degrees of freedom within workloads."""
         return sum(self.seeds) - len(self.seeds)
 
     @property
     def workloads_freedom(self) -> int:
-        """Return the degrees of freedom within cells."""
+        """The degrees of freedom within cells."""
         return sum(self.workloads.values()) - len(self.workloads)
 
     @property

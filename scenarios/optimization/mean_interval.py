@@ -78,35 +78,35 @@ class Searched:
 
     @cached_property
     def mean(self) -> float:
-        """Return the mean of all values."""
+        """The mean of all values."""
         return mean(list(chain.from_iterable(self.workloads)))
 
     @cached_property
     def size(self) -> int:
-        """Return how many searches there are, each seed counted once."""
+        """Number of searches, each seed counted once."""
         return sum(map(len, self.workloads))
 
     @cached_property
     def within(self) -> Scatter:
-        """Return the scatter of the mean over searches of the same workloads."""
+        """The scatter of the mean over searches of the same workloads."""
         return (
             scatter(self.workloads) if min(map(len, self.workloads)) > 1 else _UNKNOWN
         )
 
     @cached_property
     def between(self) -> Scatter:
-        """Return the scatter of the mean over workloads of the same cells."""
+        """The scatter of the mean over workloads of the same cells."""
         return scatter(self.cells) if min(map(len, self.cells)) > 1 else _UNKNOWN
 
     @cached_property
     def half_width(self) -> float:
-        """Return the half-width for other workloads, which has that for the same ones
+        """The half-width for other workloads, which has that for the same ones
         in it."""
         return containing.half_width(self.within.variance, self.between.variance)
 
     @cached_property
     def range(self) -> ShareRange | None:
-        """Return the bounds of the mean; None where those of one workload are not
+        """The bounds of the mean; None where those of one workload are not
         known."""
         if not self.bounds:
             return None
@@ -116,7 +116,7 @@ class Searched:
 
     @property
     def alike(self) -> bool:
-        """Return whether all workloads have one lower bound, so that others have it as
+        """Whether all workloads have one lower bound, so that others have it as
         well."""
         return len({one.least for one in self.bounds}) == 1
 

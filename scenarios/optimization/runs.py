@@ -38,12 +38,12 @@ class Runs:
 
     @property
     def reached(self) -> list[Crossing]:
-        """Return the crossings of those that got there."""
+        """The crossings of those that got there."""
         return [crossing for crossing in self.crossings if crossing is not None]
 
     @property
     def energies_j(self) -> list[float]:
-        """Return the energies of those that got there, as far as they are known."""
+        """The energies of those that got there, as far as they are known."""
         energies_j = [
             crossing.window.energy_j for crossing in self.reached if crossing.window
         ]
@@ -51,7 +51,7 @@ class Runs:
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Return the searches as attempts: one that did not get there was ended by its
+        """The searches as attempts: one that did not get there was ended by its
         limit."""
         pairs = zip(self.samples, self.crossings, strict=True)
         return [
@@ -76,7 +76,7 @@ class Runs:
 
     @property
     def limit_s(self) -> float:
-        """Return the time after which a search is ended."""
+        """The time after which a search is ended."""
         return max(map(_limit_s, self.samples))
 
     @property
@@ -100,7 +100,7 @@ class Runs:
 
     @property
     def early(self) -> str:
-        """Return how many reached it too early for the monitor; their energies are
+        """Number of those that reached it too early for the monitor; their energies are
         bounded, not measured. Empty where none did.
         """
         early = [crossing for crossing in self.reached if not crossing.resolved]

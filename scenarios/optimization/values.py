@@ -50,7 +50,7 @@ class Value:
 
     @property
     def bounded(self) -> bool:
-        """Return whether the value is not known but for its bounds."""
+        """Whether the value is not known but for its bounds."""
         return self.low < self.high
 
 

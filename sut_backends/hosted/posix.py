@@ -115,7 +115,7 @@ class PosixSut(WatchedSut):
 
         @property
         def arguments(self) -> list[str]:
-            """Return the options of the program."""
+            """The options of the program."""
             options = ["--tick-hz", str(self.tick_hz), "--ppm", repr(self.ppm)]
             options += ["--offset", str(self.offset_ticks)]
             options += ["--block-ns", str(self.block_ns)]
@@ -233,7 +233,7 @@ class PosixSut(WatchedSut):
 
     @property
     def info(self) -> SutInfo:
-        """Return the device's report about itself, with the simulation's settings."""
+        """The device's report about itself, with the simulation's settings."""
         info = super().info
         settings = self._posix
         firmware = (

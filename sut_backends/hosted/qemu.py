@@ -159,12 +159,12 @@ class QemuSut(WatchedSut):
 
     @property
     def device_info(self) -> SutInfo:
-        """Return the device's report about itself."""
+        """The device's report about itself."""
         return super().info
 
     @property
     def info(self) -> SutInfo:
-        """Return the device's report about itself, with the emulation's settings."""
+        """The device's report about itself, with the emulation's settings."""
         info = self.device_info
         program = self._process.program
         details = info.details | {"emulator": self._process.version}

@@ -42,7 +42,7 @@ class WatchedSut(ShimSut):
 
     @property
     def late_events(self) -> int:
-        """Return how many edges came after a horizon beyond them had been handed out; 0
+        """Number of edges that came after a horizon beyond them had been handed out; 0
         unless the machine is overloaded.
         """
         return self.edges.late_events

@@ -38,7 +38,7 @@ class LineFaults:
 
     @property
     def any(self) -> bool:
-        """Return True where anything would go wrong."""
+        """True where anything would go wrong."""
         return self.drop > 0 or self.duplicate > 0 or self.flip > 0 or self.wire != ""
 
 
@@ -67,12 +67,12 @@ class FaultyLink:
 
     @property
     def name(self) -> str:
-        """Return the name of the line."""
+        """The name of the line."""
         return self._line.name
 
     @property
     def baud(self) -> int:
-        """Return the line rate in bits per second."""
+        """The line rate in bits per second."""
         return self._line.baud
 
     def read(self, timeout_s: float) -> bytes:

@@ -73,7 +73,7 @@ class IoManagerLine:
 
     @property
     def name(self) -> str:
-        """Return the name of the line for messages."""
+        """The name of the line for messages."""
         return (
             f"{self._line.name} through {self._io_name}"
             if self._behind
@@ -82,7 +82,7 @@ class IoManagerLine:
 
     @property
     def baud(self) -> int:
-        """Return the line rate in bits per second: of the slower part, where that is
+        """The line rate in bits per second: of the slower part, where that is
         known."""
         return (
             min(self._line.baud, self._dut_baud)
@@ -92,7 +92,7 @@ class IoManagerLine:
 
     @property
     def beyond(self) -> DutLine:
-        """Return the line to use once a DUT has answered: the port itself where no IO
+        """The line to use once a DUT has answered: the port itself where no IO
         manager passes its bytes.
         """
         return self._line if self._way is Way.DIRECT else self

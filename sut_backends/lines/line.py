@@ -13,11 +13,11 @@ class DutLine(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the line for messages."""
+        """The name of the line for messages."""
 
     @property
     def baud(self) -> int:
-        """Return the line rate in bits per second."""
+        """The line rate in bits per second."""
 
     def read(self, timeout_s: float) -> bytes:
         """Return all bytes received, waiting up to `timeout_s` for the first one; empty

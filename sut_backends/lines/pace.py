@@ -40,7 +40,7 @@ class LinePace:
 
     @property
     def room_b(self) -> int:
-        """Return how many bytes may be put now."""
+        """Number of bytes that may be put now."""
         return max(self._capacity_b - self._held_b, 0)
 
     @property

@@ -63,7 +63,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Return the number of the process."""
+        """The number of the process."""
         return self._process.pid
 
     def gone(self) -> DeviceLost | None:

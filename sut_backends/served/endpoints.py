@@ -36,7 +36,7 @@ class Endpoint(Protocol):
 
     @property
     def url(self) -> str:
-        """Return the port that a host states in its bench file."""
+        """The port that a host states in its bench file."""
 
     def read(self, timeout_s: float) -> bytes:
         """Return the bytes received, waiting up to `timeout_s`; empty where none

@@ -37,7 +37,7 @@ class FrameOrder:
 
     @property
     def in_session(self) -> bool:
-        """Return whether a host has opened a session by HELLO."""
+        """Whether a host has opened a session by HELLO."""
         return self.nonce is not None
 
     def begin(self, seq: int, nonce: int) -> None:

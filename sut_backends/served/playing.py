@@ -53,7 +53,7 @@ class Playing:
 
     @property
     def plays(self) -> bool:
-        """Return whether the stream is still played."""
+        """Whether the stream is still played."""
         return self._thread.is_alive()
 
     def join(self) -> None:

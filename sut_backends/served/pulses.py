@@ -34,7 +34,7 @@ class PulseLine(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the line for messages."""
+        """The name of the line for messages."""
 
     def set(self, level: bool) -> None:
         """Drive the line high or low."""
@@ -66,7 +66,7 @@ class PulsedSut:
 
     @property
     def info(self) -> SutInfo:
-        """Return the backend's report about itself, without the abilities that need
+        """The backend's report about itself, without the abilities that need
         marks inside of a step.
         """
         info = self._sut.info

@@ -42,12 +42,12 @@ class Slots:
 
     @property
     def is_open(self) -> bool:
-        """Return whether a slot is open."""
+        """Whether a slot is open."""
         return self._upload is not None
 
     @property
     def open_b(self) -> int:
-        """Return the length that the open slot will have."""
+        """The length that the open slot will have."""
         return len(self._upload.content) if self._upload else 0
 
     def fits(self, data: DataMessage) -> bool:

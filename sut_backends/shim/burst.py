@@ -43,7 +43,7 @@ class Burst:
 
     @property
     def finished(self) -> bool:
-        """Return True once all are acknowledged or the DUT has fallen silent."""
+        """True once all are acknowledged or the DUT has fallen silent."""
         return self._over or self.acknowledged == self.frames
 
     @property

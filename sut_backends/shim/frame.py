@@ -66,7 +66,7 @@ class FrameDecoder:
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes after the last delimiter."""
+        """The bytes after the last delimiter."""
         return bytes(self._pending)
 
     def feed(self, block: bytes) -> list[Frame]:

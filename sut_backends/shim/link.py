@@ -64,7 +64,7 @@ class ShimLink:
 
     @property
     def retransmissions(self) -> int:
-        """Return how many frames were retransmitted so far."""
+        """Number of frames that were retransmitted so far."""
         return self._retransmissions + (self._transfer.repeats if self._transfer else 0)
 
     @property

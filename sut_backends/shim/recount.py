@@ -63,12 +63,12 @@ class FramedRecount:
 
     @property
     def spoken(self) -> bool:
-        """Return whether there was a frame of a session in the log."""
+        """Whether there was a frame of a session in the log."""
         return bool(self._asked) or self._caps is not None
 
     @property
     def recount(self) -> Recount:
-        """Return the facts and steps decoded so far."""
+        """The facts and steps decoded so far."""
         facts = {} if self._caps is None else facts_of(self._caps)
         return Recount(facts, tuple(map(self._step, self._asked)))
 

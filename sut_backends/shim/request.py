@@ -97,7 +97,7 @@ class Request:
 
     @property
     def finished(self) -> bool:
-        """Return True once it is answered or has failed."""
+        """True once it is answered or has failed."""
         return self.answer is not None or self.failed
 
     @property

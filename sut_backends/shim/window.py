@@ -72,19 +72,19 @@ class RequestWindow:
 
     @property
     def finished(self) -> bool:
-        """Return True once all is received, refused, abandoned or failed."""
+        """True once all is received, refused, abandoned or failed."""
         return self.failed or (
             not self._flights and (self._ending or self._next == self._end)
         )
 
     @property
     def abandoned(self) -> bool:
-        """Return True if most frames broke: shorter ones may get through."""
+        """True if most frames broke: shorter ones may get through."""
         return self._ending and self.answer is None
 
     @property
     def following(self) -> int:
-        """Return the number after the last one used."""
+        """The number after the last one used."""
         return self._next
 
     @property

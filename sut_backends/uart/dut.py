@@ -33,7 +33,7 @@ class Dut(Protocol):
 
     @property
     def unreported_retransmissions(self) -> int:
-        """Return how many frames were retransmitted since the last completion."""
+        """Number of frames that were retransmitted since the last completion."""
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion: ...
 

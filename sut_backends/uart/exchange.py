@@ -44,7 +44,7 @@ class FrameExchange:
 
     @property
     def now_s(self) -> float:
-        """Return the time by the host's clock."""
+        """The time by the host's clock."""
         return self._clock()
 
     def ask(

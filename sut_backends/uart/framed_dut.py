@@ -156,7 +156,7 @@ class FramedDut:
 
     @property
     def info(self) -> SutInfo:
-        """Return the identity and capabilities that CAPS states."""
+        """The identity and capabilities that CAPS states."""
         caps = self.caps
         line = self.exchange.line
         details = {
@@ -296,7 +296,7 @@ class FramedDut:
 
     @property
     def unreported_retransmissions(self) -> int:
-        """Return how many frames were retransmitted since the last completion."""
+        """Number of frames that were retransmitted since the last completion."""
         return self.exchange.link.retransmissions - self._reported
 
     def forgotten(self) -> bool:
@@ -339,13 +339,13 @@ class FramedDut:
 
     @property
     def hold_us(self) -> int:
-        """Return how long a pulse is to be held; 0: as short as the DUT can."""
+        """Length of a pulse to be held; 0: as short as the DUT can."""
         wanted_us = self._pulses.hold_us
         return max(wanted_us, self.caps.hold_min_us) if wanted_us else 0
 
     @property
     def guard_us(self) -> int:
-        """Return how long the DUT is to listen after its ACK.
+        """Time for which the DUT listens after its ACK.
 
         Where a GO ends the guard, it passes only when the GO is lost, and is long
         enough for a host that stood still meanwhile.

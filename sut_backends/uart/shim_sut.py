@@ -87,7 +87,7 @@ class ShimSut(Backend):
 
     @property
     def info(self) -> SutInfo:
-        """Return the device's report about itself."""
+        """The device's report about itself."""
         return dataclasses.replace(self._dut.info, simulated=self._simulated)
 
     def do(self, step: Step, payloads: Sequence[bytes] = ()) -> Completion:

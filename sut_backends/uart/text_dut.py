@@ -45,7 +45,7 @@ class TextDut:
 
     @property
     def info(self) -> SutInfo:
-        """Return the DUT's report about itself."""
+        """The DUT's report about itself."""
         is_own = self._profile.startswith(_OWN_PROFILE)
         line = self._client.line
         mode = "performance" if self._client.tells_time else "energy"

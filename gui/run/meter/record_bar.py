@@ -67,7 +67,7 @@ class RecordBar(QWidget):
 
     @property
     def root(self) -> Path:
-        """Return the folder that holds a folder for each recording."""
+        """The folder that holds a folder for each recording."""
         return expanded(self.folder.text().strip() or "recordings")
 
     @property

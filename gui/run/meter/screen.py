@@ -89,7 +89,7 @@ class MeterScreen(Screen):
 
     @property
     def busy(self) -> bool:
-        """Return whether the meter is at work, and a supply may be on."""
+        """Whether the meter is at work, and a supply may be on."""
         return self._link is not None
 
     # What a person does

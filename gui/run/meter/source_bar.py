@@ -57,7 +57,7 @@ class SourceBar(QWidget):
 
     @property
     def source(self) -> MeterSource:
-        """Return the chosen source; raises ConfigError where the settings cannot be
+        """The chosen source; raises ConfigError where the settings cannot be
         read.
         """
         chosen: MeterSource = self.choice.currentData()

@@ -77,7 +77,7 @@ class ExportPanel(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Return whether a file is being written, or its size estimated."""
+        """Whether a file is being written, or its size estimated."""
         return self._task.pending or self._size.pending
 
     def set_state(self, state: TraceState) -> None:

@@ -35,7 +35,7 @@ class ProblemRow:
 
     @property
     def where(self) -> str:
-        """Return the place as a text."""
+        """The place as a text."""
         if self.start_s is None or self.stop_s is None:
             return self.elsewhere or "whole trial"
         return f"{self.start_s:.6f} s, {quantity(self.stop_s - self.start_s, 's')}"

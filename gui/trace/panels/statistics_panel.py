@@ -79,12 +79,12 @@ class StatisticsPanel(QWidget):
 
     @property
     def view(self) -> TraceStatistics | None:
-        """Return the numbers of the visible span; None while they are computed."""
+        """The numbers of the visible span; None while they are computed."""
         return None if self._of_view is None or self.waiting else self._of_view.now
 
     @property
     def selection(self) -> TraceStatistics | None:
-        """Return the numbers of the selection; None while they are computed, or without
+        """The numbers of the selection; None while they are computed, or without
         one."""
         return None if self._of_selection is None else self._of_selection.now
 
@@ -97,7 +97,7 @@ class StatisticsPanel(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Return whether numbers are being computed, or the view still moves."""
+        """Whether numbers are being computed, or the view still moves."""
         numbers = [
             numbers_of
             for numbers_of in (self._of_view, self._of_selection)

@@ -106,23 +106,23 @@ class PlotStack(QWidget):
 
     @property
     def waiting(self) -> bool:
-        """Return whether a view is not painted yet because its picture is not there."""
+        """Whether a view is not painted yet because its picture is not there."""
         return self._late.isActive()
 
     @property
     def painted_bands(self) -> int:
-        """Return how many bands the newest frame has, of those that share a pixel
+        """Number of bands that the newest frame has, of those that share a pixel
         one."""
         return self._bands.count
 
     @property
     def pixels(self) -> int:
-        """Return how many columns the lanes are wide."""
+        """Width of the lanes in columns."""
         return max(int(self.lanes.time.width()), 2)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Return the signals that have a lane."""
+        """The signals that have a lane."""
         if self.state is None or self.state.subject.trace.has_current:
             return SIGNALS
         return ("power",)

@@ -21,12 +21,12 @@ class History(Generic[State]):
 
     @property
     def can_undo(self) -> bool:
-        """Return whether there is a state before."""
+        """Whether there is a state before."""
         return bool(self._before)
 
     @property
     def can_redo(self) -> bool:
-        """Return whether something was undone."""
+        """Whether something was undone."""
         return bool(self._undone)
 
     def do(self, state: State) -> None:

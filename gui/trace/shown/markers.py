@@ -31,7 +31,7 @@ class TraceMarker:
 
     @property
     def is_dual(self) -> bool:
-        """Return whether the marker has two lines."""
+        """Whether the marker has two lines."""
         return self.b_s is not None
 
     @property
@@ -43,13 +43,13 @@ class TraceMarker:
 
     @property
     def dt_s(self) -> float | None:
-        """Return the time from the first line to the second one; None for a single
+        """The time from the first line to the second one; None for a single
         marker."""
         return None if self.b_s is None else self.b_s - self.a_s
 
     @property
     def lines(self) -> tuple[tuple[Part, str, float], ...]:
-        """Return the lines of the marker: which part it is, its name, its instant."""
+        """The lines of the marker: which part it is, its name, its instant."""
         if self.b_s is None:
             return (("a", f"{self.number}", self.a_s),)
         return ("a", f"{self.number}a", self.a_s), ("b", f"{self.number}b", self.b_s)
@@ -73,7 +73,7 @@ class Markers:
 
     @property
     def chosen(self) -> TraceMarker | None:
-        """Return the selected marker."""
+        """The selected marker."""
         return self.mark(self.selected)
 
     def add_single(self, at_s: float, label: str = "") -> Markers:

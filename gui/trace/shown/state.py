@@ -78,12 +78,12 @@ class TraceState:
 
     @property
     def markers(self) -> Markers:
-        """Return the markers."""
+        """The markers."""
         return self.history.now
 
     @property
     def selection(self) -> Stretch | None:
-        """Return the stretch whose numbers are shown beside those of the view: between
+        """The stretch whose numbers are shown beside those of the view: between
         the lines of the selected dual marker, else the chosen window.
         """
         mark = self.markers.chosen
@@ -112,7 +112,7 @@ class TraceState:
 
     @property
     def shown_lines(self) -> dict[str, LineEdges]:
-        """Return the digital lines that have a lane, in the order of the file."""
+        """The digital lines that have a lane, in the order of the file."""
         return {
             name: self.lines[name]
             for name in self.subject.lines
@@ -121,7 +121,7 @@ class TraceState:
 
     @property
     def shown_uart(self) -> UartLane | None:
-        """Return the lines of uart.log where they have a lane."""
+        """The lines of uart.log where they have a lane."""
         return None if UART in self.hidden else self.uart
 
     def set_line(self, name: str, edges: LineEdges) -> None:

@@ -57,7 +57,7 @@ class DistributionView(QWidget, Recoloured):
 
     @property
     def waiting(self) -> bool:
-        """Return whether something is being computed."""
+        """Whether something is being computed."""
         return self._task.pending or self._rest.isActive()
 
     def set_state(self, state: TraceState) -> None:

@@ -88,7 +88,7 @@ class EdgeView(QWidget, Recoloured):
 
     @property
     def waiting(self) -> bool:
-        """Return whether an edge is being read."""
+        """Whether an edge is being read."""
         return self._task.pending
 
     def set_state(self, state: TraceState) -> None:

@@ -93,7 +93,7 @@ class OverlayView(QWidget, Recoloured):
 
     @property
     def waiting(self) -> bool:
-        """Return whether an overlay is being computed."""
+        """Whether an overlay is being computed."""
         return self._task.pending
 
     def set_state(self, state: TraceState) -> None:
@@ -154,7 +154,7 @@ class OverlayView(QWidget, Recoloured):
 
     @property
     def wanted(self) -> Occasion | None:
-        """Return the sample that the overlay shows."""
+        """The sample that the overlay shows."""
         number = self.occasion.currentIndex()
         offered = () if self._state is None else self._state.subject.occasions
         return offered[number] if 0 <= number < len(offered) else None

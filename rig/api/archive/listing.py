@@ -81,12 +81,12 @@ class Listed:
 
     @property
     def name(self) -> str:
-        """Return the name of the folder."""
+        """The name of the folder."""
         return self.path.name
 
     @property
     def resumable(self) -> bool:
-        """Return whether the session did not end, and may go on."""
+        """Whether the session did not end, and may go on."""
         return self.status in RESUMABLE
 
     @property
@@ -102,7 +102,7 @@ class Listed:
 
     @property
     def text(self) -> str:
-        """Return all that a search looks at, in small letters."""
+        """All that a search looks at, in small letters."""
         verdict = "none" if self.verdict is None else self.verdict.replace(" ", "-")
         words = [
             *(
@@ -363,7 +363,7 @@ class _Replication:
 
     @property
     def judged(self) -> Outcome:
-        """Return the outcome; schemas before 6 have only `ok`, which too few trials
+        """The outcome; schemas before 6 have only `ok`, which too few trials
         made false."""
         if self.outcome is not None:
             return self.outcome

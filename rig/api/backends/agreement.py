@@ -61,7 +61,7 @@ class Agreed:
 
     @property
     def share(self) -> Share:
-        """Return the share of samples that agree."""
+        """The share of samples that agree."""
         return Share(self.count, self.samples)
 
 

@@ -178,7 +178,7 @@ class _References:
 
     @property
     def by_file(self) -> bool:
-        """Return whether the file in floating point is the reference."""
+        """Whether the file in floating point is the reference."""
         trained = bool(self.own_trains) and (
             self.task is None or self.task.membrane_unit is None
         )
@@ -186,7 +186,7 @@ class _References:
 
     @property
     def beside(self) -> str:
-        """Return the name of the second reference, as tables call it; empty where there
+        """The name of the second reference, as tables call it; empty where there
         is none.
         """
         if self.file is None or self.own is None:

@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
-        """Return the interval that tables show."""
+        """The interval that tables show."""
         return (
             self.other_samples if self.shown == "other samples" else self.same_samples
         )
@@ -118,7 +118,7 @@ class ModelComparison:
 
     @property
     def main_metrics(self) -> tuple[str, ...]:
-        """Return the first metric of each unit, for a narrow table."""
+        """The first metric of each unit, for a narrow table."""
         first: dict[str, str] = {}
         for name in self.metrics:
             found = [one for row in self.rows if (one := row.figure(name)) is not None]

@@ -91,7 +91,7 @@ class MetricPair:
 
     @property
     def better(self) -> bool | None:
-        """Return whether the second session is the better one; None where that is not
+        """Whether the second session is the better one; None where that is not
         shown."""
         row = self.second or self.first
         if (

@@ -253,7 +253,7 @@ class Metrics(Mapping[str, SessionMetric]):
 
     @property
     def table(self) -> pandas.DataFrame:
-        """Return all metrics as a table: a row each, by name; value, unit, the ends of
+        """All metrics as a table: a row each, by name; value, unit, the ends of
         both 95 % intervals, standard uncertainty, verdict. `attrs["labels"]` are the
         session's labels.
         """

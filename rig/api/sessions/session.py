@@ -67,7 +67,7 @@ class SessionProblem(Problem):
 
     @property
     def meaning(self) -> str:
-        """Return the meaning of the code."""
+        """The meaning of the code."""
         return PROBLEM_CODES.get(self.code, "")
 
 
@@ -100,7 +100,7 @@ class Session:
 
     @cached_property
     def results(self) -> Results:
-        """Return the results; of a session that did not end, what its finished trials
+        """The results; of a session that did not end, what its finished trials
         give."""
         if (self.path / RESULTS).exists():
             return document.read(self.path / RESULTS)
@@ -113,12 +113,12 @@ class Session:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Return the results as results.json has them."""
+        """The results as results.json has them."""
         return document.to_json(self.results)
 
     @cached_property
     def metrics(self) -> Metrics:
-        """Return the metrics by name."""
+        """The metrics by name."""
         verdict = self.results.replication
         judged = {name: one.ok for name, one in verdict.per_metric.items()}
         judged |= {name: one.ok for name, one in verdict.drawn.items()}
@@ -133,7 +133,7 @@ class Session:
 
     @cached_property
     def problems(self) -> tuple[SessionProblem, ...]:
-        """Return the problems of the trials with their places; each makes its trial
+        """The problems of the trials with their places; each makes its trial
         invalid.
         """
         problems = self.results.problems
@@ -145,7 +145,7 @@ class Session:
 
     @property
     def valid(self) -> bool:
-        """Return whether the session ended as it should, is as it was then, and every
+        """Whether the session ended as it should, is as it was then, and every
         trial is valid.
         """
         return not self.invalid_because
@@ -165,7 +165,7 @@ class Session:
 
     @property
     def verdict(self) -> SessionVerdict:
-        """Return whether the trials replicate; INVALID where the session is not
+        """Whether the trials replicate; INVALID where the session is not
         valid."""
         judged = self.results.replication
         outcome = judged.judged
@@ -185,12 +185,12 @@ class Session:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Return the provenance of the session."""
+        """The provenance of the session."""
         return self._folder.provenance()
 
     @property
     def rails(self) -> tuple[str, ...]:
-        """Return the rails that have a trace each, the first one's time being the
+        """The rails that have a trace each, the first one's time being the
         session's."""
         return tuple(provenance_file.from_json(self.provenance).monitors)
 

@@ -32,7 +32,7 @@ class SessionVerdict:
 
     @property
     def ok(self) -> bool:
-        """Return whether the verdict is PASS."""
+        """Whether the verdict is PASS."""
         return self.outcome is Outcome.PASS
 
     def __bool__(self) -> bool:

@@ -55,7 +55,7 @@ class BundleFile:
 
     @property
     def size_b(self) -> int:
-        """Return the size of the text, in bytes."""
+        """The size of the text, in bytes."""
         return len(self.text.encode())
 
 

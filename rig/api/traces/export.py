@@ -92,7 +92,7 @@ class ExportStretch:
 
     @property
     def count(self) -> int:
-        """Return how many samples there are."""
+        """Number of samples."""
         return self.last - self.first
 
 

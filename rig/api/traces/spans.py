@@ -41,7 +41,7 @@ class TrialSpan:
 
     @property
     def warm_up(self) -> bool:
-        """Return whether it is of a query that does not count."""
+        """Whether it is of a query that does not count."""
         return self.kind == KINDS[WARM_UP]
 
     @property
@@ -117,5 +117,5 @@ class Spans:
 
     @property
     def borders_s(self) -> Array:
-        """Return all starts and stops, ascending, each once."""
+        """All starts and stops, ascending, each once."""
         return np.unique(np.concatenate([self.start_s, self.stop_s]))

@@ -39,7 +39,7 @@ class Surroundings:
 
     @cached_property
     def place(self) -> TracePlace | None:
-        """Return the session, trial, rail and segment of the trace."""
+        """The session, trial, rail and segment of the trace."""
         found = place_of(self._path) if self._own else None
         if found is None or self._of_trial is None:
             return found
@@ -56,7 +56,7 @@ class Surroundings:
 
     @property
     def trials(self) -> tuple[int, ...]:
-        """Return the numbers of the trials that the trace recorded: its own, or all
+        """The numbers of the trials that the trace recorded: its own, or all
         interleaved ones."""
         if self.place is None:
             return ()
@@ -66,7 +66,7 @@ class Surroundings:
 
     @cached_property
     def accuracy(self) -> Accuracy | None:
-        """Return the accuracy of the monitor that recorded the trace."""
+        """The accuracy of the monitor that recorded the trace."""
         try:
             return accuracy_beside(self._path) if self._own else None
         except (RigError, OSError):
@@ -74,7 +74,7 @@ class Surroundings:
 
     @cached_property
     def spans(self) -> Spans | None:
-        """Return the measured windows and the warm-up queries."""
+        """The measured windows and the warm-up queries."""
         if self.place is None:
             return None
         where = self.place.trial, self.place.rail, self.place.segment
@@ -87,7 +87,7 @@ class Surroundings:
 
     @cached_property
     def timebase(self) -> Timebase | None:
-        """Return the time base of the trace; None where the results have none."""
+        """The time base of the trace; None where the results have none."""
         if self._trial is None or self.place is None or self.place.segment > 1:
             return None
         rail = self._trial.rails.get(self.place.rail)

@@ -99,7 +99,7 @@ class SessionTrace:
 
     @property
     def has_sync(self) -> bool:
-        """Return whether there is a SYNC line, recorded as levels or as edges."""
+        """Whether there is a SYNC line, recorded as levels or as edges."""
         return self._trace.sync not in ("", "none", "clock")
 
     @property
@@ -194,7 +194,7 @@ class SessionTrace:
 
     @property
     def prepared(self) -> bool:
-        """Return whether pictures of any stretch are quick, and have power: `prepare`
+        """Whether pictures of any stretch are quick, and have power: `prepare`
         was done."""
         return self._levels is not None
 
@@ -279,7 +279,7 @@ class SessionTrace:
 
     @property
     def place(self) -> TracePlace | None:
-        """Return the session, trial, rail and segment of the trace."""
+        """The session, trial, rail and segment of the trace."""
         return self._around.place
 
     @property

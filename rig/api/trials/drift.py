@@ -52,7 +52,7 @@ class OddTrial:
 
     @property
     def found(self) -> bool:
-        """Return whether the rule points at it."""
+        """Whether the rule points at it."""
         return self.chance <= CHANCE
 
 
@@ -71,12 +71,12 @@ class Drift:
 
     @property
     def found(self) -> bool:
-        """Return whether the rule calls it a drift."""
+        """Whether the rule calls it a drift."""
         return self.chance <= CHANCE
 
     @property
     def sentence(self) -> str:
-        """Return the drift in words."""
+        """The drift in words."""
         return (
             f"{self.metric} drifts: {percent(self.relative)} a trial "
             f"({percent(self.low)} to {percent(self.high)})"
@@ -96,7 +96,7 @@ class Drifts:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return the conclusions in words; empty where there are none."""
+        """The conclusions in words; empty where there are none."""
         found: list[str] = []
         if self.pointed is not None:
             one = self.pointed

@@ -58,7 +58,7 @@ class Occasion:
 
     @property
     def identity(self) -> tuple[str, int | None, int]:
-        """Return the identity that trials have in common: kind, sample and
+        """The identity that trials have in common: kind, sample and
         repetition."""
         return self.kind, self.sample, self.repetition
 
@@ -117,7 +117,7 @@ class Overlay:
 
     @property
     def middle_s(self) -> Array:
-        """Return the middles of the columns."""
+        """The middles of the columns."""
         return (self.start_s + self.stop_s) / 2
 
 

@@ -52,7 +52,7 @@ class TrialDot:
 
     @property
     def beyond(self) -> bool:
-        """Return whether it lies beyond the 5 % band, where a rule asks for that."""
+        """Whether it lies beyond the 5 % band, where a rule asks for that."""
         return self.limited and not abs(self.deviation) <= replication.LIMIT * (
             1 + 1e-12
         )
@@ -100,12 +100,12 @@ class MetricTrials:
 
     @property
     def name(self) -> str:
-        """Return the name of the metric."""
+        """The name of the metric."""
         return self.metric.name
 
     @property
     def detail(self) -> bool:
-        """Return whether the metric is a detail that no verdict moves to the main
+        """Whether the metric is a detail that no verdict moves to the main
         ones."""
         judged = (self.replication, self.audit, self.drawn)
         failed = any(one is not None and not one.ok for one in judged)
@@ -117,7 +117,7 @@ class MetricTrials:
 
     @property
     def improve_first(self) -> BudgetLine | None:
-        """Return the component to improve first: the largest one that counts."""
+        """The component to improve first: the largest one that counts."""
         counted = [line for line in self.budget if line.variance_share is not None]
         return max(counted, key=lambda line: line.standard_uncertainty, default=None)
 
@@ -176,7 +176,7 @@ class WhatIf:
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdicts by rule."""
+        """The verdicts by rule."""
         both = {REPLICATION: self.replication, AUDIT: self.audit}
         return {rule: verdict for rule, verdict in both.items() if verdict is not None}
 

@@ -67,12 +67,12 @@ class WithinTrial:
 
     @property
     def found(self) -> bool:
-        """Return whether the rule calls it a drift."""
+        """Whether the rule calls it a drift."""
         return self.chance <= CHANCE and abs(self.change) >= TOLD
 
     @property
     def sentence(self) -> str:
-        """Return the drift in words."""
+        """The drift in words."""
         return (
             f"In the course of trial {self.trial} the {self.quantity} of {self.phase}"
             f" changes by {percent(self.change)} ({percent(self.low)} to"

@@ -65,7 +65,7 @@ class JlsContent:
 
     @property
     def is_double(self) -> bool:
-        """Return whether samples are in double precision: the library has no statistics
+        """Whether samples are in double precision: the library has no statistics
         of their index.
         """
         signals = (self.chosen.current, self.chosen.voltage)

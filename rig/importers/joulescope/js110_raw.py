@@ -172,7 +172,7 @@ class RawDecoder:
 
     @property
     def waiting(self) -> int:
-        """Return how many samples have been put in and not been given back."""
+        """Number of samples that were put in and not taken out."""
         return 0 if self._before is None else len(self._before) - self._told
 
     def put(self, raw: NDArray[np.uint16], voltage_range: int) -> RawSamples:

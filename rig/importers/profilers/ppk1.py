@@ -55,12 +55,12 @@ class Facts:
 
     @property
     def knows_rate(self) -> bool:
-        """Return whether the file tells its rate."""
+        """Whether the file tells its rate."""
         return bool(self.samplesPerSecond or self.samplingTime)
 
     @property
     def rate_hz(self) -> float:
-        """Return its rate; raises KeyError where it tells none."""
+        """Its rate; raises KeyError where it tells none."""
         if self.samplesPerSecond:
             return float(self.samplesPerSecond)
         if not self.samplingTime:

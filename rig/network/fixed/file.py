@@ -69,7 +69,7 @@ class _StoredArray:
 
     @property
     def array(self) -> Any:
-        """Return the array."""
+        """The array."""
         return np.asarray(self.numbers, np.int64).reshape(self.shape)
 
 

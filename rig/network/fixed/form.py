@@ -43,7 +43,7 @@ class NodeInput:
 
     @property
     def plain(self) -> bool:
-        """Return whether the value comes as it is."""
+        """Whether the value comes as it is."""
         return self.multiplier == 1 and self.shift == 0
 
 
@@ -179,12 +179,12 @@ class FixedNode:
 
     @property
     def inputs(self) -> int:
-        """Return how many values enter."""
+        """Number of values that enter."""
         return math.prod(self.shape_in)
 
     @property
     def outputs(self) -> int:
-        """Return how many values leave."""
+        """Number of values that leave."""
         return math.prod(self.shape_out)
 
 
@@ -212,17 +212,17 @@ class FixedNetwork:
 
     @property
     def channels(self) -> int:
-        """Return how many values enter in a step, all inputs together."""
+        """Number of values that enter in a step, all inputs together."""
         return sum(self.node(name).outputs for name in self.inputs)
 
     @property
     def answers(self) -> int:
-        """Return how many values leave, all outputs together."""
+        """Number of values that leave, all outputs together."""
         return sum(self.node(name).outputs for name in self.outputs)
 
     @property
     def input_max(self) -> int:
-        """Return the largest value that an input may have."""
+        """The largest value that an input may have."""
         return 255 if self.input_b == 1 else VALUE_MAX
 
 

@@ -96,14 +96,14 @@ class Tables:
 
     @property
     def constant_b(self) -> int:
-        """Return the bytes of all tables."""
+        """The bytes of all tables."""
         rows = (self.nodes, self.edges, self.windows, self.populations, self.inputs)
         words = sum(map(len, chain.from_iterable(rows)))
         return 4 * (words + len(self.outputs) + len(self.numbers)) + len(self.weights)
 
     @property
     def memory_b(self) -> int:
-        """Return the bytes of states and values."""
+        """The bytes of states and values."""
         return 4 * self.state_count + 2 * self.value_count
 
 

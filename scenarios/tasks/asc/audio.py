@@ -41,7 +41,7 @@ class WavHeader:
 
     @property
     def slices(self) -> int:
-        """Return the number of one-second slices; "10-s files cut into 1-s slices (last
+        """The number of one-second slices; "10-s files cut into 1-s slices (last
         one zero-padded)".
         """
         return -(-self.frames // self.rate_hz)

@@ -105,7 +105,7 @@ class GeneratedRecording:
 
     @property
     def name(self) -> str:
-        """Return the file name, [scene]-[city]-[location]-[segment]-[device].wav."""
+        """The file name, [scene]-[city]-[location]-[segment]-[device].wav."""
         return f"{self.scene}-{self.identifier}-0-{DEVICE}.wav"
 
     def audio(self, seed: int) -> Signal:

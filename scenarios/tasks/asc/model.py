@@ -115,12 +115,12 @@ class NetworkLayer:
 
     @property
     def neurons(self) -> int:
-        """Return the number of neurons."""
+        """The number of neurons."""
         return int(self.weight.shape[0])
 
     @property
     def inputs(self) -> int:
-        """Return the number of inputs."""
+        """The number of inputs."""
         return int(self.weight.shape[1])
 
 
@@ -162,7 +162,7 @@ class AscModel:
 
     @property
     def sha256(self) -> str:
-        """Return the hash of every number of the model in a fixed order, little endian;
+        """The hash of every number of the model in a fixed order, little endian;
         hexadecimal.
         """
         digest = hashlib.sha256()

@@ -216,7 +216,7 @@ class NetworkTask(Task):
 
     @property
     def membrane_unit(self) -> float:
-        """Return the unit of an output's membranes in units of the file."""
+        """The unit of an output's membranes in units of the file."""
         return membrane_unit(self._fixed)
 
     def membranes(self, output: bytes) -> Any:

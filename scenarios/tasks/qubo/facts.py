@@ -44,7 +44,7 @@ class WorkloadFacts:
 
     @property
     def best(self) -> int | None:
-        """Return the cost of the best vector known, also in a session of before."""
+        """The cost of the best vector known, also in a session of before."""
         return self.best_known if self.target is None else self.target
 
 

@@ -53,7 +53,7 @@ class Workload:
 
     @property
     def edges(self) -> int:
-        """Return how many edges the published generator makes: not density times all
+        """Number of edges that the published generator makes: not density times all
         pairs, and never more than all pairs.
         """
         return min(
@@ -75,12 +75,12 @@ class Graph:
 
     @property
     def edges(self) -> int:
-        """Return the number of edges."""
+        """The number of edges."""
         return len(self.pairs)
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the lesser and the greater node of each edge, int32, sorted by the
+        """The lesser and the greater node of each edge, int32, sorted by the
         lesser and then by the greater.
         """
         lesser, greater = np.divmod(self.pairs, np.uint64(max(self.nodes, 1)))
@@ -88,7 +88,7 @@ class Graph:
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the adjacency as compressed sparse rows: starts (nodes + 1) and sorted
+        """The adjacency as compressed sparse rows: starts (nodes + 1) and sorted
         neighbours (2 * edges).
         """
         lesser, greater = self.ends
@@ -106,7 +106,7 @@ class Graph:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the SHA-256 of the graph as text: nodes, edges, then all edges u < v
+        """The SHA-256 of the graph as text: nodes, edges, then all edges u < v
         in order, each number 4 bytes, low first.
         """
         digest = hashlib.sha256(b"neurorig graph 1\n")

@@ -74,7 +74,7 @@ class Try:
 
     @property
     def good(self) -> bool:
-        """Return whether it was loaded and gave a solution better than cost 0."""
+        """Whether it was loaded and gave a solution better than cost 0."""
         return self.outcome == "good"
 
 

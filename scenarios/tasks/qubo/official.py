@@ -57,7 +57,7 @@ class Made:
 
     @property
     def by_the_rules(self) -> bool:
-        """Return whether it was made as NeuroBench makes its own."""
+        """Whether it was made as NeuroBench makes its own."""
         return self.method == OPTIMUM or (self.reads, self.restarts) == (
             READS,
             RESTARTS,

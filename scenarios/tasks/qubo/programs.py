@@ -113,7 +113,7 @@ class Reference:
 
     @property
     def cost(self) -> int:
-        """Return the best cost so far."""
+        """The best cost so far."""
         return self._solver.cost
 
     def advance(self, left_s: float, until: int | None) -> bool:

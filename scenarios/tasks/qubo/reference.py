@@ -86,24 +86,24 @@ class Solver:
 
     @property
     def memory_b(self) -> int:
-        """Return the memory that the graph and the search on it need, in bytes."""
+        """The memory that the graph and the search on it need, in bytes."""
         return ctypes.sizeof(self._memory) + len(self._state)
 
     @property
     def cost(self) -> int:
-        """Return the best cost so far."""
+        """The best cost so far."""
         return int(self._c.nr_qubo_best_cost(self._state))
 
     @property
     def vector(self) -> NDArray[np.int8]:
-        """Return the best vector so far (nodes)."""
+        """The best vector so far (nodes)."""
         return np.unpackbits(
             np.frombuffer(self.bits, np.uint8), count=self.nodes, bitorder="little"
         ).astype(np.int8)
 
     @property
     def bits(self) -> bytes:
-        """Return the best vector so far, one bit a node, low bits first."""
+        """The best vector so far, one bit a node, low bits first."""
         return ctypes.string_at(
             self._c.nr_qubo_best(self._state), (self.nodes + 7) // 8
         )
@@ -156,7 +156,7 @@ class Steps:
 
     @property
     def cost(self) -> int:
-        """Return the best cost so far."""
+        """The best cost so far."""
         return self._solver.cost
 
     def step(self, work: int) -> None:

@@ -67,7 +67,7 @@ class Vector:
 
     @property
     def beats(self) -> bool:
-        """Return whether it is better than the best known one, or the first of its
+        """Whether it is better than the best known one, or the first of its
         workload."""
         return self.cost is not None and (
             self.after.best_known is None or self.cost < self.after.best_known

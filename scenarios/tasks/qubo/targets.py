@@ -67,7 +67,7 @@ class Target:
 
     @property
     def vector(self) -> NDArray[np.int8]:
-        """Return the solution as a binary vector (nodes)."""
+        """The solution as a binary vector (nodes)."""
         return unpacked(self.solution, self.nodes)
 
     @property

@@ -41,12 +41,12 @@ class Limits:
 
     @property
     def nodes(self) -> tuple[float, float]:
-        """Return the least and the most nodes."""
+        """The least and the most nodes."""
         return self.nodes_from, self.nodes_to
 
     @property
     def density(self) -> tuple[float, float]:
-        """Return the least and the largest density."""
+        """The least and the largest density."""
         return self.density_from, self.density_to
 
 
