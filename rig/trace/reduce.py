@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Counts = NDArray[np.integer[Any]]
 
 #: Rows of a table: least, mean and most of current, voltage and power.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.api.traces import file_index
+from rig.api.traces.samples import signals
 from rig.trace import reduce
 from rig.trace.levels import ENTRY, Hidden, Levels, borders
 from rig.trace.reduce import CURRENT_ROW, POWER_ROW, VOLTAGE_ROW, Table
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 #: The signals of a trace, and the unit of each.
 UNITS = {"current": "A", "voltage": "V", "power": "W"}
 #: So many samples are read rather than looked up where the levels are not there yet.
-_READ = 1 << 19
+READ = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +82,48 @@ def columns(
     if last <= first:
         return _named(trace, np.zeros(1, dtype=np.int64), reduce.empty(), has_current)
     # A few columns less cost less than to read so many samples.
-    few = ENTRY * count * 3 // 4 if levels is not None else _READ
+    few = ENTRY * count * 3 // 4 if levels is not None else READ
     if last - first <= few:
         return _named(trace, *_read(trace, hidden, first, last, count), has_current)
     if levels is not None:
         return _named(trace, *levels.columns(first, last, count), has_current)
-    bounds, table = file_index.quick(trace, first, last, count)
+    bounds, rows = file_index.quick(trace, first, last, count)
+    return _named(trace, bounds, _of_index(bounds, rows), has_current, whole=False)
+
+
+def summary(
+    trace: Trace,
+    levels: Levels | None,
+    hidden: Hidden,
+    first: int,
+    last: int,
+    count: int,
+) -> dict[str, Array]:
+    """Return at most `count` columns that cover samples first <= k < last, by name.
+    Few samples are read and covered exactly. Of others power is NaN without the levels.
+    """
+    if last - first <= READ:
+        edges = np.linspace(first, last, min(count, last - first) + 1)
+        bounds = edges.round().astype(np.int64)
+        every = reduce.of_samples(*signals(trace, hidden, first, last), 0, 1)
+        table = reduce.coarser(every, bounds[:-1] - first)
+    elif levels is not None:
+        bounds, table = levels.columns(first, last, count)
+    else:
+        bounds, rows = file_index.quick(trace, first, last, count, most=count)
+        table = _of_index(bounds, rows)
+    borders_s = bounds / trace.sample_hz
+    found = {"start_s": borders_s[:-1], "stop_s": borders_s[1:]}
+    for place, (name, unit) in enumerate(UNITS.items()):
+        for part, word in enumerate(("min", "mean", "max")):
+            found[f"{name}_{word}_{unit.lower()}"] = table.rows[3 * place + part]
+    return found
+
+
+def _of_index(bounds: NDArray[np.int64], known: Array) -> Table:
     rows = np.full((9, len(bounds) - 1), np.nan)
-    rows[:POWER_ROW] = table
-    return _named(trace, bounds, Table(rows, np.diff(bounds)), has_current, whole=False)
+    rows[:POWER_ROW] = known
+    return Table(rows, np.diff(bounds))
 
 
 def _read(

@@ -33,11 +33,11 @@ _ROW = [_LEAST, _MEAN, _MOST]
 
 
 def quick(
-    trace: Trace, first: int, last: int, count: int
+    trace: Trace, first: int, last: int, count: int, most: int = _QUICK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return borders of columns, and least, mean and most of current and of voltage,
-    six rows, as the file's index has them. Of columns with lost samples only some are
-    looked up. Of a trace with reduced spans, least and most are those of its means.
+    six rows, as the file's index has them. Of columns with lost samples at most `most`
+    are looked up. Of a trace with reduced spans, least and most are those of its means.
     """
     with reading(trace.path) as reader:
         if trace.layout.reduced is not None:
@@ -50,7 +50,7 @@ def quick(
                 count=count,
             )
         bounds = aligned(reader, trace, first, last, count)
-        return bounds, columns(reader, trace, bounds, _QUICK)
+        return bounds, columns(reader, trace, bounds, most)
 
 
 def _of_means(
@@ -100,7 +100,7 @@ def aligned(
 
 
 def columns(
-    reader: Any, trace: Trace, bounds: NDArray[np.int64], most: int = 1 << 62
+    reader: Any, trace: Trace, bounds: NDArray[np.int64], most: int
 ) -> NDArray[np.float64]:
     """Return six rows with the index's values of each column; of `most` columns in
     which samples are lost, or that are no whole entries, the values of the parts on

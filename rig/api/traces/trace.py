@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rig.annotations import Annotations, annotation_file
-from rig.api.traces import annotation_links, distributions, envelope, samples
+from rig.api.traces import annotation_links, distributions, samples
 from rig.api.traces import columns as picture_columns
 from rig.api.traces import export as exporting
 from rig.api.traces import statistics as exact
@@ -42,7 +42,7 @@ from rig.problems import Problem
 from rig.results.labels import beside
 from rig.trace import level_cache, levels
 from rig.trace.edges import Edges
-from rig.trace.levels import ENTRY, Hidden, Levels, Progress, Stopped
+from rig.trace.levels import Hidden, Levels, Progress, Stopped
 from rig.trace.reduced import ReducedSpan
 from rig.trace.trace import Gap, Trace
 from rig.uncertainty.accuracy import Accuracy
@@ -254,20 +254,28 @@ class SessionTrace:
 
         Long stretches come from the file's index and are whole entries of it, so that
         they are exact, and reach a little over both ends. Lost samples do not count; a
-        stretch that has no other is NaN. `power` has no index: where the trace is not
-        prepared, every sample is read. `attrs["labels"]` are the trace's.
+        stretch that has no other is NaN. `power` has no index: a long trace is prepared
+        for it. `attrs["labels"]` are the trace's.
         """
         import pandas
 
         if columns < 1:
             raise ValueError(f"{columns} columns: 1 or more")
         first, last = self._places(start, stop)
-        if self._levels is not None and last - first > ENTRY * columns > ENTRY:
-            bounds, table = self._levels.columns(first, last, columns)
-            content = envelope.of_table(bounds / self.sample_hz, table, power)
-        else:
-            content = envelope.summary(self._trace, first, last, columns, power)
+        # The index of a file with reduced spans is not one of the recording.
+        if last - first > picture_columns.READ and (power or self.reduced):
+            self.prepare()
+        content = picture_columns.summary(
+            self._trace,
+            self._levels,
+            self._hidden,
+            first=first,
+            last=last,
+            count=columns,
+        )
         frame = pandas.DataFrame(content)
+        if not power:
+            frame = frame.drop(columns=frame.filter(like="power").columns)
         frame.attrs.update(labels=self.labels)
         return frame
 
@@ -462,24 +470,14 @@ class SessionTrace:
         from rig.api.traces import trace_picture  # brings matplotlib
 
         self.prepare()
-        start, stop = max(start, 0.0), min(stop, self.duration_s)
+        limits_s = max(start, 0.0), min(stop, self.duration_s)
         hz = self.sample_hz
-        sync_s = np.zeros(0)
-        if self.has_sync:
-            edges_s = samples.between(self._edge_times.seen_s, start, stop)
-            sync_s = np.concatenate([[start], edges_s, [stop]])
         content = trace_picture.DrawnTrace(
             name=self.path.name,
             place=self.place,
-            start_s=start,
-            stop_s=stop,
-            columns=self.columns(start, stop, trace_picture.COLUMNS),
-            sync_s=sync_s,
-            levels=samples.levels_at(
-                self._edge_times.seen_s[self._edge_times.falls],
-                self._edge_times.seen_s[~self._edge_times.falls],
-                sync_s,
-            ),
+            limits_s=limits_s,
+            columns=self.columns(*limits_s, trace_picture.COLUMNS),
+            edges=self._edge_times if self.has_sync else None,
             gaps_s=tuple((gap.start / hz, gap.stop / hz) for gap in self.gaps),
             spans=self.spans,
         )

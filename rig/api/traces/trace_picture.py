@@ -13,11 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
-from numpy.typing import NDArray
 
 from rig.api.traces.columns import UNITS, Band, Columns
+from rig.api.traces.edges import EdgeTimes
 from rig.api.traces.export import StretchOrigin
 from rig.api.traces.place import TracePlace
+from rig.api.traces.samples import between, levels_at
 from rig.api.traces.spans import CROSSING, IDLE, WARM_UP, Spans
 from rig.model.picture import Picture
 from rig.report import palette
@@ -38,17 +39,15 @@ _SHARE = 0.16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnTrace:
-    """Data of a trace between two times that a picture shows; `levels` of SYNC from
-    each of `sync_s` on, both empty without the line.
+    """Data of a trace between two times that a picture shows; no `edges` without
+    SYNC.
     """
 
     name: str
     place: TracePlace | None
-    start_s: float
-    stop_s: float
+    limits_s: tuple[float, float]
     columns: Columns
-    sync_s: NDArray[np.float64]
-    levels: NDArray[np.uint8]
+    edges: EdgeTimes | None
     gaps_s: tuple[tuple[float, float], ...]
     spans: Spans | None
 
@@ -58,7 +57,7 @@ def drawn(trace: DrawnTrace) -> Picture:
     columns = trace.columns
     bands = {name: getattr(columns, name) for name in UNITS}
     signals = [name for name, band in bands.items() if band is not None]
-    ratios = [_SIGNAL_IN] * len(signals) + [_SYNC_IN] * bool(len(trace.sync_s))
+    ratios = [_SIGNAL_IN] * len(signals) + [_SYNC_IN] * (trace.edges is not None)
     with matplotlib.style.context(["default", STYLE]):
         figure = Figure(
             figsize=(_WIDTH_IN, _HEAD_IN + sum(ratios)), layout="constrained"
@@ -69,12 +68,12 @@ def drawn(trace: DrawnTrace) -> Picture:
         lanes = list(rows.flat)
         for axes, name in zip(lanes, signals, strict=False):
             _draw_signal(axes, columns, bands[name], name)
-        if len(trace.sync_s):
-            _draw_sync(lanes[-1], trace)
+        lanes[0].set_xlim(trace.limits_s)
+        if trace.edges is not None:
+            _draw_sync(lanes[-1], trace.edges, *trace.limits_s)
         _draw_phases(figure, lanes, trace)
         for axes in lanes:
             _draw_gaps(axes, trace)
-        lanes[0].set_xlim(trace.start_s, trace.stop_s)
         lanes[-1].xaxis.set_major_formatter(EngFormatter("s"))
         lanes[-1].set_xlabel("time since the first sample (s)")
         place = StretchOrigin(place=trace.place).place_text or trace.name
@@ -99,8 +98,12 @@ def _draw_signal(axes: Axes, columns: Columns, band: Band, name: str) -> None:
     axes.yaxis.set_major_formatter(EngFormatter(UNITS[name]))
 
 
-def _draw_sync(axes: Axes, trace: DrawnTrace) -> None:
-    axes.step(trace.sync_s, trace.levels, where="post", color=INK, lw=0.8)
+def _draw_sync(axes: Axes, edges: EdgeTimes, start_s: float, stop_s: float) -> None:
+    falls_s, rises_s = edges.seen_s[edges.falls], edges.seen_s[~edges.falls]
+    inside_s = between(edges.seen_s, start_s, stop_s)
+    times_s = np.concatenate([[start_s], inside_s, [stop_s]])
+    levels = levels_at(falls_s, rises_s, times_s)
+    axes.step(times_s, levels, where="post", color=INK, lw=0.8)
     axes.set_ylim(-0.3, 1.3)
     axes.set_yticks([0, 1], ["low", "high"])
     axes.set_ylabel("SYNC")
@@ -112,7 +115,7 @@ def _draw_phases(figure: Figure, lanes: list[Axes], trace: DrawnTrace) -> None:
     if spans is None or place_in is None:
         return
     of_task = provenance_file.read(SessionFolder(place_in.session)).task.phases
-    places = spans.within(trace.start_s, trace.stop_s)
+    places = spans.within(*trace.limits_s)
     places = places[spans.kind[places] != CROSSING]
     if not 0 < len(places) <= _MOST_SPANS:
         return
@@ -143,6 +146,7 @@ def _draw_phases(figure: Figure, lanes: list[Axes], trace: DrawnTrace) -> None:
 
 
 def _draw_gaps(axes: Axes, trace: DrawnTrace) -> None:
+    start_s, stop_s = trace.limits_s
     for first_s, last_s in trace.gaps_s:
-        if last_s > trace.start_s and first_s < trace.stop_s:
+        if last_s > start_s and first_s < stop_s:
             axes.axvspan(first_s, last_s, fc="none", ec=BAD, hatch="////", lw=0)
