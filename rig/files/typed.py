@@ -127,6 +127,16 @@ def from_json(kind: type[T], tree: Any, place: str, schema: int = NEWEST) -> T:
         ) from error
 
 
+def like(kind: type[T], source: Any, **own: Any) -> T:
+    """Return a dataclass whose fields have the values that another object has under the
+    same names, but for its `own` ones.
+    """
+    names = (part.name for part in dataclasses.fields(cast(Any, kind)))
+    return kind(
+        **{name: getattr(source, name) for name in names if name not in own}, **own
+    )
+
+
 def take(kind: type[T], tree: dict[str, Any], place: str) -> T:
     """Read the keys of a dataclass out of a larger tree, and remove them from it; raise
     DataError as `from_json` does.

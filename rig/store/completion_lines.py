@@ -70,9 +70,9 @@ class ScoreLine:
         costs = CostsLine.of(score.costs) if score.costs else None
         judged = score.scores or costs or score.fault
         case = score.case if judged else None
-        return cls(
-            label=score.label,
-            answer=score.answer,
+        return typed.like(
+            cls,
+            score,
             scores=tuple(score.scores),
             case=case,
             costs=costs,
@@ -84,10 +84,10 @@ class ScoreLine:
         costs = self.costs.costs() if self.costs else None
         correct = costs.met if costs else self.label == self.answer and not self.fault
         scores = tuple(map(float, self.scores))
-        return Score(
+        return typed.like(
+            Score,
+            self,
             correct=correct,
-            label=self.label,
-            answer=self.answer,
             scores=scores,
             case=self.case or "",
             costs=costs,
@@ -112,31 +112,13 @@ class OutcomeLine:
     @classmethod
     def of(cls, completion: Completion) -> OutcomeLine:
         """Return a completion as a line has it."""
-        return cls(
-            refusal=completion.refusal,
-            marks=tuple((mark.phase, mark.tick) for mark in completion.marks),
-            output=completion.output,
-            retransmissions=completion.retransmissions,
-            rx_in_window_b=completion.rx_in_window_b,
-            iterations=completion.iterations,
-            restarts=completion.restarts,
-            faults=completion.faults,
-            known=completion.known,
-        )
+        marks = tuple((mark.phase, mark.tick) for mark in completion.marks)
+        return typed.like(cls, completion, marks=marks)
 
     def completion(self) -> Completion:
         """Return the completion."""
-        return Completion(
-            marks=tuple(Mark(phase, tick) for phase, tick in self.marks),
-            output=self.output,
-            retransmissions=self.retransmissions,
-            rx_in_window_b=self.rx_in_window_b,
-            iterations=self.iterations,
-            restarts=self.restarts,
-            faults=self.faults,
-            refusal=self.refusal,
-            known=self.known,
-        )
+        marks = tuple(Mark(phase, tick) for phase, tick in self.marks)
+        return typed.like(Completion, self, marks=marks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from rig.errors import DataError, DeviceBusy, storage_error
-from rig.files import foreign_files, typed
+from rig.files import foreign_files
 from rig.host import file_lock
 from rig.store import journal, session_folder
-from rig.store.event_lines import DerivedLine, EventLine
 from rig.store.session_folder import EVENTS, READ_ONLY_TRY, SessionFolder, write_bytes
 
 #: Behind these lines of events.jsonl stands what a power cut must not take.
@@ -57,12 +57,16 @@ class EventFile:
         self.journal = journal.read(path)
         self._before = self.journal.last
 
-    def append(self, line: EventLine) -> None:
-        """Append a line, and sync it to the disk if its files must last."""
-        text, self._before = journal.line(typed.to_json(line), self._before)
+    def append(self, event: str, **fields: Any) -> None:
+        """Append a line, and sync it to the disk if its files must last. The chain and
+        the fields of each event are those of rig/store/journal.py.
+        """
+        begin = {"schema": journal.SCHEMA} if event == "session_started" else {}
+        content = begin | {"event": event} | fields
+        text, self._before = journal.line(content, self._before)
         self._stream.write(text)
         self._stream.flush()
-        if line.event in _LASTING:
+        if event in _LASTING:
             os.fsync(self._stream.fileno())
 
     def close(self) -> None:
@@ -98,7 +102,7 @@ def write_derived(folder: SessionFolder, name: str, content: str | bytes) -> Pat
             known = [files[name] for files in derived if name in files]
             is_whole = not events.journal.faults and events.journal.events
             if is_whole and known[-1:] != [digest]:
-                events.append(DerivedLine(files={name: digest}))
+                events.append("derived", files={name: digest})
     except OSError as error:
         raise storage_error(error, folder.path, READ_ONLY_TRY) from error
     return path

@@ -30,15 +30,7 @@ class WindowLine:
     @classmethod
     def of(cls, window: Window) -> WindowLine:
         """Return a window as a line has it."""
-        return cls(
-            phase=window.phase,
-            start_s=window.start_s,
-            stop_s=window.stop_s,
-            latency_s=window.latency_s,
-            latency_u_s=window.latency_u_s,
-            energy_j=window.energy_j,
-            energy_u_j=window.energy_u_j,
-        )
+        return typed.like(cls, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +57,7 @@ class StreamLine:
     def of(cls, stream: Streamed) -> StreamLine:
         """Return a stream as a line has it."""
         scenes = tuple(map(SceneLine, stream.labels, stream.onsets_s))
-        return cls(
-            step=stream.step,
-            due=stream.due,
-            hop_s=stream.hop_s,
-            window_s=stream.window_s,
-            preloaded=stream.preloaded,
-            scenes=scenes,
-            whole=WindowLine.of(stream.whole),
-        )
+        return typed.like(cls, stream, scenes=scenes, whole=WindowLine.of(stream.whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +71,7 @@ class SearchLine:
     @classmethod
     def of(cls, solve: Solve) -> SearchLine:
         """Return a search as a line has it."""
-        return cls(solve.timeout_s, solve.seed, solve.target)
+        return typed.like(cls, solve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +89,8 @@ class CrossingLine:
     @classmethod
     def of(cls, crossing: Crossing) -> CrossingLine:
         """Return a threshold as a line has it."""
-        return cls(
-            threshold=crossing.threshold,
-            resolved=crossing.resolved,
-            by_device=crossing.by_device,
-            window=WindowLine.of(crossing.window) if crossing.window else None,
-            least_s=crossing.least_s,
-            bounds_j=crossing.bounds_j,
-        )
+        window = WindowLine.of(crossing.window) if crossing.window else None
+        return typed.like(cls, crossing, window=window)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,17 +120,13 @@ class SampleLine:
     def of(cls, sample: Sample) -> SampleLine:
         """Return a sample as a line has it."""
         hop = sample.hop
-        return cls(
-            step=sample.step,
-            indices=sample.indices,
-            repeat=sample.repeat,
+        return typed.like(
+            cls,
+            sample,
             window=hop.window if hop else None,
             scene=hop.scene if hop else None,
             response=WindowLine.of(hop.response) if hop else None,
             since_onset=WindowLine.of(hop.since_onset) if hop else None,
-            label=sample.label,
-            answer=sample.answer,
-            correct=sample.correct,
             each=tuple(map(ScoreLine.of, sample.each)),
             scores=tuple(sample.scores),
             case=sample.case if sample.scores or sample.solve else None,

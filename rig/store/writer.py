@@ -16,15 +16,6 @@ from rig.interfaces.recount import WireBlock
 from rig.model import catalogue
 from rig.store import completion_lines, wire_lines
 from rig.store.event_file import EventFile
-from rig.store.event_lines import (
-    ProblemEntry,
-    SessionFinishedLine,
-    SessionResumedLine,
-    SessionStartedLine,
-    TrialFinishedLine,
-    TrialResumedLine,
-    TrialStartedLine,
-)
 from rig.store.events import (
     Event,
     SessionFinished,
@@ -107,26 +98,24 @@ class Store:
             case SessionStarted():
                 self._begin(event)
             case SessionResumed():
-                files = self._folder.set_aside()
-                line = SessionResumedLine(
-                    finished=event.finished, at_utc=utc_now(), files=files
+                self._events.append(
+                    "session_resumed",
+                    finished=event.finished,
+                    at_utc=utc_now(),
+                    files=self._folder.set_aside(),
                 )
-                self._events.append(line)
             case TrialStarted():
                 if not event.recorded:
                     self._open_trial(event.folder)
-                self._events.append(
-                    TrialStartedLine(trial=event.trial, seed=event.seed)
-                )
+                self._events.append("trial_started", trial=event.trial, seed=event.seed)
             case TrialResumed():
                 self._open_trial(event.folder)
                 self._events.append(
-                    TrialResumedLine(
-                        trial=event.trial,
-                        segment=event.segment,
-                        step=event.step,
-                        files=event.files,
-                    )
+                    "trial_resumed",
+                    trial=event.trial,
+                    segment=event.segment,
+                    step=event.step,
+                    files=event.files,
                 )
             case StepDone():
                 assert self._completions is not None and self._uart is not None
@@ -138,21 +127,23 @@ class Store:
             case TrialFinished():
                 # What the line says to be there survives a power cut from here on.
                 to_disk(self._folder.trial(event.trial.number))
-                trial = event.trial
-                problems = tuple(
-                    ProblemEntry(one.code, one.detail) for one in trial.problems
-                )
+                problems = [
+                    {"code": problem.code, "detail": problem.detail}
+                    for problem in event.trial.problems
+                ]
                 self._events.append(
-                    TrialFinishedLine(
-                        trial=trial.number, problems=problems, files=event.files
-                    )
+                    "trial_finished",
+                    trial=event.trial.number,
+                    problems=problems,
+                    files=event.files,
                 )
             case SessionFinished():
                 to_disk(self._folder.path)
                 self._events.append(
-                    SessionFinishedLine(
-                        status=event.status, reason=event.reason, files=event.files
-                    )
+                    "session_finished",
+                    status=event.status,
+                    reason=event.reason,
+                    files=event.files,
                 )
 
     def _begin(self, event: SessionStarted) -> None:
@@ -165,7 +156,7 @@ class Store:
         files = {name: sha256(folder / name) for name in begun}
         to_disk(folder)
         self._events.append(
-            SessionStartedLine(trials=event.trials, queries=event.queries, files=files)
+            "session_started", trials=event.trials, queries=event.queries, files=files
         )
 
     def _open_trial(self, folder: Path) -> None:
